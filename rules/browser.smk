@@ -22,7 +22,7 @@ rule question_browser:
         "../envs/report.yaml"
     params:
         shown=rule_parameters.reported(PARAMS),
-        code=code_of("question_browser", PARAMS.benchmarks),
+        code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),
         data=folder_of("questions", 4),
         settings=RESOLVED,

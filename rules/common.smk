@@ -28,7 +28,7 @@ from known_unknowns.workflow import (
     rule_parameters,
     run as workflow_run,
 )
-from known_unknowns.workflow.rerun_digest import code_of
+from known_unknowns.workflow.code_digest import code_of
 from known_unknowns.workflow.rule_functions import RuleFunctions, folder_of
 from known_unknowns.workflow.targets import Targets, any_of, plot_file
 

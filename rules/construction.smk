@@ -23,7 +23,7 @@ rule construct_graphs:
         "../envs/construction.yaml"
     params:
         entry=FUNCTIONS.of_construction(construction_rules.settings, "scenes", "psg"),
-        code=FUNCTIONS.code_of_construction("importing"),
+        code=FUNCTIONS.code_of_construction,
         settings=RESOLVED,
     shell:
         "python -m known_unknowns construct graphs {wildcards.construction} --params {params.settings} > {log} 2>&1"
@@ -41,7 +41,7 @@ rule construct_attributes:
         "../envs/construction.yaml"
     params:
         entry=FUNCTIONS.of_construction(construction_rules.settings, "attributes"),
-        code=FUNCTIONS.code_of_construction("attributes"),
+        code=FUNCTIONS.code_of_construction,
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
         settings=RESOLVED,
     shell:
@@ -63,7 +63,7 @@ rule construct_generate:
         entry=FUNCTIONS.of_construction(
             construction_rules.settings, "generators", "seed"
         ),
-        code=FUNCTIONS.code_of_construction("run_generator"),
+        code=FUNCTIONS.code_of_construction,
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
         settings=RESOLVED,
     shell:
@@ -88,7 +88,7 @@ rule construct_filter:
         "../envs/construction.yaml"
     params:
         entry=FUNCTIONS.of_construction(construction_rules.settings, "filters", "seed"),
-        code=FUNCTIONS.code_of_construction("filters"),
+        code=FUNCTIONS.code_of_construction,
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
         settings=RESOLVED,
     shell:
@@ -107,7 +107,7 @@ rule construct_release:
     conda:
         "../envs/construction.yaml"
     params:
-        code=FUNCTIONS.code_of_construction("release"),
+        code=FUNCTIONS.code_of_construction,
         settings=RESOLVED,
     shell:
         "python -m known_unknowns construct release {wildcards.construction} --params {params.settings} > {log} 2>&1"

@@ -57,7 +57,7 @@ for benchmark in PARAMS.benchmarks:
         params:
             entry=FUNCTIONS.of_model(rule_parameters.reply_settings),
             protocols=rule_parameters.protocols(PARAMS, benchmark),
-            scorers=rule_parameters.refusal_scorers(PARAMS, benchmark),
+            parsers=rule_parameters.refusal_parsers(PARAMS, benchmark),
             code=FUNCTIONS.of_model(rule_parameters.engine_code, benchmark),
             benchmark=benchmark,
             questions=subpath(input.images, parent=True),
@@ -103,7 +103,7 @@ for benchmark in PARAMS.benchmarks:
             params:
                 entry=FUNCTIONS.of_model(rule_parameters.reply_settings),
                 protocols=rule_parameters.protocols(PARAMS, benchmark),
-                scorers=rule_parameters.refusal_scorers(PARAMS, benchmark),
+                parsers=rule_parameters.refusal_parsers(PARAMS, benchmark),
                 code=FUNCTIONS.of_model(rule_parameters.engine_code, benchmark),
                 benchmark=benchmark,
                 questions=subpath(input.images, parent=True),

@@ -132,9 +132,9 @@ rule compare_models:
         "../envs/core.yaml"
     params:
         models=PARAMS.models,
-        scorers=PARAMS.scorers,
+        parsers=PARAMS.parsers,
         statistics=PARAMS.statistics.as_dict(),
-        code=code_of(modules=["known_unknowns.comparison.model_pairs"]),
+        code=code_of("compare"),
         data=folder_of("questions", 4),
         results=subpath(output[0], parent=True),
         settings=RESOLVED,

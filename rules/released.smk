@@ -99,7 +99,7 @@ rule reply_tables:
         "../envs/core.yaml"
     params:
         statistics=PARAMS.statistics.as_dict(),
-        code=code_of(modules=["known_unknowns.comparison.raw_replies"]),
+        code=code_of("compare"),
         questions=folder_of("questions", 2),
         scores=folder_of("scores", 4),
         settings=RESOLVED,

@@ -21,7 +21,7 @@ rule error_table:
     conda:
         "../envs/core.yaml"
     params:
-        code=code_of(modules=["known_unknowns.construction.review.error_analysis"]),
+        code=code_of("construct"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns review-summary --errors {wildcards.model} {wildcards.benchmark}"

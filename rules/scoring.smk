@@ -1,9 +1,9 @@
-# Score replies with every scorer. There is one job per benchmark, which reads each table of questions once. Its outputs
+# Score replies with every parser. There is one job per benchmark, which reads each table of questions once. Its outputs
 # are updated: the job keeps the scores of a model and cell whose inputs have not changed (MADE_FROM has their digests).
 
 VERDICTS = {
     benchmark: (
-        f"{RESULTS}/verdicts/{benchmark}.json" if "judge" in PARAMS.scorers else []
+        f"{RESULTS}/verdicts/{benchmark}.json" if "judge" in PARAMS.parsers else []
     )
     for benchmark in PARAMS.benchmarks
 }
@@ -80,7 +80,7 @@ for benchmark in PARAMS.benchmarks:
             "../envs/core.yaml"
         threads: rule_parameters.table_threads(PARAMS, benchmark)
         params:
-            scorers=PARAMS.scorers,
+            parsers=PARAMS.parsers,
             code=code_of("score", [benchmark]),
             benchmark=benchmark,
             questions=folder_of("questions", 2),

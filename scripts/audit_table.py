@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison.audit import audit_published, output, published
 
 FILE = Path(__file__).parents[1] / "docs" / "audit.md"
@@ -15,7 +15,7 @@ def updated(text: str) -> str:
     """Return the text of docs/audit.md with the findings of all benchmarks."""
     before, rest = text.split(START)
     after = rest.split(END)[1]
-    table = output.as_markdown({name: audit_published(published(name)) for name in benchmarks.names()})
+    table = output.as_markdown({name: audit_published(published(name)) for name in registry.names()})
     return f"{before}{START}\n\n{table}\n\n{END}{after}"
 
 

@@ -11,7 +11,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from known_unknowns.benchmarks._citation import Citation  # noqa: E402
+from known_unknowns.benchmark.citation import Citation  # noqa: E402
 from known_unknowns.data import licences  # noqa: E402
 
 FILE = ROOT / "CITATION.cff"

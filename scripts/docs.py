@@ -17,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from known_unknowns import __version__, benchmarks  # noqa: E402
+from known_unknowns import __version__  # noqa: E402
+from known_unknowns.benchmark import registry  # noqa: E402
 
 GROUPS = {
     "Use": (
@@ -91,7 +92,7 @@ def assemble(source: Path) -> None:
 
 def lists() -> str:
     """Return the lists of pages."""
-    of_benchmarks = [f"src/known_unknowns/benchmarks/{name}/README" for name in benchmarks.names()]
+    of_benchmarks = [f"src/known_unknowns_benchmarks/{name}/README" for name in registry.names()]
     groups = {caption: [f"docs/{name}" for name in names] for caption, names in GROUPS.items()}
     groups["Benchmarks"] = [page for page in of_benchmarks if (ROOT / f"{page}.md").is_file()]
     groups["Python"] = [f"python/{module}" for module in MODULES]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from PIL import Image as Pillow
 from pydantic import TypeAdapter
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ModelEntry, ResolvedProtocol, ResolvedVariant, typed_model
 from known_unknowns.config.sections import BenchmarkData
 from known_unknowns.inference.bound_protocols import answer_key, context_of, every_protocol
@@ -72,13 +72,13 @@ def model_entry(engine: str, **settings: Any) -> ModelEntry:
     return typed_model("x", {"engine": engine} | settings)
 
 
-SCORER_NAMES = ("official", "robust", "likelihood")
-"""The scorers that tests count on. A scorer that is added later changes none of them."""
+PARSER_NAMES = ("official", "robust", "likelihood")
+"""The parsers that tests count on. A parser that is added later changes none of them."""
 
 
-def context(benchmark: str = "humblebench", scorers: Iterable[str] = SCORER_NAMES) -> Context:
-    """The prompts of a benchmark, and by default all scorers."""
-    return context_of(benchmarks.get(benchmark), tuple(scorers))
+def context(benchmark: str = "humblebench", parsers: Iterable[str] = PARSER_NAMES) -> Context:
+    """The prompts of a benchmark, and by default all parsers."""
+    return context_of(registry.get(benchmark), tuple(parsers))
 
 
 def asked_by(protocol: str, question: Question, **settings: Any) -> Dialogue:

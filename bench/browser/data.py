@@ -64,9 +64,9 @@ def write(folder: Path, chosen: Params, questions: int, sets: int) -> None:
             turns = [_turn(question, dice) for question in varied]
             tables.write_replies(folder / "replies" / first, turns)
             scores = [
-                _score(q, turn, scorer, dice)
+                _score(q, turn, parser, dice)
                 for q, turn in zip(varied, turns, strict=True)
-                for scorer in chosen.scorers
+                for parser in chosen.parsers
             ]
             tables.write_scores(folder / "scores" / first, scores)
             for other in others:
@@ -107,7 +107,7 @@ def _turn(question: Question, dice: random.Random) -> AnsweredTurn:
     return AnsweredTurn(question.id, 0, "answer", prompt, (question.images[0].sha256,), labels, key, reply)
 
 
-def _score(question: Question, turn: AnsweredTurn, scorer: str, dice: random.Random) -> Score:
+def _score(question: Question, turn: AnsweredTurn, parser: str, dice: random.Random) -> Score:
     """The label that the reply was made of; a few results are those of an imperfect parser."""
     words = turn.reply.text.replace("The answer is ", "")
     choice: int | None = question.labels.index(words[0])
@@ -116,4 +116,4 @@ def _score(question: Question, turn: AnsweredTurn, scorer: str, dice: random.Ran
         outcome, choice = dice.choice([UNPARSED, FAILED]), None
     label = None if choice is None else question.labels[choice]
     correct = choice is not None and choice == question.answer
-    return Score(question.id, 0, "answer", scorer, outcome, label, choice, correct)
+    return Score(question.id, 0, "answer", parser, outcome, label, choice, correct)

@@ -111,7 +111,7 @@ def share_replies(settings: data.Params, sets: int) -> None:
         if key not in built:
             built[key] = build_replies(self, model, cell, *arguments)
         planes, chunks = built[key]
-        rolled = {scorer: tuple(np.roll(plane, -number) for plane in of_one) for scorer, of_one in planes.items()}
+        rolled = {parser: tuple(np.roll(plane, -number) for plane in of_one) for parser, of_one in planes.items()}
         return rolled, chunks
 
     BenchmarkWriter._replies = replies

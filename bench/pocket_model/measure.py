@@ -21,16 +21,16 @@ from typing import NamedTuple
 
 import torch
 
-from known_unknowns.benchmarks.actiview import loader as actiview
-from known_unknowns.benchmarks.actiview import protocols as views
-from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.protocols import Dialogue, ask
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
-from known_unknowns.scoring import SCORERS
+from known_unknowns.scoring import PARSERS
 from known_unknowns.variants import blank, gaussian, noise, nota_only, original, shuffled_options, text_only
+from known_unknowns_benchmarks.actiview import loader as actiview
+from known_unknowns_benchmarks.actiview import protocols as views
+from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_pocket.benchmarks import actiview as pocket_actiview
 from known_unknowns_pocket.benchmarks import humblebench as pocket_humblebench
 from known_unknowns_pocket.training.evaluation import mmsap_tally
@@ -104,9 +104,9 @@ def run_dialogues(engine: TransformersEngine, dialogues: Iterable[Dialogue], fol
     return said
 
 
-def is_right(question: Question, turn: Turn, reply: Reply, scorer: str) -> bool:
+def is_right(question: Question, turn: Turn, reply: Reply, parser: str) -> bool:
     asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, "", reply)
-    return SCORERS[scorer](asked, question).choice == question.answer
+    return PARSERS[parser](asked, question).choice == question.answer
 
 
 def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> None:
@@ -122,7 +122,7 @@ def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> N
             found = [
                 Counted(question.category, kind, question.answer != question.refusal, *right)
                 for question, turn, reply, kind in zip(questions, turns, replies, kinds, strict=False)
-                for right in [[is_right(question, turn, reply, scorer) for scorer in ("official", "robust")]]
+                for right in [[is_right(question, turn, reply, parser) for parser in ("official", "robust")]]
             ]
             type_row(name, found)
             if name == "original":
@@ -136,7 +136,7 @@ def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> N
 
 
 class Counted(NamedTuple):
-    """One question, and whether the reply to it is right by each scorer."""
+    """One question, and whether the reply to it is right by each parser."""
 
     category: str
     kind: str
@@ -156,7 +156,7 @@ def type_row(name: str, found: Sequence[Counted]) -> None:
 
 def measure_mmsap(engine: TransformersEngine, seed: int, images: int) -> None:
     plain, refusing = (
-        mmsap_tally(engine, seed=seed, images=max(90, round(3.3 * images)), refusal_prompt=prompt, scorer="official")
+        mmsap_tally(engine, seed=seed, images=max(90, round(3.3 * images)), refusal_prompt=prompt, parser="official")
         for prompt in (False, True)
     )
     print_heading("questions", "n", "plain prompt", "refusal prompt")
@@ -174,7 +174,7 @@ def measure_actiview(engine: TransformersEngine, seed: int, images: int) -> None
         robust = {}
         for name, pipeline in PIPELINES.items():
             said = run_dialogues(engine, (pipeline(question) for question in questions), Path(folder))
-            released, robust[name] = (right_of(questions, said, scorer) for scorer in ("official", "robust"))
+            released, robust[name] = (right_of(questions, said, parser) for parser in ("official", "robust"))
             row(name, *(percent(sum(found), len(found)) for found in (released, robust[name])))
         sub_class_rows(questions, robust)
         measure_views(engine, questions, Path(folder))
@@ -193,8 +193,8 @@ def sub_class_rows(questions: Sequence[Question], robust: Mapping[str, Sequence[
         row(sub_class, len(ours), guessing([questions[number] for number in ours]), *shares)
 
 
-def right_of(questions: Sequence[Question], said: Sequence[Said], scorer: str) -> list[bool]:
-    return [is_right(question, *turns[-1], scorer) for question, turns in zip(questions, said, strict=True)]
+def right_of(questions: Sequence[Question], said: Sequence[Said], parser: str) -> list[bool]:
+    return [is_right(question, *turns[-1], parser) for question, turns in zip(questions, said, strict=True)]
 
 
 def measure_views(engine: TransformersEngine, questions: Sequence[Question], folder: Path) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks.humblebench.protocols import CAUTIOUS, FORCED_GROUNDING
+from known_unknowns_benchmarks.humblebench.protocols import CAUTIOUS, FORCED_GROUNDING
 
 NOISE = "noise_image__forced_grounding_prompt"
 SETTINGS = ("common", "noise_image", "nota_only", "shuffle_nota_position", "cautious_prompt", NOISE)

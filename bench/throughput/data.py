@@ -17,9 +17,9 @@ import numpy as np
 from PIL import Image as Pillow
 
 from known_unknowns import variants
-from known_unknowns.benchmarks.humblebench.loader import prompt
 from known_unknowns.images import is_recipe_image, recipe_pixels
 from known_unknowns.records import Image, Option, Question, Turn
+from known_unknowns_benchmarks.humblebench.loader import prompt
 
 SIZES = ((594, 473), (640, 480), (640, 427), (480, 640), (640, 424))
 """Width and height in pixels: 345 to 391 visual tokens of 28 x 28 pixels. The first is HumbleBench's median."""

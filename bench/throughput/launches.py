@@ -38,7 +38,7 @@ HOST_OPERATORS = {"aten::item", "aten::_local_scalar_dense", "aten::nonzero"}
 def stages() -> dict[str, tuple[Any, str]]:
     """Return the functions that are counted: their name in the table, and where they are."""
     from known_unknowns.engines import _prompts, transformers
-    from known_unknowns.engines.sharing import prefix_plans, rows, shared_decoder
+    from prefix_sharing import prefix_plans, rows, shared_decoder
 
     return {
         "prompts": (_prompts.PromptBuilder, "build"),

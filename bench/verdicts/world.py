@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from known_unknowns import benchmarks, comparison
+from known_unknowns import comparison
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import PublishedCell
 from known_unknowns.comparison.conditions import published_counts, published_number
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.records import OVERALL, Metric
 
-SCORER = "official"
+PARSER = "official"
 SHARES = ("accuracy", "exact_refusal_recall", "share_E", "score_kk", "score_ku")
 """Metrics that are a share of the questions of a category."""
 _CONCENTRATION = 0.2
@@ -62,7 +63,7 @@ class World:
 
 def simulated() -> list[str]:
     """Return the benchmarks whose published numbers can be simulated: those with cells of the metrics `SHARES`."""
-    return [name for name in benchmarks.names() if _cells(name)]
+    return [name for name in registry.names() if _cells(name)]
 
 
 def build(benchmark: str) -> World:
@@ -80,14 +81,14 @@ def build(benchmark: str) -> World:
 
 
 def _cells(benchmark: str) -> list[PublishedCell]:
-    return [c for c in comparison.load(benchmark) if c.metric in SHARES and c.scorer is None]
+    return [c for c in comparison.load(benchmark) if c.metric in SHARES and c.parser is None]
 
 
 def _sums(benchmark: str) -> dict[str, tuple[str, ...]]:
     """Return the parts of categories that are sums of others."""
     if benchmark != "actiview":
         return {}
-    from known_unknowns.benchmarks.actiview.format import TYPES
+    from known_unknowns_benchmarks.actiview.format import TYPES
 
     return {name: tuple(parts) for name, parts in TYPES.items()}
 
@@ -158,7 +159,7 @@ def metrics_of(world: World, row: str, outcomes: Outcomes) -> list[Metric]:
         low, high = wilson(mean, n, 0.95)
         spread = float(values.std(ddof=1)) if values.size > 1 else None
         base = Metric(
-            "ours", world.benchmark, variant, None, SCORER, category, metric, mean, low, high, n, "wilson", spread
+            "ours", world.benchmark, variant, None, PARSER, category, metric, mean, low, high, n, "wilson", spread
         )
         found += [base] if values.size == 1 else [base, *(replace(base, seed=seed) for seed in range(values.size))]
     return found
@@ -171,7 +172,7 @@ def changed(outcomes: Outcomes, change: Change, rng: np.random.Generator) -> dic
 def verdicts(world: World, row: str, published: Outcomes, ours: Outcomes) -> list[str]:
     """Return the verdicts on the cells of a row, from a published and an own run."""
     rows = comparison.compare_cells(
-        printed(world, row, published), metrics_of(world, row, ours), published_rows={"ours": row}, scorers=[SCORER]
+        printed(world, row, published), metrics_of(world, row, ours), published_rows={"ours": row}, parsers=[PARSER]
     )
     return [found.verdict for found in rows if found.model == "ours"]
 

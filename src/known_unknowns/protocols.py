@@ -11,7 +11,7 @@ The runner (`known_unknowns.inference.runner`) advances many protocols in lockst
 as single-turn ones. A protocol knows no engine and can be tested with scripted replies.
 
 The protocols of this module apply to any benchmark. A benchmark's own protocols are in its folder
-(`known_unknowns.benchmarks.Benchmark.protocols`). `known_unknowns.inference.bound_protocols` puts both together.
+(`Benchmark.protocols`). `known_unknowns.inference.bound_protocols` puts both together.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Context:
     prompt : callable
         The benchmark's prompt of a question.
     refused : callable
-        Whether a reply to a question is a refusal under any configured scorer.
+        Whether a reply to a question is a refusal under any configured parser.
     refusal_prompt : callable, optional
         The benchmark's prompt that invites a refusal.
     forced_choice_applies : callable, optional
@@ -77,7 +77,7 @@ class Protocol:
     requires : frozenset of str
         `IMAGES`, `REFUSAL_PROMPT`: checked by `impossible`.
     parses_refusals : bool
-        Whether the configured scorers decide what is asked.
+        Whether the configured parsers decide what is asked.
     check : callable, optional
         Returns the name of an impossible argument and the reason, or None. It is called with the arguments by name.
     """
@@ -134,9 +134,9 @@ def forced_choice(question: Question, context: Context, *, max_new_tokens: int =
     -----
     The paper leaves some details open. They are decided as follows.
 
-    - The question is asked again if any configured scorer parses the reply as a refusal. The paper matches labels
+    - The question is asked again if any configured parser parses the reply as a refusal. The paper matches labels
       directly (Appendix B), but its Table 7 reports the same score by perplexity, which needs the second turn wherever
-      the likelihood parser detects a refusal. A metric uses the second turn only where its own scorer detects one.
+      the likelihood parser detects a refusal. A metric uses the second turn only where its own parser detects one.
     - The other options keep their labels (A, B, D, E if C was the refusal; see
       `known_unknowns.variants.without_refusal`), so that a label means the same option in both turns.
     - The second turn has no refusal option. A respondent that always refuses is unparsed there, and hence wrong.

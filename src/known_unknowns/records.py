@@ -268,7 +268,7 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The result of one scorer for one turn.
+    """The result of one parser for one turn.
 
     Parameters
     ----------
@@ -278,8 +278,8 @@ class Score:
         Index of the turn, from 0.
     step : str
         Name of the turn within its protocol.
-    scorer : str
-        Name of the scorer.
+    parser : str
+        Name of the parser.
     outcome : str
         One of `OUTCOMES`.
     label : str, optional
@@ -293,7 +293,7 @@ class Score:
     question_id: str
     turn: int
     step: str
-    scorer: str
+    parser: str
     outcome: str
     label: str | None
     choice: int | None
@@ -314,8 +314,8 @@ class Metric:
         What was measured.
     seed : int, optional
         None for the mean over seeds.
-    scorer, category, name : str
-        Name of the scorer, of the category (or `OVERALL`) and of the metric.
+    parser, category, name : str
+        Name of the parser, of the category (or `OVERALL`) and of the metric.
     value, low, high : float, optional
         The value and its confidence interval; None if undefined (a share of nothing), never 0.
     n : int
@@ -332,7 +332,7 @@ class Metric:
     benchmark: str
     variant: str
     seed: int | None
-    scorer: str
+    parser: str
     category: str
     name: str
     value: float | None

@@ -1,7 +1,7 @@
 """Rendered data of the pocket edition, and training of the pocket model.
 
 `ENDPOINT`, `TRAIN` and the modules of ``benchmarks`` are all that generic code of the package ``known_unknowns`` uses
-(`known_unknowns.benchmarks._pocket`). The ``pocket.py`` of a benchmark may use the scenes.
+(`known_unknowns.benchmark.pocket`). The ``pocket.py`` of a benchmark may use the scenes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from known_unknowns.benchmarks._interface import Lazy
+from known_unknowns.benchmark.interface import Lazy
 
 ENDPOINT: Lazy[Callable[..., Any]] = Lazy(f"{__name__}.scripted_endpoint:running")
 """The context manager of the scripted endpoint: it serves in a thread and yields the address."""

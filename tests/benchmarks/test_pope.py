@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from known_unknowns import benchmarks, tables, variants
+from known_unknowns import tables, variants
+from known_unknowns.benchmark import registry
 from known_unknowns.data.check import check
 from known_unknowns.data.questions import write_variants
 from known_unknowns.inference.model_run import infer
@@ -17,7 +18,7 @@ from known_unknowns.workflow import configuration
 from tests.factories import png
 from tests.paths import ROOT
 
-SCORERS = ["official", "robust", "likelihood"]
+PARSERS = ["official", "robust", "likelihood"]
 THINGS = ["snowboard", "dog", "car", "tree", "cup"]
 ROWS = [
     {
@@ -32,15 +33,15 @@ ROWS = [
 
 
 @pytest.fixture
-def pope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> benchmarks.Benchmark:
+def pope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry.Benchmark:
     """The benchmark, installed by the metadata of a distribution on the path."""
     info = tmp_path / "site" / "pope_benchmark-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pope-benchmark\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{benchmarks.GROUP}]\npope = tests.benchmarks.pope:BENCHMARK\n")
+    (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\npope = tests.benchmarks.pope:BENCHMARK\n")
     monkeypatch.syspath_prepend(str(info.parent))
-    assert "pope" in benchmarks.names()
-    return benchmarks.get("pope")
+    assert "pope" in registry.names()
+    return registry.get("pope")
 
 
 def configured() -> configuration.Params:
@@ -66,11 +67,11 @@ def test_yes_and_no_from_the_published_files_to_the_metrics(pope, tmp_path, mode
     tables.write_questions(questions / "original/seed0.parquet", loaded, expect=5)
     params, out = configured(), tmp_path / "metrics.parquet"
     infer(params, model, "pope", questions=questions, out=replies, journal=tmp_path / "journal.jsonl")
-    score_tables(questions, replies, scores, cells=params.cells("pope"), scorers=SCORERS)
+    score_tables(questions, replies, scores, cells=params.cells("pope"), parsers=PARSERS)
     measure(params, model, "pope", questions=questions, scores=scores, replies=replies, out=out)
-    for scorer in SCORERS:
+    for parser in PARSERS:
         found = {
-            m.name: m.value for m in tables.read_metrics(out) if (m.scorer, m.category, m.seed) == (scorer, OVERALL, 0)
+            m.name: m.value for m in tables.read_metrics(out) if (m.parser, m.category, m.seed) == (parser, OVERALL, 0)
         }
         assert (found["accuracy"], found["share_yes"], found["share_no"]) == (accuracy, share_yes, share_no)
         assert found["share_no_letter"] == found["share_unparsed"] == 0.0

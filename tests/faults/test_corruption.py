@@ -12,7 +12,7 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, json_files, tables
-from known_unknowns.benchmarks._images import ImageStore
+from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.cli import main
 from known_unknowns.comparison.released import read_released
 from known_unknowns.data.check import CheckResult, Quantity, as_json

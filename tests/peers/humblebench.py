@@ -74,7 +74,7 @@ def assert_scores_alike(
         exported.append(folder / f"{model}-{variant}-{seed}.jsonl")
         export("humblebench", questions / file, results / "replies" / model / "humblebench" / file, exported[-1])
     for (model, variant, seed), theirs in zip(cells, evaluate(exported, folder=folder), strict=True):
-        ours = [m for m in metrics if (m.model, m.variant, m.seed, m.scorer) == (model, variant, seed, "official")]
+        ours = [m for m in metrics if (m.model, m.variant, m.seed, m.parser) == (model, variant, seed, "official")]
         expected = as_the_package_reports(ours)
         asked = tables.read_questions(questions / variant / f"seed{seed}.parquet")
         found = theirs["Accuracy"] | theirs["Proportions"]

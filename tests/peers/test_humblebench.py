@@ -13,12 +13,12 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, tables, variants
-from known_unknowns.benchmarks.humblebench.loader import parse_question
-from known_unknowns.construction import steps
-from known_unknowns.construction.release import release
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply
 from known_unknowns.scoring.table import score_table
+from known_unknowns_benchmarks.humblebench.loader import parse_question
+from known_unknowns_construction import steps
+from known_unknowns_construction.release import release
 from tests import paths
 from tests.factories import variant_entry
 from tests.peers import humblebench
@@ -82,8 +82,8 @@ def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]
             for q, text in pairs
         ]
         tables.write_replies(replies / file, asked)
-        score_table(folder / "questions" / file, replies / file, scores / file, scorers=["official"])
-    configured = params(list(by_variant), [0], scorers=["official"])
+        score_table(folder / "questions" / file, replies / file, scores / file, parsers=["official"])
+    configured = params(list(by_variant), [0], parsers=["official"])
     out = folder / "metrics.parquet"
     measure(configured, "m", "humblebench", questions=folder / "questions", scores=scores, replies=replies, out=out)
     return tables.read_metrics(out)
@@ -113,7 +113,7 @@ def test_released_predictions_score_alike(tmp_path):
     cells = [("m", "nota_only", 0)]
     humblebench.assert_scores_alike(tmp_path, tmp_path / "questions", metrics, cells=cells, folder=tmp_path)
     (theirs,) = humblebench.evaluate([file], folder=tmp_path)
-    official = [metric for metric in metrics if metric.scorer == "official"]
+    official = [metric for metric in metrics if metric.parser == "official"]
     assert humblebench.as_the_package_reports(official) == pytest.approx(theirs["Accuracy"] | theirs["Proportions"])
     assert theirs["Accuracy"]["E_accuracy"] == pytest.approx(100 * 30 / 80)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.errors import ConfigError
 from tests.paths import ROOT, SOURCE
 from tests.results_page import unexplained
@@ -22,7 +22,10 @@ MOST_LINES = 400
 CODE = {".py", ".smk", ".js", ".css", ".html", ".j2", ".yaml"}
 GENERATED = {Path("schemas/params.schema.yaml")}
 TEXT = {".py", ".yaml", ".j2", ".css", ".rst", ".smk", ".md"}
-PLUGINS = [path for name in benchmarks.names() if (path := SOURCE / "benchmarks" / name).is_dir()]
+PACKAGES = (
+    *("known_unknowns", "known_unknowns_benchmarks", "known_unknowns_construction", "known_unknowns_pocket"),
+    "prefix_sharing",
+)
 MODELS = SOURCE / "models"
 """Names the rows of published tables that a model stands for, by benchmark: an added model touches one file here."""
 
@@ -30,12 +33,12 @@ MODELS = SOURCE / "models"
 def generic_files() -> list[Path]:
     folders = [SOURCE, ROOT / "rules", ROOT / "schemas"]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXT]
-    return [path for path in [*files, ROOT / "Snakefile"] if not {MODELS, *PLUGINS} & set(path.parents)]
+    return [path for path in [*files, ROOT / "Snakefile"] if MODELS not in path.parents]
 
 
-@pytest.mark.parametrize("name", benchmarks.names())
+@pytest.mark.parametrize("name", registry.names())
 def test_generic_code_names_no_benchmark(name: str) -> None:
-    spelled = {name, benchmarks.get(name).title}
+    spelled = {name, registry.get(name).title}
     names = "|".join(map(re.escape, spelled))
     pattern = re.compile(rf"(?<![A-Za-z])(?i:{names})(?![a-z])")  # not as a part of a word
     found = [
@@ -72,7 +75,7 @@ def test_the_page_has_the_layers_that_are_checked() -> None:
     layers = contract["importlinter:contract:layers"]["layers"].split("\n")
     expected = [set(re.findall(r"\w+", line)) for line in layers if line and line != "__main__"]
     found = [set(re.findall(r"\w+", line.replace("(registry)", ""))) for line in shown.split("\n") if line]
-    assert [names for names in found if "plugins" not in names] == expected
+    assert [names for names in found if names] == expected
     named = {name for names in expected for name in names}
     assert {path.stem for path in SOURCE.iterdir() if (path / "__init__.py").is_file()} <= named
 
@@ -94,10 +97,7 @@ def test_imports_keep_the_layers() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    """The contract "No import cycles" leaves out the folders of benchmarks, which use every layer."""
-    graph = grimp.build_graph(
-        "known_unknowns", "known_unknowns_pocket", exclude_type_checking_imports=True, cache_dir=None
-    )
+    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 400
     graphlib.TopologicalSorter(imports).prepare()  # CycleError names the modules of a cycle
@@ -116,10 +116,10 @@ def test_the_package_root_has_few_modules() -> None:
     assert len([path for path in SOURCE.glob("*.py") if not path.name.startswith("__")]) <= 10
 
 
-@pytest.mark.parametrize("name", benchmarks.names())
+@pytest.mark.parametrize("name", registry.names())
 def test_every_part_of_a_benchmark_can_be_imported(name: str) -> None:
-    benchmark = benchmarks.get(name)
-    parts = {part: value for part, value in vars(benchmark).items() if isinstance(value, benchmarks.Lazy)}
+    benchmark = registry.get(name)
+    parts = {part: value for part, value in vars(benchmark).items() if isinstance(value, registry.Lazy)}
     assert {"load", "prompt", "official"} <= parts.keys()
     for value in parts.values():
         assert value.get() is not None
@@ -128,5 +128,5 @@ def test_every_part_of_a_benchmark_can_be_imported(name: str) -> None:
 @pytest.mark.parametrize(("target", "missing"), [("json:dump5", "'dump5'"), ("json.dump5:dumps", "json.dump5")])
 def test_a_part_of_a_benchmark_that_does_not_exist_is_named(target, missing):
     with pytest.raises(ConfigError, match=re.escape(target)) as raised:
-        benchmarks.Lazy(target).get()
+        registry.Lazy(target).get()
     assert str(raised.value).endswith(missing)

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns import benchmarks, engines, variants
-from known_unknowns.benchmarks.mmsap import loader as mmsap
+from known_unknowns import engines, variants
+from known_unknowns.benchmark import registry
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import answer_key, impossible_combination
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS, ask
 from known_unknowns.records import AnsweredTurn, AnswerKey, Image, Option, Question, Reply
-from known_unknowns.scoring import SCORERS, ParsedAnswer
-from tests.factories import SCORER_NAMES, asked_by, context, model_entry
+from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns_benchmarks.mmsap import loader as mmsap
+from tests.factories import PARSER_NAMES, asked_by, context, model_entry
 from tests.factories import question as humble_question
 
 REFUSAL = "Sorry, I can't help with it"
@@ -98,9 +99,9 @@ def test_a_failed_reply_is_not_parsed():
         Reply("E", logprobs={"A": -3.0, "B": -3.0, "C": -0.2, "D": -3.0, "E": -2.0}),  # likelihood alone
     ],
 )
-def test_a_refusal_under_any_scorer_is_followed_by_the_forced_choice(reply):
+def test_a_refusal_under_any_parser_is_followed_by_the_forced_choice(reply):
     asked = AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "", reply)
-    assert sum(read(asked, question()).outcome == "refused" for read in map(SCORERS.get, SCORER_NAMES)) == 1
+    assert sum(read(asked, question()).outcome == "refused" for read in map(PARSERS.get, PARSER_NAMES)) == 1
     assert [turn.step for turn in talk(forced_choice(question()), reply, "E")] == ["answer", "forced"]
 
 
@@ -175,7 +176,7 @@ def test_the_oracle_has_no_second_turn(tmp_path, protocol):
     rows = replies(tmp_path, "oracle", protocol, mixed())
     assert {step for _, step in rows} == {"answer"}
     for q in mixed():
-        assert {read(rows[q.id, "answer"], q).choice for read in map(SCORERS.get, SCORER_NAMES)} == {q.answer}
+        assert {read(rows[q.id, "answer"], q).choice for read in map(PARSERS.get, PARSER_NAMES)} == {q.answer}
 
 
 def test_always_refuse_is_wrong_in_the_forced_choice(tmp_path):
@@ -187,7 +188,7 @@ def test_always_refuse_is_wrong_in_the_forced_choice(tmp_path):
         if q.id in forced:
             row = rows[q.id, "forced"]
             assert row.reply.text == "" and row.labels == ("A", "B", "C", "D")
-            assert {read(row, q).outcome for read in map(SCORERS.get, SCORER_NAMES)} == {"unparsed"}
+            assert {read(row, q).outcome for read in map(PARSERS.get, PARSER_NAMES)} == {"unparsed"}
 
 
 def test_the_uniform_respondent_chooses_among_the_options_of_each_turn(tmp_path):
@@ -198,8 +199,8 @@ def test_the_uniform_respondent_chooses_among_the_options_of_each_turn(tmp_path)
     assert 18 < len(forced) < 54
     assert all(row.reply.text in "ABCD" for row in forced)
     by_id = {q.id: q for q in many}
-    # The likelihood scorer agrees with the reply: nothing of the first turn leaks into the second.
-    assert all("ABCDE"[SCORERS["likelihood"](row, by_id[row.question_id]).choice] == row.reply.text for row in forced)
+    # The likelihood parser agrees with the reply: nothing of the first turn leaks into the second.
+    assert all("ABCDE"[PARSERS["likelihood"](row, by_id[row.question_id]).choice] == row.reply.text for row in forced)
     assert all(math.isclose(sum(map(math.exp, row.reply.logprobs.values())), 1, rel_tol=1e-4) for row in forced)
 
 
@@ -208,13 +209,13 @@ def test_a_turn_has_the_given_prompt_and_step():
     assert (turn.text, turn.step) == ("Say A.", "select")
 
 
-def test_only_configured_scorers_decide_whether_a_question_is_asked_again(monkeypatch):
-    """Defect: every registered scorer did, so that registering one changed what models are asked."""
-    monkeypatch.setitem(SCORERS, "suspicious", lambda answered, question: ParsedAnswer("refused", "C", 2))
+def test_only_configured_parsers_decide_whether_a_question_is_asked_again(monkeypatch):
+    """Defect: every registered parser did, so that registering one changed what models are asked."""
+    monkeypatch.setitem(PARSERS, "suspicious", lambda answered, question: ParsedAnswer("refused", "C", 2))
 
-    def turns(scorers):
+    def turns(parsers):
         ask_again = PROTOCOLS["forced_choice"].bind(
-            ResolvedProtocol(name="forced_choice"), context=context("mmsap", scorers)
+            ResolvedProtocol(name="forced_choice"), context=context("mmsap", parsers)
         )
         return len(talk(ask_again(question()), "E", "E"))
 
@@ -222,11 +223,11 @@ def test_only_configured_scorers_decide_whether_a_question_is_asked_again(monkey
     assert turns(["official", "suspicious"]) == 2
 
 
-@pytest.mark.parametrize(("scorers", "turns"), [(["official"], 1), (["robust"], 2), (["likelihood", "robust"], 2)])
-def test_only_configured_scorers_are_used(scorers, turns):
+@pytest.mark.parametrize(("parsers", "turns"), [(["official"], 1), (["robust"], 2), (["likelihood", "robust"], 2)])
+def test_only_configured_parsers_are_used(parsers, turns):
     """Only the robust parser accepts this sentence."""
     protocol = PROTOCOLS["forced_choice"].bind(
-        ResolvedProtocol(name="forced_choice"), context=context("mmsap", scorers)
+        ResolvedProtocol(name="forced_choice"), context=context("mmsap", parsers)
     )
     assert len(talk(protocol(question()), "The answer is C.", "E")) == turns
 
@@ -245,5 +246,5 @@ def test_only_configured_scorers_are_used(scorers, turns):
     ],
 )
 def test_impossible_combinations_are_found_before_inference(benchmark, variant, protocol, reason):
-    found = impossible_combination(benchmarks.get(benchmark), variant, protocol)
+    found = impossible_combination(registry.get(benchmark), variant, protocol)
     assert found is None if reason is None else reason in found

@@ -34,7 +34,7 @@ def metrics(edition: Project) -> list[Metric]:
 
 def accuracies(metrics: list[Metric], model: str) -> dict[tuple[str, str], Metric]:
     return {
-        (m.variant, m.scorer): m
+        (m.variant, m.parser): m
         for m in metrics
         if (m.model, m.category, m.name) == (model, OVERALL, "accuracy") and m.seed == 0
     }
@@ -54,7 +54,7 @@ def test_the_respondents_land_exactly(metrics, edition, model, expected):
     assert sum(question.answer == 0 for question in questions) == 60
     assert sum(question.answer == question.refusal for question in questions) == REFUSALS
     found = accuracies(metrics, model)
-    assert len(found) == len(PUBLISHED) * 3  # under each scorer alike
+    assert len(found) == len(PUBLISHED) * 3  # under each parser alike
     assert {(variant, m.value, m.n) for (variant, _), m in found.items()} == {
         (variant, value, QUESTIONS) for variant, value in expected.items()
     }
@@ -62,7 +62,7 @@ def test_the_respondents_land_exactly(metrics, edition, model, expected):
 
 def test_accuracy_of_guessing_is_near_chance(metrics):
     chances = {
-        (m.variant, m.scorer): m.value
+        (m.variant, m.parser): m.value
         for m in metrics
         if (m.model, m.category, m.name) == ("uniform", OVERALL, "chance") and m.seed == 0
     }

@@ -26,15 +26,15 @@ def impossible_variant(params):
     params["variants"]["blank"] = {"relettered": True}
 
 
-def unknown_scorer(params):
-    params["scorers"].append("generous")
+def unknown_parser(params):
+    params["parsers"].append("generous")
 
 
 MISTAKES = [
     (unknown_key, ["editions.pocket", "'sedes'", "did you mean 'seeds'"]),
     (unknown_variant, ["benchmarks.humblebench.variants[3]", "'nota-only'", "did you mean 'nota_only'"]),
     (impossible_variant, ["variants.blank.relettered"]),
-    (unknown_scorer, ["scorers[3]", "'generous'"]),
+    (unknown_parser, ["parsers[3]", "'generous'"]),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The scorer judge in the workflow: an endpoint with scripted verdicts, some of them wrong or no verdicts at all."""
+"""The parser judge in the workflow: an endpoint with scripted verdicts, some of them wrong or no verdicts at all."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
         def change(params: dict[str, Any]) -> None:
             endpoint = {"engine": "openai", "source": MODEL, "base_url": server.url, "key_env": "A_KEY_OF_OURS"}
             params["models"]["hosted"] = endpoint | {"check_served": False}
-            params["scorers"] = ["robust", "judge"]
+            params["parsers"] = ["robust", "judge"]
             params["judge"] = {"model": "hosted"}
 
         rerun.change_params(change)
@@ -57,7 +57,7 @@ def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
     table = rerun.root / "data/pocket/questions/humblebench/original/seed0.parquet"
     expected = {question.id: LABELS[place_of(question.text)] for question in tables.read_questions(table)}
     found = {
-        score.question_id: score.label for score in tables.read_scores(rerun.root / SCORES) if score.scorer == "judge"
+        score.question_id: score.label for score in tables.read_scores(rerun.root / SCORES) if score.parser == "judge"
     }
     assert found == expected
     assert set(found.values()) == {"B", "C", "E", None}

@@ -36,7 +36,7 @@ def test_a_second_run_is_refused_and_the_same_command_continues_a_killed_run(at_
     project, process, journal = at_work
     settings = project.root / "results/pocket/params.yaml"
     before = settings.read_bytes()
-    other = "scorers=[official]"
+    other = "parsers=[official]"
     printed = project.snakemake(*SLOW, other, code=1)
     assert "another run is active in this folder" in printed
     project.snakemake("-n", *SLOW, other)

@@ -77,7 +77,7 @@ def accuracy(root: Path, model: str) -> dict[str, tuple[float | None, int]]:
     return {
         m.variant: (m.value, m.n)
         for m in metrics
-        if (m.name, m.scorer, m.category, m.seed) == ("accuracy", "official", OVERALL, 0)
+        if (m.name, m.parser, m.category, m.seed) == ("accuracy", "official", OVERALL, 0)
     }
 
 

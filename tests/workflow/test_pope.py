@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import tables
+from known_unknowns.benchmark.registry import GROUP
 from known_unknowns.records import OVERALL
 from tests.paths import ROOT
 from tests.workflow.project import Project
@@ -27,7 +28,7 @@ def distribution(site: Path) -> Path:
     info = site / "pope_benchmark-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pope-benchmark\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{benchmarks.GROUP}]\npope = pope_benchmark:BENCHMARK\n")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\npope = pope_benchmark:BENCHMARK\n")
     return site
 
 
@@ -56,15 +57,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_accuracy_of_the_respondents(finished, model):
     """The first label, of always_a, is "yes"; a negated question has the other answer."""
     found = {
-        (metric.variant, metric.scorer): (metric.value, metric.n)
+        (metric.variant, metric.parser): (metric.value, metric.n)
         for metric in tables.read_metrics(finished.root / f"results/yes_no/metrics/{model}/pope.parquet")
         if (metric.category, metric.name, metric.seed) == (OVERALL, "accuracy", 0)
     }
     share_yes = {variant: 2 / 3 if variant == "negated" else 1 / 3 for variant in VARIANTS}
     assert found == {
-        (variant, scorer): (pytest.approx(1 if model == "oracle" else share_yes[variant]), QUESTIONS)
+        (variant, parser): (pytest.approx(1 if model == "oracle" else share_yes[variant]), QUESTIONS)
         for variant in VARIANTS
-        for scorer in ("official", "robust", "likelihood")
+        for parser in ("official", "robust", "likelihood")
     }
 
 

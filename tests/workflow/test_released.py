@@ -13,9 +13,9 @@ from PIL import Image as Pixels
 
 from bench.scale.files import questions, rows, write_repository
 from known_unknowns import tables
-from known_unknowns.benchmarks.humblebench.loader import parse_question
 from known_unknowns.comparison import read_comparison
 from known_unknowns.records import Image, Question
+from known_unknowns_benchmarks.humblebench.loader import parse_question
 from tests.servers.git import git_server, has_daemon
 from tests.workflow.actiview_release import FORMS, PUBLISHED, VIEWS, write_actiview
 from tests.workflow.project import Project
@@ -150,7 +150,7 @@ def test_the_action_history_of_actiview_is_replayed(project):
     assert [turn.step for turn in list(dialogues.values())[-1]] == ["answer"]
     metrics = tables.read_metrics(project.root / RESULTS / "metrics/Qwen2-VL/actiview.parquet")
     views = next(
-        m for m in metrics if (m.variant, m.scorer, m.name, m.category) == ("mixed", "official", "views", "Overall")
+        m for m in metrics if (m.variant, m.parser, m.name, m.category) == ("mixed", "official", "views", "Overall")
     )
     assert views.value == pytest.approx(sum(VIEWS[n % 4] for n in range(OF_ACTIVIEW - 1)) / OF_ACTIVIEW)
     check = json.loads((project.root / RESULTS / "checks/actiview.json").read_text(encoding="utf-8"))

@@ -45,7 +45,7 @@ def test_other_statistics_rerun_metrics_only(rerun):
     assert written_again(rerun, ONE_MODEL) == {"params.yaml", "made_from/metrics/humblebench.json"} | metrics
 
 
-def test_an_edited_scorer_reruns_scoring_only(rerun):
+def test_an_edited_parser_reruns_scoring_only(rerun):
     with (rerun.root / "src/known_unknowns/scoring/official.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
     journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
@@ -56,7 +56,7 @@ def test_an_edited_scorer_reruns_scoring_only(rerun):
     scores = {path.replace("replies", "scores") for path in replies}
     metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
     assert again >= scores | metrics
-    # What a protocol asks next can depend on a scorer, so that the replies are gone through, but from the journal.
+    # What a protocol asks next can depend on a parser, so that the replies are gone through, but from the journal.
     engines = {f"replies/{model}/humblebench/engine.json" for model in RESPONDENTS}
     engines |= {f"replies/uniform/humblebench/shards/{shard}-of-2.json" for shard in (1, 2)}
     made_from = {f"made_from/{table}/humblebench.json" for table in ("scores", "metrics")}
@@ -65,7 +65,7 @@ def test_an_edited_scorer_reruns_scoring_only(rerun):
 
 
 def test_an_edited_check_reruns_the_check_only(rerun):
-    with (rerun.root / "src/known_unknowns/benchmarks/humblebench/check.py").open("a", encoding="utf-8") as source:
+    with (rerun.root / "src/known_unknowns_benchmarks/humblebench/check.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
     checks = "results/pocket/checks/humblebench.json"
     assert written_again(rerun, ONE_MODEL, checks) == {"checks/humblebench.json"}

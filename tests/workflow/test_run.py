@@ -19,17 +19,17 @@ from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import RESPONDENTS, Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-SCORERS = ["official", "robust", "likelihood"]
+PARSERS = ["official", "robust", "likelihood"]
 PROGRAM = 3_500_000
 """Characters of Snakemake's report without the files of the run."""
 
 
-def accuracy(project: Project, model: str, variant: str, scorer: str) -> Metric:
+def accuracy(project: Project, model: str, variant: str, parser: str) -> Metric:
     found = [
         metric
         for metric in tables.read_metrics(project.root / f"results/pocket/metrics/{model}/humblebench.parquet")
-        if (metric.variant, metric.scorer, metric.category, metric.name, metric.seed)
-        == (variant, scorer, OVERALL, "accuracy", 0)
+        if (metric.variant, metric.parser, metric.category, metric.name, metric.seed)
+        == (variant, parser, OVERALL, "accuracy", 0)
     ]
     assert len(found) == 1
     return found[0]
@@ -92,22 +92,22 @@ def test_no_question_is_lost(finished):
             replies = tables.read_replies(project.root / "results/pocket/replies" / cell)
             scores = tables.read_scores(project.root / "results/pocket/scores" / cell)
             assert sorted(row.question_id for row in replies) == sorted(ids)
-            assert Counter(row.question_id for row in scores) == Counter({id: len(SCORERS) for id in ids})
+            assert Counter(row.question_id for row in scores) == Counter({id: len(PARSERS) for id in ids})
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
-def test_the_respondents_have_their_known_scores(finished, scorer):
+@pytest.mark.parametrize("parser", PARSERS)
+def test_the_respondents_have_their_known_scores(finished, parser):
     project, _ = finished
-    if scorer == "likelihood" and accuracy(project, "oracle", "original", scorer).value is None:
+    if parser == "likelihood" and accuracy(project, "oracle", "original", parser).value is None:
         pytest.skip("respondents give no log-probabilities")
     for variant in VARIANTS:
-        assert accuracy(project, "oracle", variant, scorer).value == 1
+        assert accuracy(project, "oracle", variant, parser).value == 1
     for variant in ("nota_only", "noise"):  # there the refusal is the only right answer
-        assert accuracy(project, "always_refuse", variant, scorer).value == 1
-        assert accuracy(project, "always_a", variant, scorer).value == 0
-    always_refuse = accuracy(project, "always_refuse", "original", scorer)
+        assert accuracy(project, "always_refuse", variant, parser).value == 1
+        assert accuracy(project, "always_a", variant, parser).value == 0
+    always_refuse = accuracy(project, "always_refuse", "original", parser)
     assert always_refuse.value == pytest.approx(share_of_answer(project, "E"))
-    always_a = accuracy(project, "always_a", "original", scorer)
+    always_a = accuracy(project, "always_a", "original", parser)
     assert always_a.value == pytest.approx(share_of_answer(project, "A"))
 
 
@@ -124,7 +124,7 @@ def test_the_summaries_are_small(finished):
     project, _ = finished
     results = project.root / "results/pocket"
     sizes = {name: (results / name).stat().st_size for name in ("headline.csv", "leaderboard.csv", "metrics.json")}
-    cells = len(RESPONDENTS) * (len(VARIANTS) + 2) * 2  # with the pairs of variants; two scorers
+    cells = len(RESPONDENTS) * (len(VARIANTS) + 2) * 2  # with the pairs of variants; two parsers
     assert sizes["headline.csv"] < 400 * (cells + 1)
     assert sizes["leaderboard.csv"] < 1000 * (len(RESPONDENTS) + 1)
     assert sizes["metrics.json"] < 150 * len(RESPONDENTS)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 IMAGES = 2
 SETTINGS = ["mm_upd_base", "original", "mm_upd_instruction"]
 SUBSETS = ["AAD", "IASD", "IVQD"]
-SCORERS = ["official", "robust", "likelihood"]
+PARSERS = ["official", "robust", "likelihood"]
 ACCURACIES = {
     # The oracle withholds an answer where it should. always_a never does, and "A" is right in one of the rotations of a
     # standard question, of which circular evaluation needs all.
@@ -91,14 +91,14 @@ def test_a_project_outside_a_checkout_plans_the_pocket_edition(finished):
 def test_circular_and_dual_accuracies_of_mm_upd(finished, model):
     path = finished.root / f"results/pocket_mm_upd/metrics/{model}/mm_upd.parquet"
     found = {
-        (metric.variant, metric.scorer, metric.category, metric.name): (metric.value, metric.n)
+        (metric.variant, metric.parser, metric.category, metric.name): (metric.value, metric.n)
         for metric in tables.read_metrics(path)
         if metric.name in ACCURACIES[model] and metric.category in SUBSETS
     }
     assert found == {
-        (setting, scorer, subset, name): (value, IMAGES)
+        (setting, parser, subset, name): (value, IMAGES)
         for setting in SETTINGS
-        for scorer in SCORERS
+        for parser in PARSERS
         for subset in SUBSETS
         for name, value in ACCURACIES[model].items()
     }

@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns import __version__
-from known_unknowns.benchmarks._pocket import train_command
+from known_unknowns.benchmark.pocket import train_command
 from known_unknowns.cli import (
     audit,
     construct,

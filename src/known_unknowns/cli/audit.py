@@ -29,10 +29,10 @@ def audit(
       known-unknowns audit
       known-unknowns audit --benchmark BENCHMARK --json
     """
-    from known_unknowns import benchmarks
+    from known_unknowns.benchmark import registry
     from known_unknowns.comparison.audit import audit_published, output, published
 
-    numbers = {name: published(name) for name in dict.fromkeys(benchmark or benchmarks.names())}
+    numbers = {name: published(name) for name in dict.fromkeys(benchmark or registry.names())}
     findings = {name: audit_published(read) for name, read in numbers.items()}
     if as_json:
         print(output.as_json(findings))

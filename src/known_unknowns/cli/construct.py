@@ -14,7 +14,7 @@ from known_unknowns.cli._options import PARAMS, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
-    from known_unknowns.construction.steps import Workspace
+    from known_unknowns_construction.steps import Workspace
 
 HELP = """Construct a benchmark from scene graphs: generate questions, filter them, review them and release them.
 
@@ -46,7 +46,7 @@ def graphs(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct graphs pocket
     """
-    from known_unknowns.construction import steps
+    from known_unknowns_construction import steps
 
     work = _workspace(name, params)
     count = steps.import_graphs(work)
@@ -60,7 +60,7 @@ def attributes(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct attributes pocket
     """
-    from known_unknowns.construction import steps
+    from known_unknowns_construction import steps
 
     _print(steps.describe(_workspace(name, params)))
 
@@ -76,7 +76,7 @@ def generate(
     Example:
       known-unknowns construct generate pocket scenes
     """
-    from known_unknowns.construction import steps
+    from known_unknowns_construction import steps
 
     _print(steps.generate(_workspace(name, params), generator))
 
@@ -88,7 +88,7 @@ def generators(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct generators pocket
     """
-    from known_unknowns.construction.filters import FILTERS
+    from known_unknowns_construction.filters import FILTERS
 
     for key, each in _workspace(name, params).generators().items():
         print(f"generator {key}: {each.description}{' (needs a model)' if each.needs_model else ''}")
@@ -104,7 +104,7 @@ def filter(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct filter pocket
     """
-    from known_unknowns.construction import steps
+    from known_unknowns_construction import steps
 
     work = _workspace(name, params)
     _print(steps.filter_candidates(work))
@@ -130,8 +130,8 @@ def release(
       known-unknowns construct release pocket
       known-unknowns construct release pocket --decisions construction/pocket/filtered.decisions.jsonl --pin
     """
-    from known_unknowns.construction.release import pin as pin_release
-    from known_unknowns.construction.release import release as run
+    from known_unknowns_construction.release import pin as pin_release
+    from known_unknowns_construction.release import release as run
 
     work = _workspace(name, params)
     out, counts = run(work, decisions or (), required=required, partial=partial)
@@ -152,7 +152,7 @@ def endpoint(
     Example:
       known-unknowns construct endpoint -- known-unknowns construct generate pocket figure_a1
     """
-    from known_unknowns.benchmarks._pocket import scripted_endpoint
+    from known_unknowns.benchmark.pocket import scripted_endpoint
 
     with scripted_endpoint()() as address:
         environment = os.environ | {"OPENAI_BASE_URL": address, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
@@ -164,8 +164,8 @@ def endpoint(
 
 
 def _workspace(name: str, params: Path) -> Workspace:
-    from known_unknowns.construction.steps import Workspace
     from known_unknowns.workflow import configuration
+    from known_unknowns_construction.steps import Workspace
 
     work = Workspace(configuration.load(params), name)
     work.entry  # noqa: B018 - an unknown name is reported before any work

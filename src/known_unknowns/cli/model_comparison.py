@@ -15,7 +15,7 @@ def compare_models(
     models: Annotated[list[str] | None, typer.Argument(help="Models; by default all of the edition.")] = None,
     benchmark: Annotated[list[str] | None, typer.Option(help="A benchmark; by default all. Repeatable.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="A variant; by default all. Repeatable.")] = None,
-    scorer: Annotated[
+    parser: Annotated[
         list[str] | None, typer.Option(help="A parser; by default robust, or the first. Repeatable.")
     ] = None,
     results: Annotated[Path | None, typer.Option(help="The results folder; by default results/EDITION.")] = None,
@@ -37,11 +37,11 @@ def compare_models(
     Examples:
       known-unknowns compare-models MODEL OTHER --benchmark BENCHMARK
       known-unknowns compare-models MODEL --variant original --variant noise
-      known-unknowns compare-models MODEL --scorer official --scorer robust
+      known-unknowns compare-models MODEL --parser official --parser robust
     """
     from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
     from known_unknowns.comparison.models import write_model_comparison
-    from known_unknowns.metrics.summary import main_scorer
+    from known_unknowns.metrics.summary import main_parser
     from known_unknowns.workflow import configuration, prerequisites
 
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))
@@ -49,7 +49,7 @@ def compare_models(
         models=models or chosen.models,
         benchmarks=benchmark or chosen.benchmarks,
         variants=variant or (),
-        scorers=scorer or (main_scorer(chosen.scorers),),
+        parsers=parser or (main_parser(chosen.parsers),),
     )
     if out is not None and not models and len(chosen.models) < 2:
         write_model_comparison(out, [])

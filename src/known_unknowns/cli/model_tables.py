@@ -28,7 +28,7 @@ def score_models(
     made_from: MadeFrom = None,
     code: Code = "",
     workers: Workers = 1,
-    verdicts: Annotated[Path | None, typer.Option(help="The judge's verdicts, if the scorers include it.")] = None,
+    verdicts: Annotated[Path | None, typer.Option(help="The judge's verdicts, if the parsers include it.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -52,7 +52,7 @@ def score_models(
         questions=questions,
         replies=replies,
         out=out,
-        scorers=chosen.scorers,
+        parsers=chosen.parsers,
         up_to_date=UpToDate(made_from, code=code),
         workers=workers,
         verdicts=verdicts,

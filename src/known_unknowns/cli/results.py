@@ -71,7 +71,7 @@ def metrics(
     model: Annotated[str | None, typer.Option(help="Only this model.")] = None,
     benchmark: Annotated[str | None, typer.Option(help="Only this benchmark.")] = None,
     variant: Annotated[str | None, typer.Option(help="Only this variant.")] = None,
-    scorer: Annotated[str | None, typer.Option(help="Only this parser.")] = None,
+    parser: Annotated[str | None, typer.Option(help="Only this parser.")] = None,
     category: Annotated[str | None, typer.Option(help="Only this category; Overall for all questions.")] = None,
     name: Annotated[str | None, typer.Option(help="Only this metric.")] = None,
     params: ParamsFile = PARAMS,
@@ -104,6 +104,6 @@ def metrics(
     ]
     if not tables:
         raise DataError(f"no metrics here yet; run  make run EDITION={settings.edition}  first", file=folder)
-    chosen = {"variant": variant, "scorer": scorer, "category": category, "name": name}
+    chosen = {"variant": variant, "parser": parser, "category": category, "name": name}
     count = write_all_metrics(tables, out, chosen=chosen)
     print(f"{count:,} metrics in {out}")

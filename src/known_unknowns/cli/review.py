@@ -11,7 +11,7 @@ from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile, Rev
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
-    from known_unknowns.construction.review.items import Source
+    from known_unknowns_construction.review.items import Source
 
 Candidates = Annotated[
     Path | None, typer.Argument(metavar="[PATH]", help="A file of candidates (JSONL).", show_default=False)
@@ -29,7 +29,7 @@ Errors = Annotated[
 ]
 Variant = Annotated[str, typer.Option(help="With --errors: the variant of the questions.")]
 VariantSeed = Annotated[int, typer.Option("--seed", help="With --errors: the seed of the variant.")]
-Scorer = Annotated[str, typer.Option(help="With --errors: the parser that decides what is wrong.")]
+Parser = Annotated[str, typer.Option(help="With --errors: the parser that decides what is wrong.")]
 DecisionFile = Annotated[
     Path | None,
     typer.Option(
@@ -68,7 +68,7 @@ def review(
     also: Also = None,
     variant: Variant = "original",
     seed: VariantSeed = 0,
-    scorer: Scorer = "robust",
+    parser: Parser = "robust",
     sample: Annotated[
         int | None, typer.Option(min=1, help="With --errors: the number of wrong answers to draw. [default: all]")
     ] = None,
@@ -112,14 +112,14 @@ def review(
     """
     import getpass
 
-    from known_unknowns.construction.review.decisions import read_decisions
-    from known_unknowns.construction.review.log import DecisionLog
-    from known_unknowns.construction.review.server import serve
-    from known_unknowns.construction.review.session import Review
+    from known_unknowns_construction.review.decisions import read_decisions
+    from known_unknowns_construction.review.log import DecisionLog
+    from known_unknowns_construction.review.server import serve
+    from known_unknowns_construction.review.session import Review
 
     _needs_server()
     source, file = _source(
-        path, benchmark, questions, errors, variant=variant, seed=seed, scorer=scorer, sample=sample,
+        path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=sample,
         sample_seed=sample_seed, params=params, edition=edition,
     )  # fmt: skip
     with DecisionLog(decisions or file) as log:
@@ -154,21 +154,21 @@ def _source(
     *,
     variant: str,
     seed: int,
-    scorer: str,
+    parser: str,
     sample: int | None,
     sample_seed: int,
     params: Path,
     edition: str | None,
 ) -> tuple[Source, Path]:
     """Return what is reviewed, and the default file of its decisions."""
-    from known_unknowns.construction.review import items
+    from known_unknowns_construction.review import items
 
     if sum(given is not None for given in (path, benchmark, errors)) != 1:
         raise ConfigError("give one of PATH, --benchmark NAME and --errors MODEL BENCHMARK")
     if path is not None:
         return items.candidate_source(path), path.with_name(f"{path.stem}.decisions.jsonl")
-    from known_unknowns.construction.review import published
     from known_unknowns.workflow import configuration
+    from known_unknowns_construction.review import published
 
     chosen = configuration.load(params, edition=edition)
     if benchmark is not None:
@@ -188,7 +188,7 @@ def _source(
         Path("data", chosen.data_name, "questions", name, file),
         results / "scores" / model / name / file,
         results / "replies" / model / name / file,
-        scorer=scorer,
+        parser=parser,
         sample=sample,
         seed=sample_seed,
     )
@@ -217,7 +217,7 @@ def review_summary(
     required: Reviewers = 1,
     variant: Variant = "original",
     seed: VariantSeed = 0,
-    scorer: Scorer = "robust",
+    parser: Parser = "robust",
     out: Annotated[
         Path | None, typer.Option("--out", help="With --errors: a CSV file of the shares, with intervals and examples.")
     ] = None,
@@ -237,11 +237,11 @@ def review_summary(
     import json
     from dataclasses import asdict
 
-    from known_unknowns.construction.review import error_analysis, results, texts
-    from known_unknowns.construction.review.decisions import read_decisions
+    from known_unknowns_construction.review import error_analysis, results, texts
+    from known_unknowns_construction.review.decisions import read_decisions
 
     source, file = _source(
-        path, benchmark, questions, errors, variant=variant, seed=seed, scorer=scorer, sample=None, sample_seed=0,
+        path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=None, sample_seed=0,
         params=params, edition=edition,
     )  # fmt: skip
     found = read_decisions([decisions or file, *(also or ())])
@@ -282,11 +282,11 @@ def review_apply(
       known-unknowns review-apply candidates.jsonl --out reviewed
       known-unknowns review-apply --benchmark NAME --out corrections/NAME.json
     """
-    from known_unknowns.construction.review import results, texts
-    from known_unknowns.construction.review.decisions import counts_of, read_decisions
+    from known_unknowns_construction.review import results, texts
+    from known_unknowns_construction.review.decisions import counts_of, read_decisions
 
     source, file = _source(
-        path, benchmark, None, None, variant="original", seed=0, scorer="robust", sample=None, sample_seed=0,
+        path, benchmark, None, None, variant="original", seed=0, parser="robust", sample=None, sample_seed=0,
         params=params, edition=edition,
     )  # fmt: skip
     if out is None:

@@ -135,13 +135,13 @@ def score(
       known-unknowns score BENCHMARK --questions questions \\
         --replies replies --out scores
     """
-    from known_unknowns.scoring import SCORERS
+    from known_unknowns.scoring import PARSERS
     from known_unknowns.scoring.table import score_tables
     from known_unknowns.workflow import configuration
 
     chosen = configuration.load(params)
-    scorers = [name for name in chosen.scorers if name in SCORERS]
-    score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), scorers=scorers)
+    parsers = [name for name in chosen.parsers if name in PARSERS]
+    score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), parsers=parsers)
 
 
 def measure(

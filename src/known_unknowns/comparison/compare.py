@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import tables
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import conditions as condition
 from known_unknowns.comparison.cells import PERCENT, PublishedCell, load
 from known_unknowns.comparison.conditions import Conditions, conditions_of, published_number
@@ -53,7 +54,7 @@ def compare_cells(
     metrics: Iterable[Metric],
     *,
     published_rows: Mapping[str, str],
-    scorers: Sequence[str],
+    parsers: Sequence[str],
     conditions: Conditions | None = None,
 ) -> list[ComparisonRow]:
     """Compare published cells with the metrics of this run.
@@ -66,31 +67,31 @@ def compare_cells(
         The metrics of this run.
     published_rows : mapping of str to str
         The published row that a model of this run corresponds to, by the model's name.
-    scorers : sequence of str
-        The scorers of this run.
+    parsers : sequence of str
+        The parsers of this run.
     conditions : Conditions, optional
         The data, protocols and measured flips of this run. By default they are as published, and nothing was measured.
 
     Returns
     -------
     list of ComparisonRow
-        One row per cell, corresponding model and scorer. A cell without a corresponding model has one row per scorer.
+        One row per cell, corresponding model and parser. A cell without a corresponding model has one row per parser.
     """
     cells = list(cells)
-    found = _Comparison(cells, MetricIndex(metrics), scorers, conditions or Conditions())
+    found = _Comparison(cells, MetricIndex(metrics), parsers, conditions or Conditions())
     judged = {
-        (model, scorer): found.judge(model, row, scorer)
+        (model, parser): found.judge(model, row, parser)
         for model, row in published_rows.items()
-        for scorer in dict.fromkeys([*scorers, *(cell.scorer for cell in cells if cell.scorer)])
+        for parser in dict.fromkeys([*parsers, *(cell.parser for cell in cells if cell.parser)])
     }
     rows: list[ComparisonRow] = []
     for place, cell in enumerate(cells):
         models = [model for model, row in published_rows.items() if row == cell.model]
         if not models or found.conditions.other_questions:
-            rows += [found.without_model(cell, scorer) for scorer in found.scorers_of(cell)]
+            rows += [found.without_model(cell, parser) for parser in found.parsers_of(cell)]
             continue
         for model in models:
-            rows += _mark_parser_verdicts(judged[model, scorer][place] for scorer in found.scorers_of(cell))
+            rows += _mark_parser_verdicts(judged[model, parser][place] for parser in found.parsers_of(cell))
     return rows
 
 
@@ -98,30 +99,30 @@ class _Comparison:
     """Published cells of one benchmark beside the metrics of this run."""
 
     def __init__(
-        self, cells: Sequence[PublishedCell], index: MetricIndex, scorers: Sequence[str], conditions: Conditions
+        self, cells: Sequence[PublishedCell], index: MetricIndex, parsers: Sequence[str], conditions: Conditions
     ) -> None:
-        self.cells, self.index, self.scorers, self.conditions = cells, index, scorers, conditions
+        self.cells, self.index, self.parsers, self.conditions = cells, index, parsers, conditions
         self._counts = condition.published_counts(cells)
         self._columns: dict[tuple[str, str], list[PublishedCell]] = {}
         for cell in cells:
             self._columns.setdefault((cell.table, cell.column), []).append(cell)
         self._our_counts = cache(index.question_counts)
 
-    def scorers_of(self, cell: PublishedCell) -> Sequence[str]:
-        return self.scorers if cell.scorer is None else [cell.scorer]
+    def parsers_of(self, cell: PublishedCell) -> Sequence[str]:
+        return self.parsers if cell.parser is None else [cell.parser]
 
-    def without_model(self, cell: PublishedCell, scorer: str) -> ComparisonRow:
+    def without_model(self, cell: PublishedCell, parser: str) -> ComparisonRow:
         if reason := self.conditions.other_questions:
-            return self._unjudged(cell, None, scorer, NOT_COMPARABLE, condition.QUESTIONS, reason)
+            return self._unjudged(cell, None, parser, NOT_COMPARABLE, condition.QUESTIONS, reason)
         reason = f"no model of this run stands for {cell.model}"
-        return self._unjudged(cell, None, scorer, NOT_RUN, condition.MODEL, reason)
+        return self._unjudged(cell, None, parser, NOT_RUN, condition.MODEL, reason)
 
-    def judge(self, model: str, row: str, scorer: str) -> dict[int, ComparisonRow]:
+    def judge(self, model: str, row: str, parser: str) -> dict[int, ComparisonRow]:
         """Return the rows of a model that corresponds to a published row, by the place of the cell."""
         rows, candidates, metrics = {}, {}, {}
         for place, cell in enumerate(self.cells):
-            if cell.model == row and scorer in self.scorers_of(cell):
-                found = self._metric(cell, model, scorer)
+            if cell.model == row and parser in self.parsers_of(cell):
+                found = self._metric(cell, model, parser)
                 if isinstance(found, ComparisonRow):
                     rows[place] = found
                 else:
@@ -132,26 +133,26 @@ class _Comparison:
             rows[place] = self._judged(candidate, metrics[place], decision)
         return rows
 
-    def _metric(self, cell: PublishedCell, model: str, scorer: str) -> Metric | ComparisonRow:
+    def _metric(self, cell: PublishedCell, model: str, parser: str) -> Metric | ComparisonRow:
         """Return our metric for a cell, or the row that says why there is none."""
         name = cell.metric
-        if scorer != OFFICIAL:
-            name = benchmarks.get(cell.benchmark).official_only_metrics.get(name, name)
-        ours = self.index.get(model, cell.benchmark, cell.variant, scorer, name, cell.category)
+        if parser != OFFICIAL:
+            name = registry.get(cell.benchmark).official_only_metrics.get(name, name)
+        ours = self.index.get(model, cell.benchmark, cell.variant, parser, name, cell.category)
         if ours is None:
             reason = f"{name} of {cell.variant} was not measured under this parser for {model}"
             measured = self._our_counts(model, cell.benchmark, cell.variant)
             return self._unjudged(
-                cell, model, scorer, NOT_RUN, condition.METRIC if measured else condition.VARIANT, reason
+                cell, model, parser, NOT_RUN, condition.METRIC if measured else condition.VARIANT, reason
             )
         counts, own = self._counts.get(cell.revision, {}), self._our_counts(model, cell.benchmark, cell.variant)
         differing = condition.difference(cell, ours, self.conditions, own, counts)
         if differing is not None:
-            row = self._unjudged(cell, model, scorer, NOT_COMPARABLE, *differing)
+            row = self._unjudged(cell, model, parser, NOT_COMPARABLE, *differing)
             return replace(row, **_measured(ours, cell))
         if ours.value is None or ours.low is None or ours.high is None:
             reason = f"{name} is undefined for {model} under this parser"
-            return self._unjudged(cell, model, scorer, NOT_RUN, condition.METRIC, reason)
+            return self._unjudged(cell, model, parser, NOT_RUN, condition.METRIC, reason)
         return ours
 
     def _candidate(self, cell: PublishedCell, model: str, ours: Metric) -> Candidate:
@@ -171,7 +172,7 @@ class _Comparison:
         margin, flips = candidate.margin, self.conditions.flips.get(ours.model, Flips())
         turns = self._turns(candidate.cell, ours)
         return replace(
-            self._unjudged(candidate.cell, ours.model, ours.scorer, decision.verdict, None, decision.reason),
+            self._unjudged(candidate.cell, ours.model, ours.parser, decision.verdict, None, decision.reason),
             **_measured(ours, candidate.cell),
             margin=margin.total,
             margin_rounding=margin.rounding,
@@ -186,14 +187,14 @@ class _Comparison:
         )
 
     def _unjudged(
-        self, cell: PublishedCell, model: str | None, scorer: str, verdict: str, obstacle: str | None, reason: str
+        self, cell: PublishedCell, model: str | None, parser: str, verdict: str, obstacle: str | None, reason: str
     ) -> ComparisonRow:
         return ComparisonRow(
             **{name: getattr(cell, name) for name in _FROM_CELL},
             published=cell.value,
             published_spread=cell.spread,
             model=model,
-            scorer=scorer,
+            parser=parser,
             our_metric=None,
             value=None,
             low=None,
@@ -221,13 +222,13 @@ def _measured(ours: Metric, cell: PublishedCell) -> dict[str, Any]:
 
 def _mark_parser_verdicts(rows: Iterable[ComparisonRow]) -> Iterator[ComparisonRow]:
     """Replace an agreement under the official parser by "parser" if the robust parser of the same replies differs."""
-    by_scorer = {row.scorer: row for row in rows}
-    official, robust = by_scorer.get(OFFICIAL), by_scorer.get(ROBUST)
+    by_parser = {row.parser: row for row in rows}
+    official, robust = by_parser.get(OFFICIAL), by_parser.get(ROBUST)
     if official and robust and depends_on_parser(official.verdict, robust.verdict):
         reason = f"{official.reason} under the official parser, but the robust parser of the same replies gives "
         reason += f"{robust.value:.1f} [{robust.low:.1f}, {robust.high:.1f}]"
-        by_scorer[OFFICIAL] = replace(official, verdict=PARSER, reason=reason)
-    yield from by_scorer.values()
+        by_parser[OFFICIAL] = replace(official, verdict=PARSER, reason=reason)
+    yield from by_parser.values()
 
 
 def compare(
@@ -279,7 +280,7 @@ def compare(
             cells,
             measured[benchmark],
             published_rows=_published_rows(params, benchmark, cells),
-            scorers=params.scorers,
+            parsers=params.parsers,
             conditions=conditions_of(params, benchmark, flips, replies),
         )
     ]

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison.cells import PublishedCell
 from known_unknowns.comparison.margins import Flips, mean_turns
 from known_unknowns.data.revision import data_revision, is_commit
@@ -83,7 +83,7 @@ def _turns(params: Params, benchmark: str, replies: Path) -> Callable[[str, str]
 def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
     """Return the variants whose protocol is not the published one, with the reason."""
     reasons = {}
-    for variant, published in benchmarks.get(benchmark).published_protocols.items():
+    for variant, published in registry.get(benchmark).published_protocols.items():
         if variant in params.variants(benchmark):
             changed = published.differences(params.protocol(benchmark, variant))
             if changed:

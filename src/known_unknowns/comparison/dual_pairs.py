@@ -16,11 +16,11 @@ from known_unknowns.metrics import dual
 
 
 def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> Iterator[Answers]:
-    """Yield a series for each pair of variants with a dual accuracy, for every model and scorer that answered both."""
-    found = {(a.series.model, a.series.scorer, a.series.variant): a for a in answers}
+    """Yield a series for each pair of variants with a dual accuracy, for every model and parser that answered both."""
+    found = {(a.series.model, a.series.parser, a.series.variant): a for a in answers}
     for pair in dual.combinations(params, benchmark):
-        for (model, scorer, variant), first in found.items():
-            second = found.get((model, scorer, pair.variants[1])) if variant == pair.variants[0] else None
+        for (model, parser, variant), first in found.items():
+            second = found.get((model, parser, pair.variants[1])) if variant == pair.variants[0] else None
             combined = None if second is None else _combine(pair.name, first, second)
             if combined is not None:
                 yield combined

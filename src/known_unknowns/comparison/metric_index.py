@@ -9,7 +9,7 @@ from known_unknowns.records import OVERALL, Metric
 
 
 class MetricIndex:
-    """Metrics by model, benchmark, variant, scorer, category and name.
+    """Metrics by model, benchmark, variant, parser, category and name.
 
     With several seeds, the mean over seeds (seed None) is used; with one seed, its only row.
     """
@@ -30,10 +30,10 @@ class MetricIndex:
         return iter(self._chosen.values())
 
     def get(
-        self, model: str, benchmark: str, variant: str, scorer: str, name: str, category: str = OVERALL
+        self, model: str, benchmark: str, variant: str, parser: str, name: str, category: str = OVERALL
     ) -> Metric | None:
         """Return the metric, or None if it was not measured. The ``value`` of an undefined metric is None."""
-        return self._chosen.get((model, benchmark, variant, scorer, category, name))
+        return self._chosen.get((model, benchmark, variant, parser, category, name))
 
     def runs(self, metric: Metric) -> int:
         """Return the number of seeds that a metric of this index is the mean of."""
@@ -46,7 +46,7 @@ class MetricIndex:
 
 
 def _key(metric: Metric) -> tuple[str, ...]:
-    return metric.model, metric.benchmark, metric.variant, metric.scorer, metric.category, metric.name
+    return metric.model, metric.benchmark, metric.variant, metric.parser, metric.category, metric.name
 
 
 def _rank(metric: Metric) -> tuple[bool, int]:

@@ -1,4 +1,4 @@
-"""Paired comparisons of a run: the selection of models, variants or scorers, and the text of the result."""
+"""Paired comparisons of a run: the selection of models, variants or parsers, and the text of the result."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from known_unknowns.errors import ConfigError, unknown_name
 
 @dataclass(frozen=True)
 class Selection:
-    """What to compare. One of models, variants and scorers is compared in pairs, for each of the others.
+    """What to compare. One of models, variants and parsers is compared in pairs, for each of the others.
 
     Attributes
     ----------
     models : sequence of str
-        With one model, its variants or its scorers are compared.
+        With one model, its variants or its parsers are compared.
     benchmarks : sequence of str
     variants : sequence of str
         Empty for all variants of the benchmark.
-    scorers : sequence of str
+    parsers : sequence of str
     """
 
     models: Sequence[str]
     benchmarks: Sequence[str]
     variants: Sequence[str]
-    scorers: Sequence[str]
+    parsers: Sequence[str]
 
     @property
     def compared(self) -> str:
@@ -39,14 +39,14 @@ class Selection:
         Raises
         ------
         ConfigError
-            If there is no pair, or one model has several variants and several scorers.
+            If there is no pair, or one model has several variants and several parsers.
         """
         if len(self.models) > 1:
             return "model"
-        several = [("variant", self.variants), ("scorer", self.scorers)]
+        several = [("variant", self.variants), ("parser", self.parsers)]
         found = [name for name, chosen in several if len(chosen) > 1]
         if len(found) != 1:
-            raise ConfigError("a comparison needs two models, or one model and two variants or two scorers")
+            raise ConfigError("a comparison needs two models, or one model and two variants or two parsers")
         return found[0]
 
     def check(self, params: Params) -> None:
@@ -59,7 +59,7 @@ class Selection:
         variants = {variant for benchmark in self.benchmarks for variant in params.variants(benchmark)}
         for chosen, known, option in (
             (self.variants, variants, "--variant"),
-            (self.scorers, params.scorers, "--scorer"),
+            (self.parsers, params.parsers, "--parser"),
         ):
             for name in chosen:
                 if name not in known:
@@ -71,7 +71,7 @@ def compare_selection(params: Params, selection: Selection, *, results: Path, qu
 
     Models are also compared by their dual accuracy on two selected variants (`known_unknowns.metrics.dual`); the
     variant of such a row is ``<first>+<second>``. The tests are corrected for the pairs that have the same benchmark
-    and, if models are compared, the same variant and scorer.
+    and, if models are compared, the same variant and parser.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def compare_selection(params: Params, selection: Selection, *, results: Path, qu
 
 def _common(series: Series, compared: str) -> tuple[str, ...]:
     """The attributes that are the same in all series of a family."""
-    return tuple(getattr(series, name) for name in ("variant", "scorer", "model") if name != compared)
+    return tuple(getattr(series, name) for name in ("variant", "parser", "model") if name != compared)
 
 
 def _read(params: Params, selection: Selection, benchmark: str, *, results: Path, questions: Path) -> list[Answers]:
@@ -128,7 +128,7 @@ def _read(params: Params, selection: Selection, benchmark: str, *, results: Path
                 results / "scores" / model / benchmark,
                 model=model,
                 variant=variant,
-                scorers=list(dict.fromkeys(selection.scorers)),
+                parsers=list(dict.fromkeys(selection.parsers)),
                 seeds=of_variant,
             )
     return found

@@ -1,4 +1,4 @@
-"""Paired comparisons of models, variants or scorers on the same questions, from the tables of scores of a run."""
+"""Paired comparisons of models, variants or parsers on the same questions, from the tables of scores of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _int(name: str) -> pa.Field:
 MODEL_COMPARISON = pa.schema(
     [
         _text("benchmark"),
-        *(_text(f"{name}_{side}") for side in "ab" for name in ("model", "variant", "scorer")),
+        *(_text(f"{name}_{side}") for side in "ab" for name in ("model", "variant", "parser")),
         _int("n"),  # questions that both have
         _int("groups"),  # images, or other groups of these questions
         _int("seeds"),  # that both have; the accuracies are means over them
@@ -56,11 +56,11 @@ MODEL_COMPARISON = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Whose answers are compared: a model's answers to a variant, as a scorer parsed them."""
+    """Whose answers are compared: a model's answers to a variant, as a parser parsed them."""
 
     model: str
     variant: str
-    scorer: str
+    parser: str
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ class PairedRow:
     benchmark: str
     model_a: str
     variant_a: str
-    scorer_a: str
+    parser_a: str
     model_b: str
     variant_b: str
-    scorer_b: str
+    parser_b: str
     n: int
     groups: int
     seeds: int
@@ -123,12 +123,12 @@ class PairedRow:
     @property
     def a(self) -> Series:
         """The first series."""
-        return Series(self.model_a, self.variant_a, self.scorer_a)
+        return Series(self.model_a, self.variant_a, self.parser_a)
 
     @property
     def b(self) -> Series:
         """The second series."""
-        return Series(self.model_b, self.variant_b, self.scorer_b)
+        return Series(self.model_b, self.variant_b, self.parser_b)
 
 
 def read_answers(
@@ -137,10 +137,10 @@ def read_answers(
     *,
     model: str,
     variant: str,
-    scorers: Sequence[str],
+    parsers: Sequence[str],
     seeds: Iterable[int] | None = None,
 ) -> list[Answers]:
-    """Read the answers of a model to a variant, as each scorer parsed them.
+    """Read the answers of a model to a variant, as each parser parsed them.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def read_answers(
         Folders of <variant>/seed<k>.parquet: of the benchmark, and of the model and benchmark.
     model, variant : str
         Names for the series.
-    scorers : sequence of str
-        Names of the scorers. A scorer without scores is left out.
+    parsers : sequence of str
+        Names of the parsers. A parser without scores is left out.
     seeds : iterable of int, optional
         The seeds to read; by default all that were scored.
 
@@ -169,15 +169,15 @@ def read_answers(
     ids: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     refusal_is_right: tuple[bool, ...] = ()
-    correct: dict[str, dict[int, np.ndarray]] = {scorer: {} for scorer in scorers}
+    correct: dict[str, dict[int, np.ndarray]] = {parser: {} for parser in parsers}
     for seed, file in sorted(files.items()):
         asked = questions / variant / file.name
         found = _questions(asked, asked.stat().st_mtime_ns if asked.is_file() else 0)
         if ids and ids != found[0]:
             raise DataError("other questions than those of another seed; make the variants again", file=file)
         ids, groups, refusal_is_right = found
-        for scorer, flags in _correct(file, ids, scorers).items():
-            correct[scorer][seed] = flags
+        for parser, flags in _correct(file, ids, parsers).items():
+            correct[parser][seed] = flags
     return [
         Answers(Series(model, variant, name), ids, groups, by_seed, refusal_is_right)
         for name, by_seed in correct.items()
@@ -196,27 +196,27 @@ def _questions(path: Path, time: int) -> tuple[tuple[str, ...], tuple[str, ...],
     return ids, groups, refusal_is_right
 
 
-def _correct(file: Path, ids: Sequence[str], scorers: Sequence[str]) -> dict[str, np.ndarray]:
-    """Whether the last answer to each question is correct, by scorer; without the scorers that have no scores."""
-    columns = ("question_id", "turn", "step", "scorer", "correct")
+def _correct(file: Path, ids: Sequence[str], parsers: Sequence[str]) -> dict[str, np.ndarray]:
+    """Whether the last answer to each question is correct, by parser; without the parsers that have no scores."""
+    columns = ("question_id", "turn", "step", "parser", "correct")
     table = tables.read_columns(file, tables.SCORES, columns)
     table = table.filter(pc.equal(table.column("step"), ANSWER))
     places = pc.fill_null(pc.index_in(table.column("question_id"), pa.array(ids, pa.string())), -1).to_numpy()
     turns, correct = (table.column(name).to_numpy() for name in ("turn", "correct"))
     found = {}
-    for scorer in scorers:
-        of_scorer = pc.equal(table.column("scorer"), scorer).to_numpy()
-        if not of_scorer.any():
+    for parser in parsers:
+        of_parser = pc.equal(table.column("parser"), parser).to_numpy()
+        if not of_parser.any():
             continue
-        rows = np.flatnonzero(of_scorer & (places >= 0))
+        rows = np.flatnonzero(of_parser & (places >= 0))
         rows = rows[np.lexsort((turns[rows], places[rows]))]
         rows = rows[np.append(np.diff(places[rows]) > 0, True)[: len(rows)]]  # the last of each question
         last = np.full(len(ids), -1)
         last[places[rows]] = rows
         if (last < 0).any():
             missing = ids[int(np.argmax(last < 0))]
-            raise DataError(f"question {missing!r} is not scored by {scorer!r}; score again", file=file)
-        found[scorer] = correct[last]
+            raise DataError(f"question {missing!r} is not scored by {parser!r}; score again", file=file)
+        found[parser] = correct[last]
     return found
 
 

@@ -55,8 +55,8 @@ class PublishedCell:
         "percent", "questions" or "views".
     spread : float, optional
         The number printed after ±.
-    scorer : str, optional
-        The only scorer that corresponds to the table's parser, if it is not the official one.
+    parser : str, optional
+        The only parser that corresponds to the table's parser, if it is not the official one.
     n : int, optional
         The number of questions, if it differs from that of the published data.
     kind : str
@@ -85,7 +85,7 @@ class PublishedCell:
     model: str = ""
     unit: str = PERCENT
     spread: float | None = None
-    scorer: str | None = None
+    parser: str | None = None
     n: int | None = None
     kind: str = MODEL
     revision: str = ""
@@ -249,7 +249,7 @@ def _cell(
         model=raw.get("models", {}).get(row, row),
         unit=settings.get("unit", PERCENT),
         spread=None if match[3] is None else float(match[3]),
-        scorer=block.get("scorer"),
+        parser=block.get("parser"),
         n=column.get("n"),
         kind=kind,
         revision=revision,

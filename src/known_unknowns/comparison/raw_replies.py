@@ -126,7 +126,7 @@ def _read(params: Params, benchmark: str, variant: str, questions: Path, scores:
 
 def _answers(file: Path, ids: Sequence[str]) -> dict[str, Answers]:
     """The last answer to each question, by parser. Reading columns is much faster than building records."""
-    columns = ["question_id", "turn", "step", "scorer", "outcome", "choice", "correct"]
+    columns = ["question_id", "turn", "step", "parser", "outcome", "choice", "correct"]
     try:
         frame = pq.read_table(file, columns=columns).to_pandas()
     except OSError as error:
@@ -134,7 +134,7 @@ def _answers(file: Path, ids: Sequence[str]) -> dict[str, Answers]:
     frame = frame[frame.step == ANSWER].sort_values("turn", kind="stable")
     found = {}
     for parser in _PARSERS:
-        of_parser = frame[frame.scorer == parser].drop_duplicates("question_id", keep="last").set_index("question_id")
+        of_parser = frame[frame.parser == parser].drop_duplicates("question_id", keep="last").set_index("question_id")
         if of_parser.empty:
             continue
         if len(of_parser) != len(ids) or not of_parser.index.isin(ids).all():

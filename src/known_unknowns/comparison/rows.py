@@ -1,4 +1,4 @@
-"""The table of the comparison: one row per published cell, model of this run and scorer, with a verdict."""
+"""The table of the comparison: one row per published cell, model of this run and parser, with a verdict."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPARISON = pa.schema(
         _text("source"),
         _text("note"),
         pa.field("model", pa.string()),  # of this run that corresponds to the row
-        _text("scorer"),
+        _text("parser"),
         pa.field("our_metric", pa.string()),  # differs from `metric` if only the official parser has that one
         pa.field("value", pa.float64()),  # in the unit
         pa.field("low", pa.float64()),
@@ -79,7 +79,7 @@ class ComparisonRow:
     source: str
     note: str
     model: str | None
-    scorer: str
+    parser: str
     our_metric: str | None
     value: float | None
     low: float | None

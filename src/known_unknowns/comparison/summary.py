@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import conditions as condition
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.rows import ComparisonRow
@@ -64,9 +64,9 @@ class Summary:
 
 
 def leading_rows(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
-    """Return one row for each published number and model: the official parser's, or else the first scorer's."""
+    """Return one row for each published number and model: the official parser's, or else the first parser's."""
     lines = (list(line) for _, line in groupby(rows, key=lambda r: (r.benchmark, r.table, r.row, r.column, r.model)))
-    return [next((row for row in line if row.scorer == OFFICIAL), line[0]) for line in lines]
+    return [next((row for row in line if row.parser == OFFICIAL), line[0]) for line in lines]
 
 
 def summarise(rows: Sequence[ComparisonRow], params: Params) -> Summary:
@@ -112,7 +112,7 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
 
 def _text(row: ComparisonRow, params: Params) -> str:
     """Return what to change so that a number with this obstacle can be judged."""
-    name, title = row.benchmark, benchmarks.get(row.benchmark).title
+    name, title = row.benchmark, registry.get(row.benchmark).title
     if row.obstacle == condition.QUESTIONS:
         editions = _editions(name, params, without=("scenes",))
         advice = f"run an edition with the published data: {editions}" if editions else "add published data"
@@ -138,7 +138,7 @@ def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[
     """Return a step for the published rows with the most numbers that no model stands for, and one for the others."""
     known = {row: name for name, entry in catalogue.models().items() if (row := entry.published_row(benchmark))}
     absent = catalogue.absent().get(benchmark, {})
-    title = benchmarks.get(benchmark).title
+    title = registry.get(benchmark).title
     place = "to the models of the edition"
     if params.data(benchmark).source == "released":  # no model is asked
         editions = _editions(benchmark, params, without=("scenes", "released"))

@@ -153,7 +153,7 @@ class Decision:
 
 
 def support_of(candidates: Iterable[Candidate]) -> dict[str, Support]:
-    """Return the support of the numbers of one model, published row and scorer, by variant.
+    """Return the support of the numbers of one model, published row and parser, by variant.
 
     The numbers of one variant are of the same replies. A variant with fewer than `SMALLEST_GROUP` numbers is supported
     by the numbers of all variants.

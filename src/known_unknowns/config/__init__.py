@@ -2,7 +2,7 @@
 
 `load` reads and checks a file, `check` checks a merged configuration; both return `Params`. They check everything that
 the file alone can tell. `known_unknowns.workflow.configuration` also checks names and arguments against the registries
-of benchmarks, variants, protocols and scorers: use its `load` to run something.
+of benchmarks, variants, protocols and parsers: use its `load` to run something.
 """
 
 from known_unknowns.config.base import Entry

@@ -116,7 +116,7 @@ def with_current_keys(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without(raw: Mapping[str, Any], mistakes: Iterable[Location]) -> dict[str, Any]:
     """The configuration without the entries that have mistakes. All sections are there, some of them empty."""
-    kept = {section: {} for section in _SECTIONS} | {"scorers": []} | dict(raw)
+    kept = {section: {} for section in _SECTIONS} | {"parsers": []} | dict(raw)
     for section, *rest in filter(None, mistakes):
         if section in _SECTIONS and rest:
             kept[section] = {name: entry for name, entry in kept[section].items() if name != rest[0]}

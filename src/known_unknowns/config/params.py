@@ -85,13 +85,13 @@ class Params:
         return list(self._selected["seeds"])
 
     @property
-    def scorers(self) -> list[str]:
-        """The scorers that are computed."""
-        return list(self.raw["scorers"])
+    def parsers(self) -> list[str]:
+        """The parsers that are computed."""
+        return list(self.raw["parsers"])
 
     @property
     def judge(self) -> Judge | None:
-        """Settings of the scorer judge; None if there are none."""
+        """Settings of the parser judge; None if there are none."""
         entry = self.raw.get("judge")
         return None if entry is None else _typed(TypeAdapter(Judge), entry, "judge")
 

@@ -194,7 +194,7 @@ class ProtocolEntry(WithArguments):
 
 
 class Judge(Entry):
-    """The language model that the scorer judge asks which option a reply gives (docs/parsers.md)."""
+    """The language model that the parser judge asks which option a reply gives (docs/parsers.md)."""
 
     model: Text
     """A model of ``models`` or of the catalogue. It need not belong to an edition."""
@@ -257,9 +257,9 @@ class Configuration(Entry):
     protocols: dict[Name, ProtocolEntry]
     models: Annotated[dict[Name, Model], Field(min_length=1)]
     """Merged with the entries of the catalogue that are named here or in an edition."""
-    scorers: Names
+    parsers: Names
     judge: Judge | None = None
-    """The language model of the scorer judge."""
+    """The language model of the parser judge."""
     statistics: Statistics
     tracking: Tracking
     construction: dict[Name, ConstructionEntry] = {}

@@ -1,6 +1,6 @@
 """Comparison of published files with their papers: ``known-unknowns check <benchmark>``.
 
-A benchmark's check (`known_unknowns.benchmarks.Check`) reports all mistakes. A loader stops at the first one.
+A benchmark's check (`known_unknowns.benchmark.interface.Check`) reports all mistakes. A loader stops at the first one.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from known_unknowns import benchmarks, json_files
-from known_unknowns.benchmarks._checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
+from known_unknowns import json_files
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
@@ -66,9 +67,9 @@ def check(
     DataError
         If there is no such folder.
     """
-    if benchmark not in benchmarks.names():
-        raise ConfigError(unknown_name(benchmark, ["params", *benchmarks.names()]))
-    rules = benchmarks.get(benchmark).check
+    if benchmark not in registry.names():
+        raise ConfigError(unknown_name(benchmark, ["params", *registry.names()]))
+    rules = registry.get(benchmark).check
     if not raw.is_dir():
         command = f"known-unknowns fetch {benchmark}" + (f" --edition {edition}" if edition else "")
         raise DataError(f"no such folder: fetch the data first ({command})", file=raw)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks import Terms
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.registry import Terms
 from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 
 
@@ -16,8 +16,8 @@ def all_terms() -> Mapping[str, Terms]:
     """Return the terms of every data set by name: rendered data, benchmarks, and the sources of benchmarks."""
     rendered: dict[str, Terms] = {}
     published: dict[str, Terms] = {}
-    for name in benchmarks.names():
-        benchmark = benchmarks.get(name)
+    for name in registry.names():
+        benchmark = registry.get(name)
         published |= {name: benchmark.terms, **benchmark.source_terms}
         terms = rendered_terms(name)
         if terms is not None:
@@ -27,7 +27,7 @@ def all_terms() -> Mapping[str, Terms]:
 
 def rendered_terms(benchmark: str) -> Terms | None:
     """Return the terms of a benchmark's rendered edition; None if it has none."""
-    pocket = benchmarks.get(benchmark).pocket
+    pocket = registry.get(benchmark).pocket
     return pocket.terms.get() if pocket else None
 
 
@@ -47,7 +47,7 @@ def terms_of(benchmark: str, entry: DataEntry | None) -> Terms:
     ConfigError
         If there is no such benchmark.
     """
-    published = benchmarks.get(benchmark).terms
+    published = registry.get(benchmark).terms
     if isinstance(entry, ReleasedData):
         return replace(published, title=f"{published.title}: released replies", url=entry.repository)
     if not isinstance(entry, ScenesData):

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from known_unknowns import benchmarks, tables, variants
-from known_unknowns.benchmarks._variants import variant_of, variants_of
+from known_unknowns import tables, variants
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.variants import variant_of, variants_of
 from known_unknowns.config import DataEntry, ReleasedData, ResolvedVariant
 from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError
@@ -44,7 +45,7 @@ def _loaded(
     benchmark: str, raw: Path, out: Path, *, settings: DataEntry | None, advance: Advance, workers: int
 ) -> Iterator[Question]:
     """Yield the questions of published files, or those of released replies."""
-    found = benchmarks.get(benchmark)
+    found = registry.get(benchmark)
     if not isinstance(settings, ReleasedData):
         yield from found.load.get()(raw, out, settings=settings, advance=advance, workers=workers)
     elif found.load_released is None:
@@ -85,7 +86,7 @@ def _write_variant(
 def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:
     """Return the questions that a variant fits, with their rows.
 
-    All questions are kept unless the benchmark's questions differ (`known_unknowns.benchmarks.Benchmark.contents`).
+    All questions are kept unless the benchmark's questions differ (`Benchmark.contents`).
     """
     try:
         dropped = corrections.dropped(entry, originals)
@@ -94,7 +95,7 @@ def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) 
     rows = [(row, question) for row, question in enumerate(originals) if question.id not in dropped]
     if dropped:
         print(f"{len(dropped)} of {len(originals)} questions are left out by the corrections", file=sys.stderr)
-    if not originals or benchmarks.get(originals[0].benchmark).contents is None:
+    if not originals or registry.get(originals[0].benchmark).contents is None:
         return rows
     variant = variant_of(originals[0].benchmark, entry)
     fitting = [(row, question) for row, question in rows if variant.fits(question)]

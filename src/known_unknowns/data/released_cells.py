@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.config import Params, ReleasedData
 from known_unknowns.config.params import ORIGINAL
 from known_unknowns.errors import ConfigError
@@ -73,7 +73,7 @@ def with_cells(params: Params, root: Path = Path()) -> Params:
 
 def interface(benchmark: str) -> Released:
     """Return how a benchmark's replies were released. ConfigError if it has no released replies."""
-    released = benchmarks.get(benchmark).released
+    released = registry.get(benchmark).released
     if released is None:
         raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
     return released.get()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks._pocket import pocket_package
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.pocket import pocket_package
 from known_unknowns.config import ScenesData
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.progress import progress
@@ -34,7 +34,7 @@ def render(benchmark: str, entry: ScenesData, out: Path) -> None:
     DataError
         If the digest of the content is not ``revision``.
     """
-    pocket = benchmarks.get(benchmark).pocket
+    pocket = registry.get(benchmark).pocket
     if pocket is None:
         pocket_package()  # raises ConfigError if the package itself is absent
         raise ConfigError("the benchmark has no rendered edition", path=f"benchmarks.{benchmark}.data")

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from known_unknowns.engines._checkpoint import Checkpoint
-from known_unknowns.engines.sharing import check
 from known_unknowns.records import Turn
+from prefix_sharing import check
 
 PLAN = "padded batches"
 _HALF_TOLERANCE = 0.25

@@ -1,6 +1,6 @@
 """The `transformers` engine: any image-text-to-text checkpoint with a chat template, in process, on a CPU or a GPU.
 
-An image's tokens are computed once for all questions about it (`known_unknowns.engines.sharing`). If a model cannot
+An image's tokens are computed once for all questions about it (`prefix_sharing`). If a model cannot
 share prefixes, or sharing is off, batches go through ``generate``. In both cases the same forward passes give the text,
 decoded greedily, and the options' log-probabilities. Needs torch, transformers, NumPy and Pillow only. See
 docs/shared_prefixes.md.
@@ -26,11 +26,11 @@ from known_unknowns.engines._padding import PaddingCheck
 from known_unknowns.engines._prompts import Prompt, PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
 from known_unknowns.engines.memory_needs import require_memory
-from known_unknowns.engines.sharing import check
-from known_unknowns.engines.sharing.architecture import has_length_dependent_positions
-from known_unknowns.engines.sharing.shared_decoder import CHECKED_IMAGES, SharedPrefixDecoder
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
+from prefix_sharing import check
+from prefix_sharing.architecture import has_length_dependent_positions
+from prefix_sharing.shared_decoder import CHECKED_IMAGES, SharedPrefixDecoder
 
 OFF, ON = "off", "on"
 _YAML_BOOLEANS = {False: OFF, True: ON}

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from known_unknowns import benchmarks, tables, variants
-from known_unknowns.benchmarks._variants import variants_of
+from known_unknowns import tables, variants
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.variants import variants_of
 from known_unknowns.config import DataEntry, ResolvedVariant
 from known_unknowns.config.params import ORIGINAL
 from known_unknowns.errors import ConfigError, DataError, unknown_name
@@ -43,7 +44,7 @@ def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None =
                 message = f"question {question.id!r} is of the benchmark {question.benchmark!r}, not {benchmark!r}"
                 raise DataError(message, file=path, row=row)
         return questions
-    if load := benchmarks.get(benchmark).load_without_images:
+    if load := registry.get(benchmark).load_without_images:
         return load.get()(path, settings=settings)
     if path.is_dir():
         return load_folder(benchmark, path, settings=settings)
@@ -57,7 +58,7 @@ def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None =
 def load_folder(benchmark: str, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
     """Load the questions with the benchmark's loader; discard the images that it writes."""
     with TemporaryDirectory() as folder:
-        return list(benchmarks.get(benchmark).load.get()(path, Path(folder), settings=settings))
+        return list(registry.get(benchmark).load.get()(path, Path(folder), settings=settings))
 
 
 def _is_question_table(path: Path) -> bool:
@@ -100,7 +101,7 @@ def variant_entry(name: str, benchmark: str, known: Mapping[str, ResolvedVariant
     ConfigError
         If the name is none of these.
     """
-    protocols, functions = protocols_of(benchmarks.get(benchmark)), variants_of(benchmark)
+    protocols, functions = protocols_of(registry.get(benchmark)), variants_of(benchmark)
     if name in known:
         return known[name]
     if name in functions:

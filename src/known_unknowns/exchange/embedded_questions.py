@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks._question_text import parse_question
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import PredictionFile
 from known_unknowns.images import recipe_image
@@ -35,7 +35,7 @@ def collect_questions(files: Iterable[PredictionFile], benchmark: str, function:
 
     Raises DataError naming the line of a row without a question, or with another question under the same id.
     """
-    exchange = benchmarks.get(benchmark).exchange
+    exchange = registry.get(benchmark).exchange
     parse = exchange.get().embedded_question if exchange else None
     found: dict[str, Question] = {}
     for file in files:

@@ -18,7 +18,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.csv_cells import escape_row
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import FileFormat, Prediction, parse_reply, parse_rows, reply_text
@@ -199,7 +199,7 @@ def _separated(rows: Sequence[Mapping[str, Any]], *, delimiter: str) -> str:
 
 def _extra_fields(question: Question) -> dict[str, Any]:
     """Return the further fields that rescoring needs: those of the benchmark, and the image's path (for groups)."""
-    exchange = benchmarks.get(question.benchmark).exchange
+    exchange = registry.get(question.benchmark).exchange
     names = (*(exchange.get().exported_extra if exchange else ()), "image_path")
     return {name: question.extra[name] for name in names if question.extra.get(name)}
 

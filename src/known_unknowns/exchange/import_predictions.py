@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from known_unknowns import benchmarks, json_files, tables
+from known_unknowns import json_files, tables
+from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.formats import QuestionTurns
@@ -93,8 +94,8 @@ def import_predictions(
     corrects = corrections.files(params.variant(variant))
     published = tables.read_questions(data / "questions.parquet") if corrects else questions
     pairs = match(parsed, questions, source=str(data / cell), by_index=True, published=published)
-    scorers = [name for name in params.scorers if name != JUDGE]  # the judge is asked when the workflow runs
-    unforced = list(refusals_without_forced_choice(pairs, scorers))
+    parsers = [name for name in params.parsers if name != JUDGE]  # the judge is asked when the workflow runs
+    unforced = list(refusals_without_forced_choice(pairs, parsers))
     if unforced:
         raise DataError(
             f"{len(unforced)} questions were refused and not asked again, the first of them {unforced[0]!r}; "
@@ -105,7 +106,7 @@ def import_predictions(
         pairs,
         benchmark=benchmark,
         variant=variant,
-        scorers=scorers,
+        parsers=parsers,
         statistics=params.statistics,
         model=model,
         seed=seed,
@@ -117,8 +118,8 @@ def import_predictions(
 
 
 def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) -> None:
-    if benchmark not in benchmarks.names():
-        raise ConfigError(unknown_name(benchmark, benchmarks.names()), path="--benchmark")
+    if benchmark not in registry.names():
+        raise ConfigError(unknown_name(benchmark, registry.names()), path="--benchmark")
     if not _NAME.fullmatch(model):
         raise ConfigError(f"{model!r} is not a valid name; use letters, digits, '.', '_' and '-'", path="--import")
     entry = params.raw["models"].get(model)

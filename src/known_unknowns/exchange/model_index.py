@@ -7,7 +7,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.metrics.leaderboard import NUMBERS
 
@@ -39,7 +39,7 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
                 continue
             arguments = {
                 "variant": variants.get(number) or number.removesuffix("_accuracy"),
-                "parser": row["scorer"],
+                "parser": row["parser"],
                 "n": row[f"{number}_n"],
                 "low": row.get(f"{number}_low"),
                 "high": row.get(f"{number}_high"),
@@ -50,7 +50,7 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
                 EvalResult(
                     task_type=_TASK,
                     dataset_type=getattr(data, "repository", row["benchmark"]).removeprefix("https://"),
-                    dataset_name=benchmarks.get(row["benchmark"]).title,
+                    dataset_name=registry.get(row["benchmark"]).title,
                     dataset_config=params.edition,
                     dataset_revision=getattr(data, "revision", None),
                     metric_type="dual_accuracy" if number == "dual_accuracy" else "accuracy",

@@ -13,27 +13,27 @@ ACCURACY = "accuracy"
 
 
 def format_json(result: RescoreResult, *, categories: bool = False) -> str:
-    """Return one object: {"benchmark", "variant", "n", "scorers": {scorer: {metric: numbers}}}.
+    """Return one object: {"benchmark", "variant", "n", "parsers": {parser: {metric: numbers}}}.
 
     The numbers of a metric are "value", "low", "high", "n" and "denominator"; undefined is null. With
-    ``categories``, a further key of this name has the same by scorer and category.
+    ``categories``, a further key of this name has the same by parser and category.
     """
     content: dict[str, Any] = {
         "benchmark": result.benchmark,
         "variant": result.variant,
         "n": result.n,
-        "scorers": {
-            scorer: _numbers(m for m in result.metrics if (m.scorer, m.category) == (scorer, OVERALL))
-            for scorer in result.scorers
+        "parsers": {
+            parser: _numbers(m for m in result.metrics if (m.parser, m.category) == (parser, OVERALL))
+            for parser in result.parsers
         },
     }
     if categories:
         content["categories"] = {
-            scorer: {
-                category: _numbers(m for m in result.metrics if (m.scorer, m.category) == (scorer, category))
+            parser: {
+                category: _numbers(m for m in result.metrics if (m.parser, m.category) == (parser, category))
                 for category in _categories(result)
             }
-            for scorer in result.scorers
+            for parser in result.parsers
         }
     return json.dumps(content, indent=2, allow_nan=False)
 
@@ -49,26 +49,26 @@ def _categories(result: RescoreResult) -> list[str]:
 
 
 def format_tables(result: RescoreResult) -> str:
-    """Return tables of every metric over all questions and of each category's accuracy, one column per scorer."""
-    overall = {(m.name, m.scorer): m for m in result.metrics if m.category == OVERALL}
-    by_category = {(m.category, m.scorer): m for m in result.metrics if m.name == ACCURACY and m.category != OVERALL}
+    """Return tables of every metric over all questions and of each category's accuracy, one column per parser."""
+    overall = {(m.name, m.parser): m for m in result.metrics if m.category == OVERALL}
+    by_category = {(m.category, m.parser): m for m in result.metrics if m.name == ACCURACY and m.category != OVERALL}
     lines = [f"{result.benchmark}, {result.variant}: {result.n} questions", ""]
-    lines += _table("all questions", dict.fromkeys(name for name, _ in overall), overall, result.scorers)
+    lines += _table("all questions", dict.fromkeys(name for name, _ in overall), overall, result.parsers)
     if by_category:
-        lines += ["", *_table(ACCURACY, _categories(result), by_category, result.scorers)]
+        lines += ["", *_table(ACCURACY, _categories(result), by_category, result.parsers)]
     return "\n".join(lines)
 
 
-def _table(title: str, names: Iterable[str], metrics: dict[tuple[str, str], Metric], scorers: list[str]) -> list[str]:
-    rows = [[title, *scorers]]
-    rows += [[name, *(_cell(metrics.get((name, scorer))) for scorer in scorers)] for name in names]
+def _table(title: str, names: Iterable[str], metrics: dict[tuple[str, str], Metric], parsers: list[str]) -> list[str]:
+    rows = [[title, *parsers]]
+    rows += [[name, *(_cell(metrics.get((name, parser))) for parser in parsers)] for name in names]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
 
 
 def _cell(metric: Metric | None) -> str:
-    """Format value, interval and denominator; "-" if undefined, "" if the scorer does not have the metric."""
+    """Format value, interval and denominator; "-" if undefined, "" if the parser does not have the metric."""
     if metric is None:
         return ""
     if metric.value is None:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import generic_formats
 from known_unknowns.exchange.formats import FileFormat, PredictionFile, parse_rows
@@ -17,7 +17,7 @@ from known_unknowns.exchange.rows import Row, parse_json, parse_table
 @cache
 def formats() -> tuple[FileFormat, ...]:
     """Return every format: those of the benchmarks first, which need more fields, then the generic ones."""
-    exchanges = [benchmarks.get(name).exchange for name in benchmarks.names()]
+    exchanges = [registry.get(name).exchange for name in registry.names()]
     return (*(f for exchange in exchanges if exchange for f in exchange.get().formats), *generic_formats.FORMATS)
 
 

@@ -1,4 +1,4 @@
-"""Score predictions from files of other tools, with the workflow's scorers and intervals but without a workflow."""
+"""Score predictions from files of other tools, with the workflow's parsers and intervals but without a workflow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ResolvedVariant
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_entry
@@ -66,10 +66,10 @@ def rescore(
     DataError
         If a file does not fit; the message names the line.
     """
-    from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_scorers
+    from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 
-    if benchmark not in benchmarks.names():
-        raise ConfigError(unknown_name(benchmark, benchmarks.names()), path="--benchmark")
+    if benchmark not in registry.names():
+        raise ConfigError(unknown_name(benchmark, registry.names()), path="--benchmark")
     parsed = [parse_file(file) for file in files]
     left_out: tuple[str, ...] = ()
     if annotations is None:
@@ -83,8 +83,8 @@ def rescore(
         asked = apply_variant(published, entry, seed=seed, path=annotations)
         pairs = match(parsed, asked, source=str(annotations), by_index=True, partial=partial, published=published)
         left_out = left_out_note(asked, published)
-    scorers = default_scorers(have_logprobs=have_logprobs(pairs))
-    metrics = compute_metrics(pairs, benchmark=benchmark, variant=name, scorers=scorers, seed=seed)
+    parsers = default_parsers(have_logprobs=have_logprobs(pairs))
+    metrics = compute_metrics(pairs, benchmark=benchmark, variant=name, parsers=parsers, seed=seed)
     notes = (*left_out, *_notes([question for question, _ in pairs]), *_compare_accuracy(parsed, metrics))
     return RescoreResult(benchmark, name, len(pairs), tuple(metrics), notes)
 
@@ -100,7 +100,7 @@ def _notes(questions: Sequence[Question]) -> Iterator[str]:
 
 def _compare_accuracy(files: Sequence[PredictionFile], metrics: Sequence[Metric]) -> Iterator[str]:
     """Report an accuracy that a single file states, if the benchmark's official parser gives another one."""
-    ours = next(m.value for m in metrics if (m.scorer, m.category, m.name) == ("official", OVERALL, "accuracy"))
+    ours = next(m.value for m in metrics if (m.parser, m.category, m.name) == ("official", OVERALL, "accuracy"))
     stated = files[0].stated_accuracy if len(files) == 1 else None
     if stated is not None and ours is not None and not math.isclose(stated, ours, abs_tol=_TOLERANCE):
         yield f"{files[0].file} states an accuracy of {stated}; the official parser gives {ours}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.config import Statistics
 from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
@@ -13,7 +13,7 @@ from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.protocols import FORCED
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
-from known_unknowns.scoring import SCORERS
+from known_unknowns.scoring import PARSERS
 from known_unknowns.scoring.table import score_turn
 from known_unknowns.variants import without_refusal
 
@@ -25,7 +25,7 @@ _NO_FORCED_CHOICE = "undefined: refused questions were not asked again without t
 
 @dataclass(frozen=True, slots=True)
 class RescoreResult:
-    """The result for ``n`` questions: ``metrics`` of every category and scorer, and ``notes`` for the user."""
+    """The result for ``n`` questions: ``metrics`` of every category and parser, and ``notes`` for the user."""
 
     benchmark: str
     variant: str
@@ -34,8 +34,8 @@ class RescoreResult:
     notes: tuple[str, ...] = ()
 
     @property
-    def scorers(self) -> list[str]:
-        return list(dict.fromkeys(metric.scorer for metric in self.metrics))
+    def parsers(self) -> list[str]:
+        return list(dict.fromkeys(metric.parser for metric in self.metrics))
 
 
 def compute_metrics(
@@ -43,7 +43,7 @@ def compute_metrics(
     *,
     benchmark: str,
     variant: str,
-    scorers: Sequence[str],
+    parsers: Sequence[str],
     statistics: Statistics = STATISTICS,
     model: str = "rescored",
     seed: int = 0,
@@ -59,8 +59,8 @@ def compute_metrics(
         All questions with their turns.
     benchmark, variant, model : str
         Names, for the metrics.
-    scorers : sequence of str
-        Names of scorers.
+    parsers : sequence of str
+        Names of parsers.
     statistics : Statistics
         Settings of the intervals.
     seed : int
@@ -70,11 +70,11 @@ def compute_metrics(
     -------
     list of Metric
     """
-    unforced = set(refusals_without_forced_choice(pairs, scorers))
+    unforced = set(refusals_without_forced_choice(pairs, parsers))
     completed = [_with_failed_choice(pair) if pair[0].id in unforced else pair for pair in pairs]
-    table = ScoreTable.of(variant, seed, {name: _score(name, completed) for name in scorers})
+    table = ScoreTable.of(variant, seed, {name: _score(name, completed) for name in parsers})
     metrics = metrics_of([table], statistics, model=model, benchmark=benchmark)
-    undefined = benchmarks.get(benchmark).forced_choice_metrics if unforced else ()
+    undefined = registry.get(benchmark).forced_choice_metrics if unforced else ()
     return [
         replace(metric, value=None, low=None, high=None, method=_NO_FORCED_CHOICE)
         if metric.name in undefined
@@ -83,34 +83,34 @@ def compute_metrics(
     ]
 
 
-def _score(scorer: str, pairs: Sequence[QuestionTurns]) -> ScoredAnswers:
+def _score(parser: str, pairs: Sequence[QuestionTurns]) -> ScoredAnswers:
     """Score all turns. The first turn of each question answers it."""
     return ScoredAnswers(
-        scorer=scorer,
+        parser=parser,
         questions=[question for question, _ in pairs],
         answers=[turns[0] for _, turns in pairs],
-        scores=[score_turn(turns[0], question, scorer) for question, turns in pairs],
+        scores=[score_turn(turns[0], question, parser) for question, turns in pairs],
         other_scores=[
-            {turn.step: score_turn(turn, question, scorer) for turn in turns[1:]} for question, turns in pairs
+            {turn.step: score_turn(turn, question, parser) for turn in turns[1:]} for question, turns in pairs
         ],
         dialogues=[turns for _, turns in pairs],
     )
 
 
-def refusals_without_forced_choice(pairs: Sequence[QuestionTurns], scorers: Sequence[str]) -> Iterator[str]:
-    """Yield the ids of questions that any scorer counts as refused and that lack the forced choice they need.
+def refusals_without_forced_choice(pairs: Sequence[QuestionTurns], parsers: Sequence[str]) -> Iterator[str]:
+    """Yield the ids of questions that any parser counts as refused and that lack the forced choice they need.
 
     Only questions whose benchmark has metrics that depend on it need a forced choice
     (`known_unknowns.protocols.forced_choice`).
     """
     for question, turns in pairs:
-        benchmark = benchmarks.get(question.benchmark)
+        benchmark = registry.get(question.benchmark)
         applies = benchmark.forced_choice_applies
         if not benchmark.forced_choice_metrics or (applies and not applies.get()(question)):
             continue
         if question.answer in (None, question.refusal) or any(turn.step == FORCED for turn in turns):
             continue
-        if any(score_turn(turns[0], question, name).outcome == REFUSED for name in scorers):
+        if any(score_turn(turns[0], question, name).outcome == REFUSED for name in parsers):
             yield question.id
 
 
@@ -122,6 +122,6 @@ def _with_failed_choice(pair: QuestionTurns) -> QuestionTurns:
     return question, [*turns, choice]
 
 
-def default_scorers(*, have_logprobs: bool) -> list[str]:
-    """Return all scorers; the likelihood parser only if there are log-probabilities."""
-    return [name for name in SCORERS if name != "likelihood" or have_logprobs]
+def default_parsers(*, have_logprobs: bool) -> list[str]:
+    """Return all parsers; the likelihood parser only if there are log-probabilities."""
+    return [name for name in PARSERS if name != "likelihood" or have_logprobs]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from known_unknowns import benchmarks, protocols
-from known_unknowns.benchmarks import Benchmark
-from known_unknowns.benchmarks._variants import variants_of
+from known_unknowns import protocols
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.registry import Benchmark
+from known_unknowns.benchmark.variants import variants_of
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.protocols import MANY, Context, Dialogue, Protocol
@@ -24,16 +25,16 @@ def protocols_of(benchmark: Benchmark) -> dict[str, Protocol]:
 def every_protocol() -> dict[str, Protocol]:
     """Return the protocols of all registered benchmarks."""
     found = dict(protocols.PROTOCOLS)
-    for name in benchmarks.names():
-        found |= protocols_of(benchmarks.get(name))
+    for name in registry.names():
+        found |= protocols_of(registry.get(name))
     return found
 
 
-def context_of(benchmark: Benchmark, scorers: Sequence[str]) -> Context:
-    """Return what protocols need of a benchmark. The configured ``scorers`` decide whether a reply is a refusal."""
+def context_of(benchmark: Benchmark, parsers: Sequence[str]) -> Context:
+    """Return what protocols need of a benchmark. The configured ``parsers`` decide whether a reply is a refusal."""
     return Context(
         prompt=benchmark.prompt.get(),
-        refused=partial(may_have_refused, scorers=tuple(scorers)),
+        refused=partial(may_have_refused, parsers=tuple(parsers)),
         refusal_prompt=None if benchmark.refusal_prompt is None else benchmark.refusal_prompt.get(),
         forced_choice_applies=(
             None if benchmark.forced_choice_applies is None else benchmark.forced_choice_applies.get()
@@ -42,7 +43,7 @@ def context_of(benchmark: Benchmark, scorers: Sequence[str]) -> Context:
 
 
 def bound(
-    benchmark: Benchmark, entry: ResolvedProtocol, *, scorers: Sequence[str], images: str = MANY
+    benchmark: Benchmark, entry: ResolvedProtocol, *, parsers: Sequence[str], images: str = MANY
 ) -> Callable[[Question], Dialogue]:
     """Return a protocol as a function of the question alone.
 
@@ -52,8 +53,8 @@ def bound(
         The questions' benchmark.
     entry : ResolvedProtocol
         The protocol.
-    scorers : sequence of str
-        The configured scorers.
+    parsers : sequence of str
+        The configured parsers.
     images : str
         The model's image support, for protocols that show several images at once.
 
@@ -65,7 +66,7 @@ def bound(
     known = protocols_of(benchmark)
     if entry.name not in known:
         raise ConfigError(unknown_name(entry.name, known), path=f"benchmarks.{benchmark.name}.protocol")
-    return known[entry.name].bind(entry, context=context_of(benchmark, scorers), images=images)
+    return known[entry.name].bind(entry, context=context_of(benchmark, parsers), images=images)
 
 
 def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) -> str | None:
@@ -90,7 +91,7 @@ def answer_key(question: Question, turn: Turn) -> AnswerKey:
         return AnswerKey(
             _offered(question, question.answer, turn.labels), _offered(question, question.refusal, turn.labels)
         )
-    expected = benchmarks.get(question.benchmark).expected_reply
+    expected = registry.get(question.benchmark).expected_reply
     return AnswerKey("" if expected is None else expected.get()(question, turn))
 
 

@@ -1,4 +1,4 @@
-"""Ask a language model which options replies give, for the scorer "judge".
+"""Ask a language model which options replies give, for the parser "judge".
 
 Every reply of the edition's models to a benchmark is judged once: the key of a verdict in the journal depends on the
 question, the offered options and the reply, and on the judge and its prompt, but not on the model that replied. A
@@ -63,7 +63,7 @@ def judge(params: Params, benchmark: str, *, questions: Path, replies: Path, out
     """
     settings = params.judge
     if settings is None:
-        raise ConfigError("the scorer judge needs this section (docs/parsers.md)", path="judge")
+        raise ConfigError("the parser judge needs this section (docs/parsers.md)", path="judge")
     entry = params.model(settings.model)
     judged = _replies(params, benchmark, questions, replies, settings)
     with Journal(journal) as kept:

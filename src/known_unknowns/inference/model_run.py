@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks, json_files, tables
+from known_unknowns import json_files, tables
+from known_unknowns.benchmark import registry
 from known_unknowns.config import ModelEntry, Params
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines._batch_invariance import recorded_certificate
@@ -82,9 +83,9 @@ def cells_of(params: Params, entry: ModelEntry, benchmark: str, questions: Path)
     return {
         (variant, seed): (
             bound_protocols.bound(
-                benchmarks.get(benchmark),
+                registry.get(benchmark),
                 params.protocol(benchmark, variant),
-                scorers=params.scorers,
+                parsers=params.parsers,
                 images=entry.images,
             ),
             tables.read_questions(questions / variant / f"seed{seed}.parquet"),

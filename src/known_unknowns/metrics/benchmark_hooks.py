@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.records import FAILED, AnsweredTurn, Metric, Question, Score
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class OnDemand(Sequence[Any]):
 
 @dataclass(frozen=True)
 class ScoreColumns:
-    """One scorer's scores of the answers, as arrays of shape (questions,).
+    """One parser's scores of the answers, as arrays of shape (questions,).
 
     Attributes
     ----------
@@ -79,29 +79,29 @@ class ScoreColumns:
 
 @dataclass(frozen=True)
 class ScoredAnswers:
-    """The answers to one variant with one seed, as one scorer parsed them.
+    """The answers to one variant with one seed, as one parser parsed them.
 
     All sequences are parallel, with one entry per question.
 
     Attributes
     ----------
-    scorer : str
-        Name of the scorer.
+    parser : str
+        Name of the parser.
     questions : sequence of Question
         The questions.
     answers : sequence of AnsweredTurn
         The turn that answers each question.
     scores : sequence of Score
-        The scorer's parse of these turns.
+        The parser's parse of these turns.
     other_scores : sequence of mapping from str to Score
-        The scorer's parse of each question's other turns, by step ("forced").
+        The parser's parse of each question's other turns, by step ("forced").
     dialogues : sequence of sequence of AnsweredTurn
         All turns of each question, in the order of the dialogue.
     columns : ScoreColumns, optional
         The same as ``scores``. With it, no other sequence is built that is not used.
     """
 
-    scorer: str
+    parser: str
     questions: Sequence[Question]
     answers: Sequence[AnsweredTurn]
     scores: Sequence[Score]
@@ -167,7 +167,7 @@ class ScoredAnswers:
             return OnDemand(len(places), lambda: [values[place] for place in places]) if values else ()
 
         return ScoredAnswers(
-            scorer=self.scorer,
+            parser=self.parser,
             questions=[self.questions[place] for place in places],
             answers=chosen(self.answers),
             scores=chosen(self.scores),
@@ -257,5 +257,5 @@ class BenchmarkMetrics:
 
 def of(benchmark: str) -> BenchmarkMetrics:
     """Return the benchmark's metrics; empty ones if it has none."""
-    found = benchmarks.get(benchmark).metrics
+    found = registry.get(benchmark).metrics
     return found.get() if found else BenchmarkMetrics()

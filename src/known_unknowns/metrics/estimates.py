@@ -16,7 +16,7 @@ from known_unknowns.metrics.selective import RiskCoverage, aurc, aurc_without_gr
 
 @dataclass(frozen=True)
 class Estimates:
-    """Metrics of one variant, scorer, category and seed.
+    """Metrics of one variant, parser, category and seed.
 
     Attributes
     ----------
@@ -86,15 +86,15 @@ class Estimates:
         ]
 
 
-def estimates(table: ScoreTable, scorer: str, labels: Sequence[str], groups: np.ndarray) -> dict[str, Estimates]:
-    """Estimate all metrics of one scorer.
+def estimates(table: ScoreTable, parser: str, labels: Sequence[str], groups: np.ndarray) -> dict[str, Estimates]:
+    """Estimate all metrics of one parser.
 
     Parameters
     ----------
     table : ScoreTable
         The scores of one variant and seed.
-    scorer : str
-        Name of the scorer.
+    parser : str
+        Name of the parser.
     labels : sequence of str
         All labels that any question of the benchmark offers.
     groups : ndarray of str, shape (groups,)
@@ -105,15 +105,15 @@ def estimates(table: ScoreTable, scorer: str, labels: Sequence[str], groups: np.
     dict from str to Estimates
         By category, `records.OVERALL` first.
     """
-    own = table.benchmark_ratios[scorer]
+    own = table.benchmark_ratios[parser]
     if taken := [name for name in own if name.startswith(SHARE)]:
         raise ValueError(
             f"the metric {taken[0]} of a benchmark: names in {SHARE}... are those of the shares of answers"
         )
-    all_ratios = ratios(table.arrays[scorer], labels) | dict(own)
+    all_ratios = ratios(table.arrays[parser], labels) | dict(own)
     column = np.searchsorted(groups, table.groups)
     by_category = ratio_estimates(all_ratios, table.categories, column)
-    for name, curve in table.curves[scorer].items():
+    for name, curve in table.curves[parser].items():
         if curve.defined:
             for category, members in table.categories.items():
                 part = RiskCoverage(*(values[members] for values in curve))

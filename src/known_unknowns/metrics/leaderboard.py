@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.metrics.dual import DUAL
-from known_unknowns.metrics.summary import main_scorer, rounded
+from known_unknowns.metrics.summary import main_parser, rounded
 from known_unknowns.records import Metric
 
 NUMBERS = ("accuracy", "dual_accuracy", "nota_only_accuracy", "blank_accuracy")
@@ -16,7 +16,7 @@ NUMBERS = ("accuracy", "dual_accuracy", "nota_only_accuracy", "blank_accuracy")
 
 After both stress tests the refusal is the right answer, if the benchmark offers one."""
 _PARTS = ("", "_low", "_high", "_n", "_method")
-COLUMNS = ("model", "benchmark", "scorer", "variant", "dual_variant", *(n + part for n in NUMBERS for part in _PARTS))
+COLUMNS = ("model", "benchmark", "parser", "variant", "dual_variant", *(n + part for n in NUMBERS for part in _PARTS))
 
 
 def leaderboard_row(metrics: Iterable[Metric]) -> dict[str, Any]:
@@ -34,11 +34,11 @@ def leaderboard_row(metrics: Iterable[Metric]) -> dict[str, Any]:
         Values of `COLUMNS`. ``<number>_n`` counts questions; ``<number>_low`` and ``<number>_high`` are the interval.
     """
     every = list(metrics)
-    scorer = main_scorer(dict.fromkeys(metric.scorer for metric in every))
-    found = {(metric.variant, metric.name): metric for metric in every if metric.scorer == scorer}
+    parser = main_parser(dict.fromkeys(metric.parser for metric in every))
+    found = {(metric.variant, metric.name): metric for metric in every if metric.parser == parser}
     main = every[0].variant
     dual = next((variant for variant, name in found if name == DUAL), "")
-    row = {"model": every[0].model, "benchmark": every[0].benchmark, "scorer": scorer, "variant": main}
+    row = {"model": every[0].model, "benchmark": every[0].benchmark, "parser": parser, "variant": main}
     keys = [(main, "accuracy"), (dual, DUAL), ("nota_only", "accuracy"), ("blank", "accuracy")]
     for number, key in zip(NUMBERS, keys, strict=True):
         if metric := found.get(key):

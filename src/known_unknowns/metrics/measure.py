@@ -23,7 +23,7 @@ from known_unknowns.records import Metric
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics
 
-_NO_INPUT = "undefined: no reply has what the scorer needs"
+_NO_INPUT = "undefined: no reply has what the parser needs"
 UNPAIRED = "unpaired"
 """Share of the questions of any combined variant that another one lacks."""
 _CHANCE_METHOD = "known from the options, not estimated"
@@ -32,7 +32,7 @@ _CHANCE_METHOD = "known from the options, not estimated"
 def measure(
     params: Params, model: str, benchmark: str, questions: Path, scores: Path, replies: Path, out: Path
 ) -> None:
-    """Write the table of metrics, ordered by variant, category, seed and metric within each scorer.
+    """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
 
     With several seeds, rows with seed None follow: means over seeds, undefined if any seed's metric is. `headline`
     selects them.
@@ -54,7 +54,7 @@ def measure(
         If scores are missing, doubled or of other questions; it names the file and the question.
     """
     found = [
-        load(questions, scores, replies, variant=variant, seed=seed, scorers=params.scorers)
+        load(questions, scores, replies, variant=variant, seed=seed, parsers=params.parsers)
         for variant, seed in params.cells(benchmark, model)
     ]
     for table in found:
@@ -101,10 +101,10 @@ def metrics_of(
     metrics: list[Metric] = []
     for variant in dict.fromkeys(table.variant for table in score_tables):
         seeds = [table for table in score_tables if table.variant == variant]
-        for scorer in seeds[0].arrays:
-            by_seed = {table.seed: estimates(table, scorer, labels, groups) for table in seeds}
+        for parser in seeds[0].arrays:
+            by_seed = {table.seed: estimates(table, parser, labels, groups) for table in seeds}
             for category in by_seed[seeds[0].seed]:
-                blank = Metric(model, benchmark, variant, None, scorer, category, "", None, None, None, 0, "")
+                blank = Metric(model, benchmark, variant, None, parser, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
             metrics += _across_seeds(blank, seeds, groups, statistics)
     combined = [*benchmark_hooks.of(benchmark).across_variants, *combined]
@@ -117,20 +117,20 @@ def metrics_of(
 def _null_without_input(
     metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], combined: Iterable[AcrossVariants]
 ) -> list[Metric]:
-    """Remove values whose scorer had no input for a variant and seed that they are computed from."""
+    """Remove values whose parser had no input for a variant and seed that they are computed from."""
     lacking: set[tuple[str, int | None, str]] = {
-        (table.variant, table.seed, scorer) for table in score_tables for scorer in table.without_input
+        (table.variant, table.seed, parser) for table in score_tables for parser in table.without_input
     }
     if not lacking:
         return list(metrics)
-    lacking |= {(variant, None, scorer) for variant, _, scorer in lacking}
+    lacking |= {(variant, None, parser) for variant, _, parser in lacking}
     sources = {combination.name: combination.variants for combination in combined}
     seeds = [table.variant for table in score_tables]
     return [
         replace(metric, value=None, low=None, high=None, spread=None, method=_NO_INPUT)
         if metric.name not in (CHANCE, UNPAIRED)
         and any(
-            (v, metric.seed if seeds.count(v) > 1 else None, metric.scorer) in lacking
+            (v, metric.seed if seeds.count(v) > 1 else None, metric.parser) in lacking
             for v in sources.get(metric.variant, (metric.variant,))
         )
         else metric
@@ -139,7 +139,7 @@ def _null_without_input(
 
 
 def _rows(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistics) -> Iterator[Metric]:
-    """The metrics of one variant, scorer and category: one block per seed, then the means over seeds."""
+    """The metrics of one variant, parser and category: one block per seed, then the means over seeds."""
     for seed, estimated in by_seed.items():
         yield from _with_derived(_of_seed(replace(blank, seed=seed), estimated, statistics))
     if len(by_seed) > 1:
@@ -193,7 +193,7 @@ def _across_seeds(
     compute = benchmark_hooks.of(blank.benchmark).across_seeds
     if len(seeds) < 2 or compute is None:
         return
-    ratios = compute([table.answers[blank.scorer] for table in seeds])
+    ratios = compute([table.answers[blank.parser] for table in seeds])
     column = np.searchsorted(groups, seeds[0].groups)
     for category, estimated in ratio_estimates(ratios, seeds[0].categories, column).items():
         row = replace(blank, category=category)
@@ -212,8 +212,8 @@ def _across_variants(
         raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
     common = {seed: CommonQuestions.of(of_seed) for seed, of_seed in _tables_by_seed(combined, score_tables).items()}
     seeds = list(common)
-    for scorer in score_tables[0].answers if common else ():
-        ratios = {seed: combined.ratios(part.answers[scorer]) for seed, part in common.items()}
+    for parser in score_tables[0].answers if common else ():
+        ratios = {seed: combined.ratios(part.answers[parser]) for seed, part in common.items()}
         if not all(ratios.values()):
             return
         by_seed = {
@@ -221,7 +221,7 @@ def _across_variants(
             for seed, part in common.items()
         }
         for category in by_seed[seeds[0]]:
-            row, estimated = replace(blank, scorer=scorer, category=category), {s: by_seed[s][category] for s in seeds}
+            row, estimated = replace(blank, parser=parser, category=category), {s: by_seed[s][category] for s in seeds}
             for seed in seeds:
                 note = _left_out(combined, category, [common[seed]])
                 yield from _noted(_of_seed(replace(row, seed=seed), estimated[seed], statistics), note)
@@ -229,7 +229,7 @@ def _across_variants(
                 note = _left_out(combined, category, list(common.values()))
                 yield from _noted(_means_over_seeds(row, list(estimated.values()), statistics), note)
         if combined.paired:
-            yield from _unpaired(replace(blank, scorer=scorer), combined, common)
+            yield from _unpaired(replace(blank, parser=parser), combined, common)
 
 
 def _tables_by_seed(combined: AcrossVariants, score_tables: Sequence[ScoreTable]) -> dict[int, list[ScoreTable]]:
@@ -322,7 +322,7 @@ def _metric(
         blank.benchmark,
         blank.variant,
         blank.seed,
-        blank.scorer,
+        blank.parser,
         blank.category,
         name,
         None if value != value else float(value),
@@ -339,7 +339,7 @@ def headline(metrics: Iterable[Metric]) -> list[Metric]:
     """Select one row per metric: the mean over seeds if there is one, else the row of the first seed."""
     chosen: dict[tuple[str, ...], Metric] = {}
     for metric in metrics:
-        key = (metric.model, metric.benchmark, metric.variant, metric.scorer, metric.category, metric.name)
+        key = (metric.model, metric.benchmark, metric.variant, metric.parser, metric.category, metric.name)
         if key not in chosen or metric.seed is None:
             chosen[key] = metric
     return list(chosen.values())

@@ -53,7 +53,7 @@ def measure_models(
     calls: list[Call] = []
     inputs: dict[str, str] = {}
     errors: list[Exception] = []
-    settings = [params.statistics.as_dict(), params.scorers]
+    settings = [params.statistics.as_dict(), params.parsers]
     for model in params.models:
         cells = [Path(variant) / f"seed{seed}.parquet" for variant, seed in params.cells(benchmark, model)]
         if not cells:

@@ -50,7 +50,7 @@ class Ratio(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreArrays:
-    """One scorer's scores as arrays of shape (questions,).
+    """One parser's scores as arrays of shape (questions,).
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def ratios(scores: ScoreArrays, labels: Sequence[str]) -> dict[str, Ratio]:
     Parameters
     ----------
     scores : ScoreArrays
-        One scorer's scores.
+        One parser's scores.
     labels : sequence of str
         All labels that any question of the benchmark offers.
 

@@ -66,7 +66,7 @@ class QuestionArrays:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The scores of one variant and seed under each scorer.
+    """The scores of one variant and seed under each parser.
 
     Attributes
     ----------
@@ -83,15 +83,15 @@ class ScoreTable:
     labels : frozenset of str
         All labels that the questions offer.
     answers : mapping from str to ScoredAnswers
-        The answers as each scorer parsed them.
+        The answers as each parser parsed them.
     arrays : mapping from str to ScoreArrays
         The same as arrays.
     benchmark_ratios : mapping from str to mapping from str to Ratio
-        The benchmark's own metrics under each scorer.
+        The benchmark's own metrics under each parser.
     curves : mapping from str to mapping from str to RiskCoverage
-        The benchmark's own curves of risk and coverage under each scorer.
+        The benchmark's own curves of risk and coverage under each parser.
     without_input : frozenset of str
-        Scorers that lack what they need (`known_unknowns.scoring.has_input`). Their metrics are undefined.
+        Parsers that lack what they need (`known_unknowns.scoring.has_input`). Their metrics are undefined.
     """
 
     variant: str
@@ -108,7 +108,7 @@ class ScoreTable:
 
     @classmethod
     def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
-        """Build the table from each scorer's ``answers`` to the same questions in the same order."""
+        """Build the table from each parser's ``answers`` to the same questions in the same order."""
         asked = QuestionArrays.of(next(iter(answers.values())).questions)
         lacking = frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns))
         return cls.of_asked(variant, seed, asked, answers, lacking)
@@ -133,13 +133,13 @@ class ScoreTable:
             labels=asked.labels,
             answers=answers,
             arrays={
-                scorer: ScoreArrays(
+                parser: ScoreArrays(
                     scored.outcome, scored.label, scored.correct, asked.refusal_is_correct, asked.chance
                 )
-                for scorer, scored in answers.items()
+                for parser, scored in answers.items()
             },
-            benchmark_ratios={scorer: hooks.ratios(scored) for scorer, scored in answers.items()},
-            curves={scorer: hooks.risk_coverage(scored) for scorer, scored in answers.items()},
+            benchmark_ratios={parser: hooks.ratios(scored) for parser, scored in answers.items()},
+            curves={parser: hooks.risk_coverage(scored) for parser, scored in answers.items()},
             without_input=lacking,
         )
 
@@ -155,7 +155,7 @@ class CommonQuestions:
     categories : mapping from str to ndarray of bool, shape (questions,)
         The questions of each non-empty category of the first variant.
     answers : mapping from str to list of ScoredAnswers
-        The answers under each variant, by scorer.
+        The answers under each variant, by parser.
     left_out : mapping from str to tuple of frozenset of str
         By category, the ids of each variant's questions that another variant lacks.
     """
@@ -179,8 +179,8 @@ class CommonQuestions:
             groups=tables[0].groups[first],
             categories={name: members for name, members in categories.items() if members.any()},
             answers={
-                scorer: [table.answers[scorer].select(at) for table, at in zip(tables, of_each, strict=True)]
-                for scorer in tables[0].answers
+                parser: [table.answers[parser].select(at) for table, at in zip(tables, of_each, strict=True)]
+                for parser in tables[0].answers
             },
             left_out={
                 name: tuple(_ids(table, name).difference(ids) for table in tables)
@@ -195,7 +195,7 @@ class CommonQuestions:
         return cls(
             groups=tables[0].groups,
             categories={name: members for name, members in tables[0].categories.items() if members.any()},
-            answers={scorer: [table.answers[scorer] for table in tables] for scorer in tables[0].answers},
+            answers={parser: [table.answers[parser] for table in tables] for parser in tables[0].answers},
             left_out=dict.fromkeys((name for table in tables for name in table.categories), nothing),
         )
 
@@ -216,7 +216,7 @@ def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.n
 
 
 def load(
-    questions: Path, scores: Path, replies: Path, *, variant: str, seed: int, scorers: Sequence[str]
+    questions: Path, scores: Path, replies: Path, *, variant: str, seed: int, parsers: Sequence[str]
 ) -> ScoreTable:
     """Load one variant and seed.
 
@@ -228,8 +228,8 @@ def load(
         Name of the variant.
     seed : int
         The seed.
-    scorers : sequence of str
-        Names of the scorers to load.
+    parsers : sequence of str
+        Names of the parsers to load.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def load(
     Raises
     ------
     DataError
-        If a scorer's score of a question's answer is missing or doubled.
+        If a parser's score of a question's answer is missing or doubled.
     """
     name = Path(variant) / f"seed{seed}.parquet"
     file = questions / name
@@ -246,11 +246,11 @@ def load(
     columns = ("step", "letters", "reply", "logprobs", "error")
     found = ReplyTable.read(file, asked.ids, replies / name, columns)
     answering = found.answering_rows()
-    with_input = [scorer for scorer in scorers if found.has_input(scorer)]
+    with_input = [parser for parser in parsers if found.has_input(parser)]
     scored = ScoreRows.read(scores / name, found, with_input)
     dialogues = OnDemand(len(asked.ids), partial(_dialogues, file, replies / name))
-    answers = {scorer: _scored_answers(scorer, asked, found, answering, scored, dialogues) for scorer in scorers}
-    return ScoreTable.of_asked(variant, seed, asked, answers, frozenset(scorers) - frozenset(with_input))
+    answers = {parser: _scored_answers(parser, asked, found, answering, scored, dialogues) for parser in parsers}
+    return ScoreTable.of_asked(variant, seed, asked, answers, frozenset(parsers) - frozenset(with_input))
 
 
 @lru_cache(maxsize=64)
@@ -264,29 +264,29 @@ def _dialogues(questions: Path, replies: Path) -> list[list[AnsweredTurn]]:
 
 
 def _scored_answers(
-    scorer: str,
+    parser: str,
     asked: QuestionArrays,
     replies: ReplyTable,
     answering: np.ndarray,
     scores: ScoreRows,
     dialogues: OnDemand,
 ) -> ScoredAnswers:
-    """The answers as one scorer parsed them; unparsed if the scorer has no input."""
+    """The answers as one parser parsed them; unparsed if the parser has no input."""
     count, first = len(asked.ids), replies.starts[:-1]
-    rows = scores.row_of.get(scorer)
+    rows = scores.row_of.get(parser)
     if rows is not None and (rows[answering] < 0).any():
         name = asked.ids[int(np.argmax(rows[answering] < 0))]
-        raise DataError(f"question {name!r} is not scored by {scorer!r}; score again", file=scores.path)
+        raise DataError(f"question {name!r} is not scored by {parser!r}; score again", file=scores.path)
     texts = partial(_texts, replies, answering)
     columns = _score_columns(scores, None if rows is None else rows[answering], count, texts)
     turns = (answering - first).tolist()
 
     def score(row: int, place: int) -> Score:
         if rows is None:
-            return Score(asked.ids[place], turns[place], ANSWER, scorer, UNPARSED, None, None, False)
+            return Score(asked.ids[place], turns[place], ANSWER, parser, UNPARSED, None, None, False)
         values = [column[int(rows[row])].as_py() for column in scores.columns.columns]
         step = replies.rows.column("step")[row].as_py()
-        return Score(asked.ids[place], row - int(first[place]), step, scorer, *values)
+        return Score(asked.ids[place], row - int(first[place]), step, parser, *values)
 
     def others() -> Sequence[Mapping[str, Score]]:
         found: list[dict[str, Score]] = [{} for _ in range(count)]
@@ -300,7 +300,7 @@ def _scored_answers(
         return found
 
     return ScoredAnswers(
-        scorer,
+        parser,
         asked.questions,
         OnDemand(count, lambda: [turns_[turn] for turns_, turn in zip(dialogues, turns, strict=True)]),
         OnDemand(count, lambda: [score(row, place) for place, row in enumerate(answering.tolist())]),

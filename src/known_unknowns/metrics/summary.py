@@ -9,7 +9,7 @@ from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import Metric
 
-HEADLINE_SCORERS = ("official", "robust")
+HEADLINE_PARSERS = ("official", "robust")
 HEADLINE_METRICS = (
     "above_chance",
     "accuracy_answered",
@@ -25,10 +25,10 @@ MODEL_METRICS = ((None, "accuracy"), (None, "refusal_recall"), ("nota_only", "ac
 _DIGITS = 6
 
 
-def main_scorer(scorers: Iterable[str]) -> str:
-    """Return the scorer of numbers that compare models: the robust one, else the first."""
-    scorers = list(scorers)
-    return "robust" if "robust" in scorers else scorers[0]
+def main_parser(parsers: Iterable[str]) -> str:
+    """Return the parser of numbers that compare models: the robust one, else the first."""
+    parsers = list(parsers)
+    return "robust" if "robust" in parsers else parsers[0]
 
 
 def headline_metrics(benchmark: str) -> tuple[str, ...]:
@@ -36,22 +36,22 @@ def headline_metrics(benchmark: str) -> tuple[str, ...]:
     return ("accuracy", *HEADLINE_METRICS, *benchmark_hooks.of(benchmark).headline)
 
 
-def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
+def model_headline(metrics: Iterable[Metric], parser: str) -> dict[str, Metric]:
     """Return the numbers of one model that compare it with others.
 
     Parameters
     ----------
     metrics : iterable of Metric
         The model's metrics over all questions, one row each. The first variant of a benchmark is its main variant.
-    scorer : str
-        The scorer whose metrics are taken.
+    parser : str
+        The parser whose metrics are taken.
 
     Returns
     -------
     dict from str to Metric
         By name (``<benchmark>.accuracy``).
     """
-    found = {(m.benchmark, m.variant, m.name): m for m in metrics if m.scorer == scorer}
+    found = {(m.benchmark, m.variant, m.name): m for m in metrics if m.parser == parser}
     main: dict[str, str] = {}
     for benchmark, variant, _ in found:
         main.setdefault(benchmark, variant)
@@ -63,16 +63,16 @@ def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
     return {name: found[key] for name, key in wanted.items() if key in found}
 
 
-def variant_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
+def variant_headline(metrics: Iterable[Metric], parser: str) -> dict[str, Metric]:
     """Return the headline metrics of one variant.
 
     Parameters
     ----------
     metrics : iterable of Metric
         The metrics of a model and a variant over all questions, of one seed or over seeds.
-    scorer : str
-        The scorer whose metrics have names without a prefix (``accuracy``). Of the others, only the accuracy is
-        returned (``likelihood.accuracy``), and of those of `HEADLINE_SCORERS` the benchmark's own headline metrics.
+    parser : str
+        The parser whose metrics have names without a prefix (``accuracy``). Of the others, only the accuracy is
+        returned (``likelihood.accuracy``), and of those of `HEADLINE_PARSERS` the benchmark's own headline metrics.
 
     Returns
     -------
@@ -82,24 +82,24 @@ def variant_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric
     found, general = {}, set(HEADLINE_METRICS)
     for m in metrics:
         names = set(headline_metrics(m.benchmark))
-        if m.scorer == scorer and m.name in names:
+        if m.parser == parser and m.name in names:
             found[m.name] = m
-        elif m.scorer != scorer and m.name in ({"accuracy"} if m.scorer not in HEADLINE_SCORERS else names - general):
-            found[f"{m.scorer}.{m.name}"] = m
+        elif m.parser != parser and m.name in ({"accuracy"} if m.parser not in HEADLINE_PARSERS else names - general):
+            found[f"{m.parser}.{m.name}"] = m
     return found
 
 
 def headline_rows(metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns and rows of the headline table: one row per model, benchmark, variant and scorer.
+    """Return the columns and rows of the headline table: one row per model, benchmark, variant and parser.
 
     ``low``, ``high``, ``n`` and ``method`` are those of the accuracy, or of the dual accuracy of two variants.
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    columns = ["model", "benchmark", "variant", "scorer", "accuracy", "low", "high", "n", "method", *HEADLINE_METRICS]
+    columns = ["model", "benchmark", "variant", "parser", "accuracy", "low", "high", "n", "method", *HEADLINE_METRICS]
     for metric in metrics:
-        if metric.scorer not in HEADLINE_SCORERS or metric.name not in headline_metrics(metric.benchmark):
+        if metric.parser not in HEADLINE_PARSERS or metric.name not in headline_metrics(metric.benchmark):
             continue
-        key = (metric.model, metric.benchmark, metric.variant, metric.scorer)
+        key = (metric.model, metric.benchmark, metric.variant, metric.parser)
         row = rows.setdefault(key, dict(zip(columns, key, strict=False)))
         row[metric.name] = rounded(metric.value)
         if metric.name in ("accuracy", DUAL):

@@ -11,7 +11,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import tables
+from known_unknowns.benchmark import registry
 from known_unknowns.csv_cells import escape_row
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
@@ -37,7 +38,7 @@ def summarise(
     plot : Path
         CSV of the benchmarks and their stress tests.
     headline_table : Path
-        CSV of the headline metrics, one row per model, benchmark, variant and scorer.
+        CSV of the headline metrics, one row per model, benchmark, variant and parser.
     leaderboard_table : Path
         CSV of the leaderboard, one row per model and benchmark.
     models : Path
@@ -71,7 +72,7 @@ def _remove_other_records(folder: Path, models: Collection[str]) -> None:
         if path.stem not in models:
             with suppress(ValueError):
                 record = json.loads(path.read_text(encoding="utf-8"))
-                if isinstance(record, dict) and record.keys() <= set(benchmarks.names()):
+                if isinstance(record, dict) and record.keys() <= set(registry.names()):
                     path.unlink()
 
 
@@ -122,10 +123,10 @@ def _no_rows(chosen: Mapping[str, str | None], found: Mapping[str, Collection[st
 
 
 def plot_columns(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:
-    """Columns of the plot, to variant, scorer and metric, as the benchmarks define them."""
+    """Columns of the plot, to variant, parser and metric, as the benchmarks define them."""
     columns: dict[str, tuple[str, str, str]] = {}
     for name in names:
-        columns |= benchmarks.get(name).plot
+        columns |= registry.get(name).plot
     return columns
 
 
@@ -137,7 +138,7 @@ def plot_rows(metrics: Iterable[Metric], columns: Mapping[str, tuple[str, str, s
     metrics : iterable of Metric
         The metrics of all models over all questions.
     columns : mapping from str to (str, str, str)
-        Columns, and the variant, scorer and metric of each (`plot_columns`).
+        Columns, and the variant, parser and metric of each (`plot_columns`).
 
     Returns
     -------
@@ -147,7 +148,7 @@ def plot_rows(metrics: Iterable[Metric], columns: Mapping[str, tuple[str, str, s
     column_of = {source: column for column, source in columns.items()}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for metric in metrics:
-        column = column_of.get((metric.variant, metric.scorer, metric.name))
+        column = column_of.get((metric.variant, metric.parser, metric.name))
         if column is not None:
             key = (metric.benchmark, metric.model)
             row = rows.setdefault(key, {"benchmark": metric.benchmark, "model": metric.model})
@@ -161,7 +162,7 @@ def _order(metric: Metric) -> tuple[Any, ...]:
         metric.model,
         metric.benchmark,
         metric.variant,
-        metric.scorer,
+        metric.parser,
         metric.category != OVERALL,
         metric.category,
         metric.name,

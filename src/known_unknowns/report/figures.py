@@ -70,17 +70,17 @@ def _first_chance(run: Run, variant: str) -> Metric | None:
 
 
 def _series(spec: Scatter, run: Run) -> dict[str, tuple[str, str]]:
-    """Return the scorer and the metric on the vertical axis of each series."""
+    """Return the parser and the metric on the vertical axis of each series."""
     every = {OFFICIAL_SERIES: ("official", spec.official_metric), ROBUST_SERIES: ("robust", spec.robust_metric)}
-    return {series: by for series, by in every.items() if by[0] in run.scorers}
+    return {series: by for series, by in every.items() if by[0] in run.parsers}
 
 
 def _our_points(spec: Scatter, run: Run) -> list[Point]:
     points = []
     for model in run.models:
-        for series, (scorer, name) in _series(spec, run).items():
-            x = Coordinate.of(run.get(model, spec.x, scorer, "accuracy"))
-            y = Coordinate.of(run.get(model, spec.y, scorer, name))
+        for series, (parser, name) in _series(spec, run).items():
+            x = Coordinate.of(run.get(model, spec.x, parser, "accuracy"))
+            y = Coordinate.of(run.get(model, spec.y, parser, name))
             if x is not None and y is not None:
                 points.append(Point(model, series, x, y))
     return points
@@ -107,9 +107,9 @@ def _scatter_table(spec: Scatter, run: Run, x_name: str, y_name: str) -> Table:
     rows = []
     series_values = _series(spec, run)
     for model in run.models:
-        for r, (series, (scorer, name)) in enumerate(series_values.items()):
+        for r, (series, (parser, name)) in enumerate(series_values.items()):
             heads = [Head(model, span=len(series_values))] if r == 0 else []
-            cells = [run.get(model, spec.x, scorer, "accuracy"), run.get(model, spec.y, scorer, name)]
+            cells = [run.get(model, spec.x, parser, "accuracy"), run.get(model, spec.y, parser, name)]
             rows.append(Row((*heads, Head(series)), tuple(Cell(metric_text(m)) for m in cells)))
     return Table(
         caption=f"The points of “{spec.title}”",
@@ -207,7 +207,7 @@ def answers(run: Run) -> Figure:
     alt_text = (
         f"Stacked bars, one for each of {counted(len(run.models), 'model')} under each of "
         f"{counted(len(run.variants), 'variant')}: the share of questions by the label of the answer, without a parsed "
-        f"label, and without a reply, under the {run.parser_name(run.main_scorer)} parser."
+        f"label, and without a reply, under the {run.parser_name(run.main_parser)} parser."
     )
     drawn = {(bar["model"], bar["variant"]) for bar in bars}
     absent = "A model without a bar was not run." if len(drawn) < len(run.models) * len(run.variants) else ""
@@ -230,7 +230,7 @@ def answer_shares(run: Run) -> list[dict[str, Any]]:
         for m in run.numbers
         if m.benchmark == run.benchmark
         and m.variant in run.variants
-        and m.scorer == run.main_scorer
+        and m.parser == run.main_parser
         and m.category == OVERALL
         and m.name.startswith(SHARE)
         and m.name != "share_unparsed"

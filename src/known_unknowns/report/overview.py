@@ -90,8 +90,8 @@ class Overview:
         return any(metric is not None and metric.value is not None for metric in found)
 
     def number(self, model: str, variant: str | None, name: str) -> Metric | None:
-        """Return a metric under the main scorer; None without the variant."""
-        return None if variant is None else self.run.get(model, variant, self.run.main_scorer, name)
+        """Return a metric under the main parser; None without the variant."""
+        return None if variant is None else self.run.get(model, variant, self.run.main_parser, name)
 
     def leading(self, model: str) -> Metric | None:
         """Return the number that models are sorted by."""
@@ -118,18 +118,18 @@ class Overview:
         return replace(found, name="wrong", value=1 - found.value, low=low, high=high)
 
     def area(self, model: str) -> Metric | None:
-        """Return the area under the risk-coverage curve, of the scorer that has one."""
-        found = (self.run.get(model, self.main, scorer, AREA) for scorer in self.run.scorers)
+        """Return the area under the risk-coverage curve, of the parser that has one."""
+        found = (self.run.get(model, self.main, parser, AREA) for parser in self.run.parsers)
         return next((metric for metric in found if metric is not None), None)
 
     @cached_property
     def tests(self) -> tuple[PairedRow, ...]:
         """The pairs of models by the number that they are sorted by, corrected for these pairs."""
-        wanted = (self.pair or self.main, self.run.main_scorer)
+        wanted = (self.pair or self.main, self.run.main_parser)
         rows = [
             row
             for row in self.pairs
-            if (row.variant_a, row.scorer_a) == wanted and {row.model_a, row.model_b} <= set(self.models)
+            if (row.variant_a, row.parser_a) == wanted and {row.model_a, row.model_b} <= set(self.models)
         ]
         return tuple(correct_for_pairs(rows, confidence=self.run.confidence)) if rows else ()
 

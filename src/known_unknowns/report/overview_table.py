@@ -38,7 +38,7 @@ def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
         for old, new in zip(heads, counted, strict=True)
     ]
     caption = (
-        f"{overview.title}: percent of questions with {confidence(overview.run)} intervals, {overview.run.main_scorer} "
+        f"{overview.title}: percent of questions with {confidence(overview.run)} intervals, {overview.run.main_parser} "
         f"parser, sorted by {'dual accuracy' if overview.pair else 'accuracy'}"
     )
     undefined = {column.heading: column.undefined for column in every if column.undefined}

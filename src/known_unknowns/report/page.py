@@ -112,7 +112,7 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
         numbers=numbers,
         models=tuple(sorted((m for m in params.models if m in models), key=lambda m: is_baseline(params, m))),
         variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),
-        scorers=tuple(params.scorers),
+        parsers=tuple(params.parsers),
         seeds={variant: tuple(params.seeds_of(benchmark, variant)) for variant in params.variants(benchmark)},
         params=params,
     )
@@ -133,7 +133,7 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
 
 def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None) -> dict[str, Any]:
     """Return everything that the pages show of one benchmark."""
-    from known_unknowns.report import audit_tables, error_tables, pair_tables, scorer_agreement, tables, verdict_tables
+    from known_unknowns.report import audit_tables, error_tables, pair_tables, parser_agreement, tables, verdict_tables
     from known_unknowns.report import checks as checking
 
     run, rows = overview.run, overview.compared
@@ -154,9 +154,9 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
         "dual_by_category": pair_tables.dual_by_category(run),
         "compares_seeds": pair_tables.compares_seeds(run),
         "consistency": pair_tables.consistency(run),
-        "parsers": scorer_agreement.disagreement(run, results),
+        "parsers": parser_agreement.disagreement(run, results),
         "errors": error_tables.shares(run, results),
-        "verdicts": verdict_tables.comparison(rows, run.scorers),
+        "verdicts": verdict_tables.comparison(rows, run.parsers),
         "audit": audit_tables.tables(run.benchmark, run.section.title, counted),
         "checked": next(iter(checking.read(checks, [run.benchmark])), None),
         "sources": list(dict.fromkeys(row.source for row in rows)),

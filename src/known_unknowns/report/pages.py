@@ -50,7 +50,7 @@ def _pages(
     models = {
         "pairs": side_by_side.page_data(overviews),
         "best": side_by_side.best_pairs(overviews),
-        "scorer": parts[0]["run"].main_scorer if parts else "",
+        "parser": parts[0]["run"].main_parser if parts else "",
     }
     yield "models.html", "models.html.j2", models, ("compare.js",)
     titles = {overview.run.benchmark: overview.title for overview in overviews}

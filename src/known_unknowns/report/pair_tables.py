@@ -9,7 +9,7 @@ from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
-from known_unknowns.report.paper_tables import table_scorer
+from known_unknowns.report.paper_tables import table_parser
 from known_unknowns.report.tables import Run, categories, confidence
 
 _PARTS = {
@@ -36,20 +36,20 @@ def dual_accuracy(run: Run) -> Table | None:
         pairs = _pairs(run, model)
         for place, pair in enumerate(pairs):
             heads = [Head(model, span=len(pairs))] if place == 0 else []
-            metrics = [run.get(model, pair, scorer, DUAL) for scorer in run.scorers]
-            metrics += [run.get(model, pair, run.main_scorer, name) for name in _PARTS]
+            metrics = [run.get(model, pair, parser, DUAL) for parser in run.parsers]
+            metrics += [run.get(model, pair, run.main_parser, name) for name in _PARTS]
             rows.append(Row((*heads, Head(_name(run, pair), note=pair)), tuple(map(metric_cell, metrics))))
     if not rows:
         return None
     parts = [label.format(unchanged=run.section.unchanged) for label in _PARTS.values()]
-    labels = [*map(run.parser_name, run.scorers), *parts]
+    labels = [*map(run.parser_name, run.parsers), *parts]
     columns, rows = move_n_to_heading([Head(label) for label in labels], rows)
     return Table(
         caption=f"{run.section.title}: dual accuracy in percent, with {confidence(run)} intervals",
         corner=("Model", "Variants"),
         groups=(
-            Head("dual accuracy, by parser", span=len(run.scorers)),
-            Head(f"under the {run.parser_name(run.main_scorer)} parser", span=len(_PARTS)),
+            Head("dual accuracy, by parser", span=len(run.parsers)),
+            Head(f"under the {run.parser_name(run.main_parser)} parser", span=len(_PARTS)),
         ),
         columns=columns,
         rows=rows,
@@ -63,7 +63,7 @@ def dual_by_category(run: Run) -> Table | None:
         pairs = [pair for pair in _pairs(run, model) if pair.partition(SEPARATOR)[2] in run.headline]
         for pair in pairs:
             measured = {
-                category: [run.get(model, pair, scorer, DUAL, category) for scorer in run.scorers]
+                category: [run.get(model, pair, parser, DUAL, category) for parser in run.parsers]
                 for category in categories(run)
             }
             measured = {category: metrics for category, metrics in measured.items() if any(metrics)}
@@ -73,7 +73,7 @@ def dual_by_category(run: Run) -> Table | None:
                 rows.append(Row((*heads, Head(category)), tuple(_cells(metrics))))
     if not rows:
         return None
-    columns = (Head("n"), *(Head(run.parser_name(scorer)) for scorer in run.scorers), Head("interval by"))
+    columns = (Head("n"), *(Head(run.parser_name(parser)) for parser in run.parsers), Head("interval by"))
     caption = f"{run.section.title}: dual accuracy by type of question, with {confidence(run)} intervals"
     return Table(caption, ("Model", "Variants", "Type"), columns, tuple(rows))
 
@@ -115,7 +115,7 @@ def consistency(run: Run) -> Table | None:
 def _consistency_rows(run: Run) -> Iterator[Row]:
     for model in run.models:
         measured = {
-            variant: [run.get(model, variant, table_scorer(run), name) for name in _CONSISTENCY]
+            variant: [run.get(model, variant, table_parser(run), name) for name in _CONSISTENCY]
             for variant in run.variants
         }
         measured = {variant: metrics for variant, metrics in measured.items() if any(metrics)}

@@ -22,7 +22,7 @@ from known_unknowns.report.tables import Run, confidence, is_baseline
 from known_unknowns.report.verdict_tables import discrimination
 
 Conditions = tuple[str, str | None]
-"""The variant and, if there is only one, the scorer of a row of a table."""
+"""The variant and, if there is only one, the parser of a row of a table."""
 _VIEWS_DECIMALS, _COUNT_DECIMALS = 2, 1
 
 
@@ -67,9 +67,9 @@ class PaperTable:
     collapsed: bool
 
 
-def table_scorer(run: Run) -> str:
-    """Return the scorer of the papers' tables: the official parser, unless a table has its own."""
-    return OFFICIAL if OFFICIAL in run.scorers else run.scorers[0]
+def table_parser(run: Run) -> str:
+    """Return the parser of the papers' tables: the official parser, unless a table has its own."""
+    return OFFICIAL if OFFICIAL in run.parsers else run.parsers[0]
 
 
 Foot = Callable[[Sequence[PublishedCell], "Footnotes"], Iterable[Row]]
@@ -116,7 +116,7 @@ def paper_table(
         Returns the last rows of the table.
     """
     rows = _rows(name, cells)
-    verdict_of = {(c.row, c.column, c.model, c.scorer): c for c in compared if c.table == name and c.model is not None}
+    verdict_of = {(c.row, c.column, c.model, c.parser): c for c in compared if c.table == name and c.model is not None}
     footnotes = Footnotes()
     body = list(_unmatched_rows(rows, layout, run, {model for _, _, model, _ in verdict_of}))
     for row_name, row in rows.items():
@@ -124,7 +124,7 @@ def paper_table(
             body.append(Row((Head(layout.bands[row_name]),), ()))
         body.append(_published_row(row_name, row, footnotes))
         for model in run.models:
-            verdicts = [verdict_of.get((row_name, c.column, model, _scorer(run, c))) for c in row]
+            verdicts = [verdict_of.get((row_name, c.column, model, _parser(run, c))) for c in row]
             if any(verdicts):
                 shown = (_ours(run, layout, model, cell, v) for cell, v in zip(row, verdicts, strict=True))
                 body.append(Row((_our_head(layout, model, _conditions(row[0])),), tuple(shown)))
@@ -159,7 +159,7 @@ def _rows(name: str, cells: Iterable[PublishedCell]) -> dict[str, list[Published
 
 
 def _conditions(cell: PublishedCell) -> Conditions:
-    return cell.variant, cell.scorer
+    return cell.variant, cell.parser
 
 
 def _our_head(layout: Layout, model: str, condition: Conditions) -> Head:
@@ -198,12 +198,12 @@ def _printed(cell: PublishedCell) -> str:
     return cell.printed if cell.spread is None else f"{cell.printed} \u00b1 {cell.spread:.{cell.decimals}f}"
 
 
-def _scorer(run: Run, cell: PublishedCell) -> str:
-    return cell.scorer or table_scorer(run)
+def _parser(run: Run, cell: PublishedCell) -> str:
+    return cell.parser or table_parser(run)
 
 
 def _metric(run: Run, model: str, cell: PublishedCell, name: str = "") -> Metric | None:
-    return run.get(model, cell.variant, _scorer(run, cell), name or cell.metric, cell.category)
+    return run.get(model, cell.variant, _parser(run, cell), name or cell.metric, cell.category)
 
 
 def _ours(run: Run, layout: Layout, model: str, cell: PublishedCell, verdict: ComparisonRow | None) -> Cell:

@@ -28,7 +28,7 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """The parsed answer of one scorer: "C, wrong". A refusal is ``correct`` if the model did not know the answer."""
+    """The parsed answer of one parser: "C, wrong". A refusal is ``correct`` if the model did not know the answer."""
 
     parser: str
     text: str

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks import Lazy
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.registry import Lazy
 
 if TYPE_CHECKING:
     from known_unknowns.report.page import BuildExtra
@@ -195,7 +195,7 @@ def section(benchmark: str) -> Section:
     ConfigError
         If there is no such benchmark.
     """
-    found = benchmarks.get(benchmark)
+    found = registry.get(benchmark)
     declared = found.report.get() if found.report else Section(title=found.title)
     return replace(
         declared,
@@ -206,7 +206,7 @@ def section(benchmark: str) -> Section:
 
 def caption(benchmark: str, figure: str) -> Path:
     """Return the file of a figure's caption: the benchmark's own, or a generic one."""
-    own = benchmarks.get(benchmark).folder / "captions" / f"{figure}.rst"
+    own = registry.get(benchmark).folder / "captions" / f"{figure}.rst"
     if own.is_file():
         return own
     shown = section(benchmark)

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.report.formatting import counted, sentence_case, unbroken
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def links(params: Params) -> tuple[Link, ...]:
     """Return the pages of the report, in the order of the navigation."""
     return (
         Link(INDEX, "Report"),
-        *(Link(benchmark_file(name), benchmarks.get(name).title) for name in params.benchmarks),
+        *(Link(benchmark_file(name), registry.get(name).title) for name in params.benchmarks),
         Link("stress.html", "Stress tests"),
         Link("parsers.html", "Parsers"),
         Link("models.html", "Compare models"),
@@ -121,7 +121,7 @@ def environment(*folders: Path) -> Environment:
     """
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 
-    own = {name: FileSystemLoader(benchmarks.get(name).folder / "templates") for name in benchmarks.names()}
+    own = {name: FileSystemLoader(registry.get(name).folder / "templates") for name in registry.names()}
     generic = [*folders, STATIC.parent / "templates", STATIC]
     found = Environment(
         loader=ChoiceLoader([FileSystemLoader(generic), PrefixLoader(own)]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.records import AnsweredTurn, Image, Question, Turn
 from known_unknowns.report.tables import Run
@@ -28,9 +28,9 @@ def _replay(run: Run, model: str, variant: str, question: Question, turns: Seque
     """Yield the turns that the protocol asks after the same replies."""
     takes = run.params.model(model).images
     protocol = bound(
-        benchmarks.get(run.benchmark),
+        registry.get(run.benchmark),
         run.params.protocol(run.benchmark, variant),
-        scorers=run.params.scorers,
+        parsers=run.params.parsers,
         images=takes,
     )
     dialogue = protocol(question)

@@ -43,10 +43,10 @@ def page_data(overviews: Sequence[Overview]) -> dict[str, Any]:
 
 
 def _rows(overview: Overview) -> list[PairedRow]:
-    """Return the pairs of a benchmark under the main scorer."""
+    """Return the pairs of a benchmark under the main parser."""
     models = set(overview.models)
     found: list[PairedRow] = []
-    kept = [row for row in overview.pairs if row.scorer_a == overview.run.main_scorer]
+    kept = [row for row in overview.pairs if row.parser_a == overview.run.main_parser]
     for _, family in groupby(kept, key=lambda row: row.variant_a):
         rows = list(family)
         corrected = {

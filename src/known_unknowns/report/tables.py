@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from known_unknowns.comparison import MetricIndex
-from known_unknowns.metrics.summary import main_scorer
+from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.section import Section
@@ -21,7 +21,7 @@ PARSER_NAMES = {
     "likelihood": "likelihood",
     "judge": "judge",
 }
-"""Headings of scorers."""
+"""Headings of parsers."""
 ACCURACY = "accuracy"
 
 
@@ -34,16 +34,16 @@ class Run:
     numbers: MetricIndex
     models: tuple[str, ...]
     variants: tuple[str, ...]
-    scorers: tuple[str, ...]
+    parsers: tuple[str, ...]
     seeds: Mapping[str, tuple[int, ...]]
     params: Params
 
-    def get(self, model: str, variant: str, scorer: str, name: str, category: str = OVERALL) -> Metric | None:
-        return self.numbers.get(model, self.benchmark, variant, scorer, name, category)
+    def get(self, model: str, variant: str, parser: str, name: str, category: str = OVERALL) -> Metric | None:
+        return self.numbers.get(model, self.benchmark, variant, parser, name, category)
 
     def chance(self, model: str, variant: str, category: str = OVERALL) -> Metric | None:
-        """Return the chance level, which is the same for every scorer that has it."""
-        found = (self.get(model, variant, scorer, "chance", category) for scorer in self.scorers)
+        """Return the chance level, which is the same for every parser that has it."""
+        found = (self.get(model, variant, parser, "chance", category) for parser in self.parsers)
         return next((metric for metric in found if metric is not None), None)
 
     @property
@@ -56,9 +56,9 @@ class Run:
         """Whether the questions are rendered, so that no number is comparable with published ones."""
         return self.params.data(self.benchmark).source == "scenes"
 
-    def parser_name(self, scorer: str) -> str:
-        """Heading of a scorer."""
-        return self.section.official_name if scorer == "official" else parser_name(scorer)
+    def parser_name(self, parser: str) -> str:
+        """Heading of a parser."""
+        return self.section.official_name if parser == "official" else parser_name(parser)
 
     @property
     def confidence(self) -> float:
@@ -69,9 +69,9 @@ class Run:
         return tuple(v for v in self.section.headline if v in self.variants) or self.variants[:1]
 
     @property
-    def main_scorer(self) -> str:
-        """The scorer of the figures and of the comparison of models."""
-        return main_scorer(self.scorers)
+    def main_parser(self) -> str:
+        """The parser of the figures and of the comparison of models."""
+        return main_parser(self.parsers)
 
 
 def is_baseline(params: Params, model: str) -> bool:
@@ -79,19 +79,19 @@ def is_baseline(params: Params, model: str) -> bool:
     return not params.is_imported(model) and params.model(model).engine == "respondent"
 
 
-def parser_name(scorer: str) -> str:
-    """Heading of a scorer in a table of published numbers. A table of one benchmark uses `Run.parser_name`."""
-    return PARSER_NAMES.get(scorer, scorer)
+def parser_name(parser: str) -> str:
+    """Heading of a parser in a table of published numbers. A table of one benchmark uses `Run.parser_name`."""
+    return PARSER_NAMES.get(parser, parser)
 
 
 def headline(run: Run) -> Table:
     """Return the section's metric per model and headline variant, under the official and the robust parser."""
     measured, label = run.section.measured
-    shown = [s for s in ("official", "robust") if s in run.scorers] or list(run.scorers[:1])
+    shown = [s for s in ("official", "robust") if s in run.parsers] or list(run.parsers[:1])
     groups, columns, names = [], [], []
     for variant in run.headline:
-        names_here = [(variant, scorer, measured, run.parser_name(scorer)) for scorer in shown]
-        if "official" in run.scorers:
+        names_here = [(variant, parser, measured, run.parser_name(parser)) for parser in shown]
+        if "official" in run.parsers:
             names_here += [
                 (variant, "official", metric.name, metric.heading)
                 for metric in run.section.official_metrics
@@ -99,13 +99,13 @@ def headline(run: Run) -> Table:
             ]
         groups.append(Head(run.section.name(variant), span=len(names_here)))
         columns += [Head(heading) for *_, heading in names_here]
-        names += [(variant, scorer, name) for variant, scorer, name, _ in names_here]
+        names += [(variant, parser, name) for variant, parser, name, _ in names_here]
     rows = [
         Row(
             (Head(model),),
             tuple(
-                metric_cell(run.get(model, variant, scorer, name), chance=_guessing(run, model, variant), gauge=True)
-                for variant, scorer, name in names
+                metric_cell(run.get(model, variant, parser, name), chance=_guessing(run, model, variant), gauge=True)
+                for variant, parser, name in names
             ),
         )
         for model in run.models
@@ -149,7 +149,7 @@ def by_category(run: Run) -> Table:
                 heads = [Head(model, span=len(variants) * len(names))] if v == c == 0 else []
                 heads += [Head(run.section.name(variant), span=len(names))] if c == 0 else []
                 heads.append(Head(category))
-                measured = [run.get(model, variant, s, measured_name, category) for s in run.scorers]
+                measured = [run.get(model, variant, s, measured_name, category) for s in run.parsers]
                 counts = {m.n for m in measured if m is not None}
                 methods = dict.fromkeys(m.method for m in measured if m is not None)
                 cells = [Cell(" / ".join(f"{n:,}" for n in sorted(counts)) or DASH, kind="plain")]
@@ -158,7 +158,7 @@ def by_category(run: Run) -> Table:
                     cells.append(_plain(metric_cell(run.chance(model, variant, category))))
                 cells.append(Cell("; ".join(methods) or DASH, kind="text"))
                 rows.append(Row(tuple(heads), tuple(cells)))
-    columns = [Head("n"), *(Head(run.parser_name(s)) for s in run.scorers)]
+    columns = [Head("n"), *(Head(run.parser_name(s)) for s in run.parsers)]
     columns += [Head("chance")] if measured_name == ACCURACY else []
     columns.append(Head("interval by"))
     return Table(
@@ -208,17 +208,17 @@ def has_refusals(run: Run) -> bool:
 def all_variants(run: Run) -> Table:
     """Return accuracy under every parser, refusals, and unparsed replies per model and variant."""
     groups = {
-        "right, by parser": [("accuracy", scorer, run.parser_name(scorer)) for scorer in run.scorers],
+        "right, by parser": [("accuracy", parser, run.parser_name(parser)) for parser in run.parsers],
         run.section.official_name: [
             (metric.name, "official", metric.long_heading) for metric in run.section.official_metrics
         ],
-        f"under the {run.parser_name(run.main_scorer)} parser": [
-            (name, run.main_scorer, label)
+        f"under the {run.parser_name(run.main_parser)} parser": [
+            (name, run.main_parser, label)
             for name, label in _DETAILS.items()
             if has_refusals(run) or name not in _REFUSAL_METRICS
         ],
     }
-    if "official" not in run.scorers or not run.section.official_metrics:
+    if "official" not in run.parsers or not run.section.official_metrics:
         del groups[run.section.official_name]
     columns_of = [column for within in groups.values() for column in within]
     rows = []
@@ -227,7 +227,7 @@ def all_variants(run: Run) -> Table:
             heads = [Head(model, span=len(run.variants))] if v == 0 else []
             heads.append(Head(run.section.name(variant), note=variant))
             chance = run.chance(model, variant)
-            cells = [metric_cell(run.get(model, variant, scorer, name)) for name, scorer, _ in columns_of]
+            cells = [metric_cell(run.get(model, variant, parser, name)) for name, parser, _ in columns_of]
             rows.append(Row(tuple(heads), (_plain(metric_cell(chance)), *cells)))
     columns, rows = move_n_to_heading([Head("chance"), *(Head(label) for *_, label in columns_of)], rows)
     return Table(

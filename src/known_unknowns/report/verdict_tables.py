@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICTS, ComparisonRow
 from known_unknowns.comparison.cells import PERCENT
 from known_unknowns.comparison.compare import OFFICIAL
@@ -51,8 +51,8 @@ class VerdictGroup:
         return self.verdict not in UNJUDGED
 
 
-def comparison(rows: Sequence[ComparisonRow], scorers: Sequence[str]) -> list[VerdictGroup]:
-    """Return published cells and ours, grouped by the verdict under the official parser (or the first scorer)."""
+def comparison(rows: Sequence[ComparisonRow], parsers: Sequence[str]) -> list[VerdictGroup]:
+    """Return published cells and ours, grouped by the verdict under the official parser (or the first parser)."""
     lines = [list(line) for _, line in groupby(rows, key=lambda r: (r.table, r.row, r.column, r.model))]
     leading = leading_rows(rows)
     groups = []
@@ -61,7 +61,7 @@ def comparison(rows: Sequence[ComparisonRow], scorers: Sequence[str]) -> list[Ve
         if members:
             judged = verdict not in UNJUDGED
             reasons = {} if judged else dict(Counter(first.reason for first, _ in members).most_common())
-            table = _verdict_table(verdict, members, scorers) if judged else None
+            table = _verdict_table(verdict, members, parsers) if judged else None
             groups.append(VerdictGroup(verdict, STYLES[verdict], DEFINITIONS[verdict], len(members), reasons, table))
     return groups
 
@@ -73,7 +73,7 @@ def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
                     for name in params.benchmarks}  # fmt: skip
     shown = [verdict for verdict in VERDICTS if any(verdict in verdicts for verdicts in by_benchmark.values())]
     body = tuple(
-        Row((Head(benchmarks.get(name).title),), tuple(Cell(f"{verdicts.count(v):,}") for v in shown))
+        Row((Head(registry.get(name).title),), tuple(Cell(f"{verdicts.count(v):,}") for v in shown))
         for name, verdicts in by_benchmark.items()
         if verdicts
     )
@@ -83,11 +83,11 @@ def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
 
 
 def _verdict_table(
-    verdict: str, lines: Sequence[tuple[ComparisonRow, Sequence[ComparisonRow]]], scorers: Sequence[str]
+    verdict: str, lines: Sequence[tuple[ComparisonRow, Sequence[ComparisonRow]]], parsers: Sequence[str]
 ) -> Table:
     columns = [
         Head("published"),
-        *(Head(parser_name(s)) for s in scorers),
+        *(Head(parser_name(s)) for s in parsers),
         Head("ours minus published", note=parser_name(OFFICIAL)),
         Head("margin"),
         Head("other rows matched"),
@@ -98,8 +98,8 @@ def _verdict_table(
     columns += [Head("note")] if has_notes else []
     body = []
     for first, line in lines:
-        by_scorer = {row.scorer: row for row in line}
-        cells = [Cell(_printed(first), title=first.source), *(_ours(by_scorer.get(scorer)) for scorer in scorers)]
+        by_parser = {row.parser: row for row in line}
+        cells = [Cell(_printed(first), title=first.source), *(_ours(by_parser.get(parser)) for parser in parsers)]
         cells += _difference(first)
         cells.append(Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"))
         cells.append(Cell(first.reason, kind="text"))

@@ -1,8 +1,8 @@
-"""Scorers: functions that parse a reply into an answer.
+"""Parsers: functions that parse a reply into an answer.
 
-A scorer is a function of an answered turn and its question that returns a `ParsedAnswer`. It never receives a failed
-reply (see `known_unknowns.scoring.table`). To add one, write a function, add a line to `SCORERS`, and name it in
-params.yaml. All configured scorers are always computed, which shows how far a result depends on the parser.
+A parser is a function of an answered turn and its question that returns a `ParsedAnswer`. It never receives a failed
+reply (see `known_unknowns.scoring.table`). To add one, write a function, add a line to `PARSERS`, and name it in
+params.yaml. All configured parsers are always computed, which shows how far a result depends on the parser.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from collections.abc import Iterable
 from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
 from known_unknowns.scoring.robust import robust
 from known_unknowns.scoring.robust.removed_options import noting_removed
 
-SCORERS: dict[str, Scorer] = {
+PARSERS: dict[str, Parser] = {
     "official": noting_removed(official),
     "robust": noting_removed(robust),
     "likelihood": likelihood,
 }
-"""The scorers that need nothing but the reply. The scorer "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
+"""The parsers that need nothing but the reply. The parser "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
 
 NEED_TEXT_ONLY = frozenset(("official", "robust"))
-"""Scorers whose result depends on nothing but the question, the offered labels and the text of the reply. Equal replies
+"""Parsers whose result depends on nothing but the question, the offered labels and the text of the reply. Equal replies
 to a question are parsed once."""
 
 
-def has_input(scorer: str, turns: Iterable[AnsweredTurn]) -> bool:
-    """Return whether a scorer has what it needs, so that its results are numbers and not null.
+def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
+    """Return whether a parser has what it needs, so that its results are numbers and not null.
 
     Parameters
     ----------
-    scorer : str
-        Name of the scorer.
+    parser : str
+        Name of the parser.
     turns : iterable of AnsweredTurn
         All turns of one variant and seed.
 
     Returns
     -------
     bool
-        False for the likelihood scorer if there are replies and none of them has log-probabilities.
+        False for the likelihood parser if there are replies and none of them has log-probabilities.
     """
-    if scorer != "likelihood":
+    if parser != "likelihood":
         return True
     replies = [turn.reply for turn in turns if turn.labels is not None and turn.reply.error is None]
     return not replies or any(reply.logprobs for reply in replies)
@@ -51,9 +51,9 @@ def has_input(scorer: str, turns: Iterable[AnsweredTurn]) -> bool:
 
 __all__ = [
     "NEED_TEXT_ONLY",
-    "SCORERS",
+    "PARSERS",
     "ParsedAnswer",
-    "Scorer",
+    "Parser",
     "has_input",
     "likelihood",
     "offered_options",

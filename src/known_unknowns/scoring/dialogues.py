@@ -10,7 +10,7 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import SCORERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS, ParsedAnswer
 
 
 def combine_views(scores: Sequence[Score]) -> list[Score]:
@@ -19,7 +19,7 @@ def combine_views(scores: Sequence[Score]) -> list[Score]:
     Parameters
     ----------
     scores : sequence of Score
-        One scorer's scores of one question's turns, in order.
+        One parser's scores of one question's turns, in order.
 
     Returns
     -------
@@ -38,25 +38,25 @@ def combine_views(scores: Sequence[Score]) -> list[Score]:
     return combined
 
 
-def score_turn(turn: AnsweredTurn, question: Question, scorer: str) -> Score:
-    """Return the score of one turn by one scorer.
+def score_turn(turn: AnsweredTurn, question: Question, parser: str) -> Score:
+    """Return the score of one turn by one parser.
 
     Parameters
     ----------
     turn : AnsweredTurn
-        The turn and its reply. A failed reply is not parsed; its outcome is "failed" for every scorer.
+        The turn and its reply. A failed reply is not parsed; its outcome is "failed" for every parser.
     question : Question
         The turn's question.
-    scorer : str
-        Name of the scorer.
+    parser : str
+        Name of the parser.
     """
     failed = turn.reply.error is not None
-    parsed = ParsedAnswer(FAILED) if failed else SCORERS[scorer](turn, question)
+    parsed = ParsedAnswer(FAILED) if failed else PARSERS[parser](turn, question)
     return Score(
         question_id=question.id,
         turn=turn.turn,
         step=turn.step,
-        scorer=scorer,
+        parser=parser,
         outcome=parsed.outcome,
         label=parsed.label,
         choice=parsed.choice,

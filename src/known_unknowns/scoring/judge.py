@@ -1,4 +1,4 @@
-"""The scorer that asks a language model which option a reply gives. It is off by default; docs/parsers.md describes it.
+"""The parser that asks a language model which option a reply gives. It is off by default; docs/parsers.md describes it.
 
 The verdicts are asked for by `known_unknowns.inference.judging` and written to a file. This module makes the prompt,
 parses the judge's own reply, and looks verdicts up. A reply without a verdict, a request that failed, and a judge's
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from known_unknowns.errors import DataError
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Turn
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
 
 JUDGE = "judge"
-"""The scorer's name in params.yaml."""
+"""The parser's name in params.yaml."""
 STEP = "judge"
 """The step of the turns that ask the judge."""
 REFUSAL, UNPARSED_ANSWER = "refusal", "unparsed"
@@ -131,8 +131,8 @@ def parse_verdict(text: str, turn: AnsweredTurn, question: Question) -> ParsedAn
     return parse_label(answer, question) if isinstance(answer, str) and answer in offered else ParsedAnswer(UNPARSED)
 
 
-def scorer_of(file: Path) -> Scorer:
-    """Return the scorer that looks verdicts up in a file of `known_unknowns.inference.judging`."""
+def parser_of(file: Path) -> Parser:
+    """Return the parser that looks verdicts up in a file of `known_unknowns.inference.judging`."""
     version, verdicts = _read(file, file.stat().st_mtime_ns)
     return partial(_look_up, version=version, verdicts=verdicts)
 

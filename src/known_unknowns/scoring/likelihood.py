@@ -1,4 +1,4 @@
-"""The scorer that uses the log-probabilities of the option labels."""
+"""The parser that uses the log-probabilities of the option labels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     Notes
     -----
     Of equal log-probabilities, which occur in half precision, the first option's is chosen. Greedy decoding does the
-    same, so ties cause no difference between this scorer and the parsers of the text.
+    same, so ties cause no difference between this parser and the parsers of the text.
     """
     logprobs = turn.reply.logprobs or {}
     chosen, highest = None, -math.inf

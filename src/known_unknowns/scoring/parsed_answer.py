@@ -1,4 +1,4 @@
-"""The result of a scorer, and helpers for scorers."""
+"""The result of a parser, and helpers for parsers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Op
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """The answer that a scorer parses from a reply.
+    """The answer that a parser parses from a reply.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class ParsedAnswer:
     choice: int | None = None
 
 
-Scorer = Callable[[AnsweredTurn, Question], ParsedAnswer]
+Parser = Callable[[AnsweredTurn, Question], ParsedAnswer]
 """Parses the reply of a turn of a question."""
 
 

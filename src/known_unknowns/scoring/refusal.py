@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Reply
-from known_unknowns.scoring import SCORERS
+from known_unknowns.scoring import PARSERS
 
 
-def may_have_refused(reply: Reply, question: Question, *, scorers: Iterable[str]) -> bool:
-    """Return whether any of the scorers parses the reply as the refusal option.
+def may_have_refused(reply: Reply, question: Question, *, parsers: Iterable[str]) -> bool:
+    """Return whether any of the parsers parses the reply as the refusal option.
 
     Parameters
     ----------
@@ -18,11 +18,11 @@ def may_have_refused(reply: Reply, question: Question, *, scorers: Iterable[str]
         The reply to a turn with all options of the question. A failed reply is not a refusal.
     question : Question
         The question.
-    scorers : iterable of str
-        Names of the configured scorers. The judge does not take part.
+    parsers : iterable of str
+        Names of the configured parsers. The judge does not take part.
     """
     if reply.error is not None:
         return False
     turn = AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", reply)
-    parsers = (SCORERS[name] for name in scorers if name in SCORERS)  # the judge is asked after all replies
-    return any(parser(turn, question).outcome == REFUSED for parser in parsers)
+    known = (PARSERS[name] for name in parsers if name in PARSERS)  # the judge is asked after all replies
+    return any(parse(turn, question).outcome == REFUSED for parse in known)

@@ -18,35 +18,35 @@ _COLUMNS = ("question_id", "category", "turn", "step", "answer", "reply", "error
 
 
 def reply_rows(
-    questions: Path, replies: Path, scores: Path, scorers: Sequence[str]
+    questions: Path, replies: Path, scores: Path, parsers: Sequence[str]
 ) -> tuple[list[str], list[list[Any]]]:
     """Join the tables of questions, replies and scores of a variant and seed.
 
     Returns
     -------
     columns : list of str
-        For each scorer there are ``<scorer>`` (the parsed label), ``<scorer>.outcome`` and ``<scorer>.correct``. They
-        are None for a turn that is not scored, and for a scorer without input (`known_unknowns.scoring.has_input`).
+        For each parser there are ``<parser>`` (the parsed label), ``<parser>.outcome`` and ``<parser>.correct``. They
+        are None for a turn that is not scored, and for a parser without input (`known_unknowns.scoring.has_input`).
     rows : list of list
         One row per question and turn.
 
     Raises
     ------
     DataError
-        If a question has no reply, or a scorer no score of a turn with options.
+        If a question has no reply, or a parser no score of a turn with options.
     """
     asked = tables.read_columns(questions, tables.QUESTIONS, ("id", "category", "options", "answer"))
     found = ReplyTable.read(
         questions, asked.column("id").to_pylist(), replies, ("step", "letters", "reply", "logprobs", "error")
     )
-    scored_by = [name for name in scorers if found.has_input(name)]
+    scored_by = [name for name in parsers if found.has_input(name)]
     scored = ScoreRows.read(scores, found, scored_by)
     with_options = pc.is_valid(found.rows.column("letters")).to_numpy()
     names, turns = (found.rows.column(name).to_pylist() for name in ("question_id", "turn"))
     missing = [
-        (names[row], turns[row], scorer)
-        for scorer in scored_by
-        for row in np.flatnonzero(with_options & (scored.row_of[scorer] < 0))
+        (names[row], turns[row], parser)
+        for parser in scored_by
+        for row in np.flatnonzero(with_options & (scored.row_of[parser] < 0))
     ]
     if missing:
         message = f"{len(missing)} scores are missing, such as {min(missing)}; delete it and run again"
@@ -63,11 +63,11 @@ def reply_rows(
         found.rows.column("reply").to_pylist(),
         found.rows.column("error").to_pylist(),
     ]
-    for scorer in scorers:
-        rows = scored.row_of.get(scorer)
+    for parser in parsers:
+        rows = scored.row_of.get(parser)
         at = pa.nulls(len(names), pa.int64()) if rows is None else pa.array(rows, mask=rows < 0)
         columns += [scored.columns.column(name).take(at).to_pylist() for name in ("letter", "outcome", "correct")]
-    return [*_COLUMNS, *(scorer + suffix for scorer in scorers for suffix in ("", ".outcome", ".correct"))], [
+    return [*_COLUMNS, *(parser + suffix for parser in parsers for suffix in ("", ".outcome", ".correct"))], [
         list(row) for row in zip(*columns, strict=True)
     ]
 

@@ -75,9 +75,9 @@ class ReplyTable:
             table = table.take(pa.array(order))
         return cls(replies, ids, table, starts)
 
-    def has_input(self, scorer: str) -> bool:
+    def has_input(self, parser: str) -> bool:
         """Return the result of `known_unknowns.scoring.has_input`."""
-        if scorer != "likelihood":
+        if parser != "likelihood":
             return True
         column = self.rows.column
         scored = self.rows.filter(pc.and_(pc.is_valid(column("letters")), pc.is_null(column("error"))))
@@ -111,7 +111,7 @@ class ScoreRows:
     columns : pyarrow.Table
         The columns ``outcome``, ``letter``, ``choice`` and ``correct`` of `tables.SCORES`.
     row_of : mapping from str to ndarray of int, shape (replies,)
-        By scorer, the row of the score of each reply; -1 without a score.
+        By parser, the row of the score of each reply; -1 without a score.
     """
 
     path: Path
@@ -119,8 +119,8 @@ class ScoreRows:
     row_of: dict[str, np.ndarray]
 
     @classmethod
-    def read(cls, path: Path, replies: ReplyTable, scorers: Iterable[str]) -> ScoreRows:
-        """Read the scores of some scorers. Scores of turns without a reply are left out.
+    def read(cls, path: Path, replies: ReplyTable, parsers: Iterable[str]) -> ScoreRows:
+        """Read the scores of some parsers. Scores of turns without a reply are left out.
 
         Raises
         ------
@@ -136,15 +136,15 @@ class ScoreRows:
         asked = (turns >= 0) & (turns < np.diff(replies.starts)[places])
         of_reply = replies.starts[:-1][places] + turns
         row_of = {}
-        for scorer in scorers:
-            rows = np.flatnonzero(asked & pc.equal(table.column("scorer"), scorer).to_numpy())
+        for parser in parsers:
+            rows = np.flatnonzero(asked & pc.equal(table.column("parser"), parser).to_numpy())
             found = np.full(len(replies.rows), -1)
             found[of_reply[rows]] = rows
             if np.count_nonzero(found >= 0) != len(rows):
                 twice = rows[found[of_reply[rows]] != rows][0]
                 name = table.column("question_id")[int(twice)].as_py()
-                raise DataError(f"question {name!r} is scored twice by {scorer!r}; score again", file=path)
-            row_of[scorer] = found
+                raise DataError(f"question {name!r} is scored twice by {parser!r}; score again", file=path)
+            row_of[parser] = found
         return cls(path, table.select(["outcome", "letter", "choice", "correct"]), row_of)
 
 

@@ -1,4 +1,4 @@
-"""Score tables: every scorer applied to every reply.
+"""Score tables: every parser applied to every reply.
 
 The replies of several models to one variant and seed are scored in one pass. The questions are read once. They are
 scored in chunks, one model after the other, so that a reply which several models give to the same question is parsed
@@ -23,12 +23,12 @@ from known_unknowns.processes import Call, in_processes
 from known_unknowns.progress import progress
 from known_unknowns.protocols import VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import NEED_TEXT_ONLY, SCORERS, ParsedAnswer, Scorer
+from known_unknowns.scoring import NEED_TEXT_ONLY, PARSERS, ParsedAnswer, Parser
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
-from known_unknowns.scoring.judge import JUDGE, scorer_of
+from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.reply_table import ReplyTable
 from known_unknowns.scoring.robust.removed_options import noting_removed
 
@@ -48,7 +48,7 @@ def score_models(
     questions: Path,
     replies: Path,
     out: Path,
-    scorers: Sequence[str],
+    parsers: Sequence[str],
     up_to_date: UpToDate,
     workers: int = 1,
     verdicts: Path | None = None,
@@ -65,14 +65,14 @@ def score_models(
         Its folder of questions, with a table per variant and seed, <variant>/seed<k>.parquet.
     replies, out : Path
         The edition's folders of replies and scores, <model>/<benchmark>/<variant>/seed<k>.parquet.
-    scorers : sequence of str
-        Names of the scorers.
+    parsers : sequence of str
+        Names of the parsers.
     up_to_date : UpToDate
         Which tables of scores are up to date.
     workers : int
         Number of processes.
     verdicts : Path, optional
-        The file of the judge's verdicts on the replies to the benchmark, if the scorers include it.
+        The file of the judge's verdicts on the replies to the benchmark, if the parsers include it.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def score_models(
             asked = Path(variant) / f"seed{seed}.parquet"
             pair = (replies / model / benchmark / asked, out / model / benchmark / asked)
             inputs[pair[1]] = up_to_date.digest_of(
-                [questions / asked, pair[0], *([verdicts] if verdicts else [])], scorers
+                [questions / asked, pair[0], *([verdicts] if verdicts else [])], parsers
             )
             if not up_to_date.keep(pair[1], inputs[pair[1]]):
                 files.setdefault(questions / asked, []).append(pair)
-    score = partial(score_cell, scorers=scorers, verdicts=verdicts)
+    score = partial(score_cell, parsers=parsers, verdicts=verdicts)
     calls: list[Call] = [(score, (asked, pairs)) for asked, pairs in files.items()]
     errors: list[Exception] = []
     with progress("scoring", sum(map(len, files.values()))) as advance:
@@ -112,7 +112,7 @@ def score_models(
 
 
 def score_tables(
-    questions: Path, replies: Path, out: Path, *, cells: Iterable[tuple[str, int]], scorers: Sequence[str]
+    questions: Path, replies: Path, out: Path, *, cells: Iterable[tuple[str, int]], parsers: Sequence[str]
 ) -> None:
     """Apply `score_table` to all cells of a benchmark.
 
@@ -122,27 +122,27 @@ def score_tables(
         Folders with a table per cell, <variant>/seed<k>.parquet.
     cells : iterable of (str, int)
         Variants and seeds.
-    scorers : sequence of str
-        Names of the scorers.
+    parsers : sequence of str
+        Names of the parsers.
     """
     files = [Path(variant) / f"seed{seed}.parquet" for variant, seed in cells]
     with progress("scoring", len(files)) as advance:
         for file in files:
-            score_table(questions / file, replies / file, out / file, scorers=scorers)
+            score_table(questions / file, replies / file, out / file, parsers=parsers)
             advance(1)
 
 
-def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[str]) -> None:
+def score_table(questions: Path, replies: Path, out: Path, *, parsers: Sequence[str]) -> None:
     """Score the replies of one model to one variant and seed; see `score_cell`."""
-    score_cell(questions, [(replies, out)], scorers=scorers)
+    score_cell(questions, [(replies, out)], parsers=parsers)
 
 
 def score_cell(
-    questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: Sequence[str], verdicts: Path | None = None
+    questions: Path, files: Sequence[tuple[Path, Path]], *, parsers: Sequence[str], verdicts: Path | None = None
 ) -> None:
-    """Write one `Score` per question, scored turn (a turn with options) and scorer, in this order.
+    """Write one `Score` per question, scored turn (a turn with options) and parser, in this order.
 
-    A scorer without input has no rows (`known_unknowns.scoring.has_input`).
+    A parser without input has no rows (`known_unknowns.scoring.has_input`).
 
     A question that is asked about several views is correct if any view has the correct answer [1]_; see
     `combine_views`. This favours models that choose many views, because each view is another chance.
@@ -153,15 +153,15 @@ def score_cell(
         The table of questions of a variant and seed.
     files : sequence of (Path, Path)
         For each model, its table of replies and the table of scores to write.
-    scorers : sequence of str
-        Names of the scorers.
+    parsers : sequence of str
+        Names of the parsers.
     verdicts : Path, optional
         The file of the judge's verdicts.
 
     Raises
     ------
     ConfigError
-        If a scorer is unknown, or the judge has no file of verdicts.
+        If a parser is unknown, or the judge has no file of verdicts.
     DataError
         If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
 
@@ -169,20 +169,20 @@ def score_cell(
     ----------
     .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
-    parsers = SCORERS | ({} if verdicts is None else {JUDGE: noting_removed(scorer_of(verdicts))})
-    for name in scorers:
-        if name not in parsers:
-            raise ConfigError(unknown_name(name, parsers), path="scorers")
+    known = PARSERS | ({} if verdicts is None else {JUDGE: noting_removed(parser_of(verdicts))})
+    for name in parsers:
+        if name not in known:
+            raise ConfigError(unknown_name(name, known), path="parsers")
     asked = tables.read_questions(questions)
     ids = [question.id for question in asked]
     models = []
     for replies, out in files:
         found = ReplyTable.read(questions, ids, replies)
-        models.append(_Model(found, out, {name: parsers[name] for name in scorers if found.has_input(name)}))
+        models.append(_Model(found, out, {name: known[name] for name in parsers if found.has_input(name)}))
     for start in range(0, len(asked), _QUESTIONS):
-        known: _Known = {}
+        parsed: _Known = {}
         for model in models:
-            model.score(asked, start, start + _QUESTIONS, known)
+            model.score(asked, start, start + _QUESTIONS, parsed)
     for model in models:
         model.write()
 
@@ -193,7 +193,7 @@ class _Model:
 
     replies: ReplyTable
     out: Path
-    scorers: Mapping[str, Scorer]
+    parsers: Mapping[str, Parser]
     parts: list[pa.Table] = field(default_factory=list)
 
     def score(self, asked: Sequence[Question], start: int, stop: int, known: _Known) -> None:
@@ -204,7 +204,7 @@ class _Model:
         scores: list[_Row] = []
         for place, (first, last) in enumerate(pairwise(starts), start):
             of_question = turns[first - starts[0] : last - starts[0]]
-            scores += _rows(place, asked[place], of_question, self.scorers, known)
+            scores += _rows(place, asked[place], of_question, self.parsers, known)
         self.parts.append(tables.table_of(self.out, scores, tables.SCORES))
 
     def write(self) -> None:
@@ -212,34 +212,34 @@ class _Model:
         rows = self.replies.rows
         scored_turns = rows.num_rows - rows.column("letters").null_count
         table = pa.concat_tables([tables.SCORES.empty_table(), *self.parts])
-        tables.write_table(self.out, table, expect=scored_turns * len(self.scorers))
+        tables.write_table(self.out, table, expect=scored_turns * len(self.parsers))
 
 
 def _rows(
-    place: int, question: Question, turns: Sequence[AnsweredTurn], scorers: Mapping[str, Scorer], known: _Known
+    place: int, question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[str, Parser], known: _Known
 ) -> Iterator[_Row]:
     """The scores of one question, as rows of the table."""
     scored = [turn for turn in turns if turn.labels is not None]
-    by_scorer = [[_row(place, question, turn, each, known) for turn in scored] for each in scorers.items()]
+    by_parser = [[_row(place, question, turn, each, known) for turn in scored] for each in parsers.items()]
     if any(turn.step == VIEW for turn in scored):
-        by_scorer = [[_values(score) for score in combine_views([Score(*row) for row in rows])] for rows in by_scorer]
-    return chain.from_iterable(zip(*by_scorer, strict=True))
+        by_parser = [[_values(score) for score in combine_views([Score(*row) for row in rows])] for rows in by_parser]
+    return chain.from_iterable(zip(*by_parser, strict=True))
 
 
-def _row(place: int, question: Question, turn: AnsweredTurn, named: tuple[str, Scorer], known: _Known) -> _Row:
-    """The score of one turn by one scorer. A failed reply is not parsed; its outcome is "failed" for every scorer."""
-    scorer, parse = named
+def _row(place: int, question: Question, turn: AnsweredTurn, named: tuple[str, Parser], known: _Known) -> _Row:
+    """The score of one turn by one parser. A failed reply is not parsed; its outcome is "failed" for every parser."""
+    parser, parse = named
     if turn.reply.error is not None:
         result = _FAILED
-    elif scorer in NEED_TEXT_ONLY:
-        key = (place, scorer, turn.labels, turn.reply.text)
+    elif parser in NEED_TEXT_ONLY:
+        key = (place, parser, turn.labels, turn.reply.text)
         found = known.get(key)
         if found is None:
             found = known[key] = _result(parse(turn, question), question)
         result = found
     else:
         result = _result(parse(turn, question), question)
-    return question.id, turn.turn, turn.step, scorer, *result
+    return question.id, turn.turn, turn.step, parser, *result
 
 
 def _result(parsed: ParsedAnswer, question: Question) -> _Result:

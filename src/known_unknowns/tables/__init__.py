@@ -4,7 +4,7 @@
 |-----------|----------------------------------------------|----------------------------------------------|
 | questions | a `Question`                                 | `QUESTIONS`                                  |
 | replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | `REPLIES`                                    |
-| scores    | one scorer's parsed answer (`Score`)         | `SCORES`                                     |
+| scores    | one parser's parsed answer (`Score`)         | `SCORES`                                     |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
 A label is in the column ``letter``, labels are in ``letters``: the names that published tables have.
@@ -42,7 +42,7 @@ pandas_import.prevent()
 
 
 _BATCH_ROWS = 1024
-_METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "scorer", "category", "name")
+_METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "parser", "category", "name")
 _SCORE_VALUES = attrgetter(*("label" if name == "letter" else name for name in SCORES.names))
 Row = TypeVar("Row")
 

@@ -65,7 +65,7 @@ class ModelResults:
 
     def __init__(self, params: Params, model: str, files: Mapping[str, Path], results: Path, data: Path) -> None:
         self._params, self._model, self._files, self._results, self._data = params, model, files, results, data
-        self._scorer = summary.main_scorer(params.scorers)
+        self._parser = summary.main_parser(params.parsers)
         self._metrics = {benchmark: tables.read_metrics(file) for benchmark, file in files.items()}
         for benchmark, rows in self._metrics.items():
             if {(m.model, m.benchmark) for m in rows} != {(model, benchmark)}:
@@ -78,7 +78,7 @@ class ModelResults:
         unused = {key: value for key, value in settings.items() if key in settings.not_in_the_reply}
         used = {key: value for key, value in settings.items() if key not in unused}
         names = {"edition": self._params.edition, "model": self._model}
-        numbers = summary.model_headline(self._headline, self._scorer)
+        numbers = summary.model_headline(self._headline, self._parser)
         columns, rows = summary.headline_rows(self._headline)
         return RunContents(
             path=tuple(names.values()),
@@ -106,12 +106,12 @@ class ModelResults:
         if "repository" in entry:
             kind, source = "hugging_face", {"path": entry["repository"], "revision": entry["revision"]}
         settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self._params.statistics}
-        main = summary.variant_headline([m for m in chosen if m.variant == cells[0][0]], self._scorer)
-        duals = {f"{DUAL}.{m.variant}": m for m in chosen if (m.scorer, m.name) == (self._scorer, DUAL)}
+        main = summary.variant_headline([m for m in chosen if m.variant == cells[0][0]], self._parser)
+        duals = {f"{DUAL}.{m.variant}": m for m in chosen if (m.parser, m.name) == (self._parser, DUAL)}
         return RunContents(
             path=tuple(names.values()),
             name=benchmark,
-            parameters=texts(settings) | {"scorers": ", ".join(self._params.scorers)} | names,
+            parameters=texts(settings) | {"parsers": ", ".join(self._params.parsers)} | names,
             metrics=_values(main | duals, with_interval=["accuracy", *duals]),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
@@ -132,7 +132,7 @@ class ModelResults:
             path=(*names.values(), f"seed{seed}"),
             name=f"{variant} seed {seed}",
             parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
-            metrics=_values(summary.variant_headline([m for m in metrics if m.category == OVERALL], self._scorer)),
+            metrics=_values(summary.variant_headline([m for m in metrics if m.category == OVERALL], self._parser)),
             artifacts={"metrics.json": metric_table(metrics)},
             replies=(self._data / "questions" / part, replies, scores),
         )

@@ -94,7 +94,7 @@ class _Writer:
     """Writes runs into a store. It knows the edition's runs that existed when it was created."""
 
     def __init__(self, store: Store, params: Params) -> None:
-        self._store, self._client, self._scorers = store, store.client, params.scorers
+        self._store, self._client, self._parsers = store, store.client, params.parsers
         self._trees: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
         for run in store.search(f"tags.edition = '{params.edition}'"):
             model = run.data.tags.get("cell", "/").split("/")[1]
@@ -138,7 +138,7 @@ class _Writer:
 
         now, artifacts = next(self._start_times), contents.artifacts
         if contents.replies:
-            artifacts = {"questions.json": table(*reply_rows(*contents.replies, self._scorers)), **artifacts}
+            artifacts = {"questions.json": table(*reply_rows(*contents.replies, self._parsers)), **artifacts}
         # The UI shows the latest runs first: the models, then the benchmarks, then the cells.
         start_time = now - 60_000 * min(len(contents.path), 4)
         tags = self._tags(contents, artifacts, tree) | ({"mlflow.parentRunId": parent} if parent else self._provenance)

@@ -4,7 +4,7 @@ Random variants depend on the argument ``seed`` only. Where a paper and its rele
 describes both and states which one the variant follows.
 
 The variants of this module apply to any benchmark. A benchmark's own variants are in its folder
-(`known_unknowns.benchmarks.Benchmark.variants`). `known_unknowns.benchmarks._variants` puts both together.
+(`Benchmark.variants`). `known_unknowns.benchmark.variants` puts both together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The configuration, checked against the registries of benchmarks, variants, protocols and scorers.
+"""The configuration, checked against the registries of benchmarks, variants, protocols and parsers.
 
 `known_unknowns.config` checks what the file alone can tell; it is a base package and knows no registry.
 """
@@ -13,8 +13,9 @@ from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter
 
-from known_unknowns import benchmarks, config, protocols, scoring, variants
-from known_unknowns.benchmarks._variants import every_variant, variants_of
+from known_unknowns import config, protocols, scoring, variants
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.variants import every_variant, variants_of
 from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
@@ -86,16 +87,16 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             variant = params.variant(name)
             variants.check_arguments(variant, known=functions, path=f"variants.{name}")
             _check_types(functions[variant.function].function, variant.arguments, path=f"variants.{name}")
-    for index, name in enumerate(params.raw.get("scorers", ())):
-        if name not in (*scoring.SCORERS, JUDGE):
-            errors.append(ConfigError(unknown_name(name, (*scoring.SCORERS, JUDGE)), path=f"scorers[{index}]"))
+    for index, name in enumerate(params.raw.get("parsers", ())):
+        if name not in (*scoring.PARSERS, JUDGE):
+            errors.append(ConfigError(unknown_name(name, (*scoring.PARSERS, JUDGE)), path=f"parsers[{index}]"))
         if name == JUDGE and params.raw.get("judge") is None:
             errors.append(
-                ConfigError("needs the section `judge` with its model (docs/parsers.md)", path=f"scorers[{index}]")
+                ConfigError("needs the section `judge` with its model (docs/parsers.md)", path=f"parsers[{index}]")
             )
     for name in params.raw.get("benchmarks", {}):
-        if name not in benchmarks.names():
-            errors.append(ConfigError(unknown_name(name, benchmarks.names()), path=f"benchmarks.{name}"))
+        if name not in registry.names():
+            errors.append(ConfigError(unknown_name(name, registry.names()), path=f"benchmarks.{name}"))
         else:
             errors += _impossible_protocols(params, name, known=protocol_functions)
     return [*errors, *construction_names.unknown_to_registries(params)]
@@ -112,7 +113,7 @@ def _check_types(function: Callable[..., Any], arguments: Mapping[str, Any], *, 
 def _impossible_protocols(params: Params, name: str, *, known: Collection[str]) -> list[ConfigError]:
     """Variants that the benchmark does not have, or with a protocol that cannot ask its questions."""
     errors = []
-    benchmark, own = benchmarks.get(name), variants_of(name)
+    benchmark, own = registry.get(name), variants_of(name)
     for variant in params.variants(name):
         try:
             function = params.variant(variant).function

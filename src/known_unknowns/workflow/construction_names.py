@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks._pocket import is_installed
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.pocket import is_installed
 from known_unknowns.config import Params
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.errors import ConfigError, unknown_name
@@ -21,8 +21,8 @@ def unknown_to_registries(params: Params) -> Iterator[ConfigError]:
         if (entry.scenes is None) == (entry.psg is None):
             yield ConfigError("give exactly one of scenes and psg", path=path)
         yield from _of_filters(entry, f"{path}.filters")
-        if entry.benchmark not in benchmarks.names():
-            yield ConfigError(unknown_name(entry.benchmark, benchmarks.names()), path=f"{path}.benchmark")
+        if entry.benchmark not in registry.names():
+            yield ConfigError(unknown_name(entry.benchmark, registry.names()), path=f"{path}.benchmark")
         else:
             yield from _of_generators(entry, path)
 
@@ -30,7 +30,7 @@ def unknown_to_registries(params: Params) -> Iterator[ConfigError]:
 def _of_filters(entry: ConstructionEntry, path: str) -> Iterator[ConfigError]:
     if not (entry.filters.without or entry.filters.flag):
         return
-    from known_unknowns.construction.filters import FILTERS
+    from known_unknowns_construction.filters import FILTERS
 
     yield from _unknown(entry.filters.without, FILTERS, f"{path}.without")
     yield from _unknown(entry.filters.flag, FILTERS, f"{path}.flag")
@@ -44,9 +44,9 @@ def _unknown(names: Iterable[str], known: Iterable[str], path: str) -> Iterator[
 
 def _of_generators(entry: ConstructionEntry, path: str) -> Iterator[ConfigError]:
     """Generators that the benchmark lacks, that lack a model, or that do not fit the source of the scenes."""
-    from known_unknowns.construction.generation import TEMPLATES
+    from known_unknowns_construction.generation import TEMPLATES
 
-    benchmark = benchmarks.get(entry.benchmark)
+    benchmark = registry.get(entry.benchmark)
     if benchmark.construction is None:
         yield ConfigError(f"{entry.benchmark} cannot be constructed", path=f"{path}.benchmark")
         return

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import yaml
 
-from known_unknowns import benchmarks, variants
-from known_unknowns.benchmarks import Contents
-from known_unknowns.benchmarks._variants import variant_of
+from known_unknowns import variants
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.registry import Contents
+from known_unknowns.benchmark.variants import variant_of
 from known_unknowns.config import FolderData, Params, TransformersModel
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
@@ -26,7 +27,7 @@ from known_unknowns.files import write_text
 from known_unknowns.inference import bound_protocols
 from known_unknowns.protocols import REFUSAL_PROMPT
 from known_unknowns.variants import corrections
-from known_unknowns.workflow.rerun_digest import code_of
+from known_unknowns.workflow.code_digest import code_of
 
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
@@ -121,7 +122,7 @@ def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, boo
     """Return what the variant needs and no question has."""
     need = variant_of(benchmark, params.variant(variant)).needs
     needs = [] if need is None else [need]
-    protocol = bound_protocols.protocols_of(benchmarks.get(benchmark))[params.protocol(benchmark, variant).name]
+    protocol = bound_protocols.protocols_of(registry.get(benchmark))[params.protocol(benchmark, variant).name]
     if REFUSAL_PROMPT in protocol.requires:
         needs = [*needs, variants.REFUSAL]
     return next((need for need in needs if not has[need]), None)
@@ -135,7 +136,7 @@ def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
             continue
         path = f"benchmarks.{name}.data.{params.data_name}"
         problem = folder.problem_of(entry)
-        count = benchmarks.get(name).contents
+        count = registry.get(name).contents
         if problem is not None:
             yield name, ConfigError(problem, path=f"{path}.path")
         elif count is not None:
@@ -147,7 +148,7 @@ def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
 
 def _cached(name: str, entry: FolderData) -> Contents:
     """Return the contents of a folder. Unchanged files are not read again by the next run."""
-    count = benchmarks.get(name).contents
+    count = registry.get(name).contents
     assert count is not None
     key = json.dumps([folder.stamp(entry), entry.as_dict(), code_of("questions", [name])], sort_keys=True)
     file = _CACHE / f"known-unknowns-contents-{name}.json"

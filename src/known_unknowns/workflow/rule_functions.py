@@ -10,7 +10,7 @@ from typing import Any
 from known_unknowns.config import Params
 from known_unknowns.data import rerun_stamp
 from known_unknowns.workflow import rule_parameters
-from known_unknowns.workflow.rerun_digest import code_of
+from known_unknowns.workflow.code_digest import code_of
 from known_unknowns.workflow.targets import Targets
 
 OfWildcards = Callable[[Any], Any]
@@ -48,12 +48,9 @@ class RuleFunctions:
         rendered = self.params.data(wildcards.benchmark).source == "scenes"
         return code_of("render", [wildcards.benchmark]) if rendered else ""
 
-    def code_of_construction(self, part: str) -> OfWildcards:
-        """Return the digest of the code of a step of a construction, with the benchmark's generators and format."""
-        modules = [f"known_unknowns.construction.{part}"]
-        return lambda wildcards: code_of(
-            "construct", [self.params.construction(wildcards.construction).benchmark], modules=modules
-        )
+    def code_of_construction(self, wildcards: Any) -> str:
+        """Return the digest of the code of construction, with the benchmark's generators and format."""
+        return code_of("construct", [self.params.construction(wildcards.construction).benchmark])
 
     def data_entry(self, wildcards: Any) -> dict[str, Any]:
         """Return the entry of a benchmark's data."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks, inference
+from known_unknowns import inference
+from known_unknowns.benchmark import registry
 from known_unknowns.config import OpenAIModel, Params, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
@@ -13,7 +14,7 @@ from known_unknowns.inference import bound_protocols
 from known_unknowns.inference.shards import Shard, record_path
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants import corrections
-from known_unknowns.workflow.rerun_digest import code_of
+from known_unknowns.workflow.code_digest import code_of
 
 _ADAPTER_SETTINGS = "adapter_config.json"
 
@@ -29,7 +30,7 @@ def reply_settings(params: Params, model: str) -> dict[str, Any]:
 def engine_code(params: Params, model: str, benchmark: str) -> str:
     """Return the digest of the code that asks a model the questions of a benchmark."""
     engine = params.model(model).implementation.partition(":")[0]
-    return code_of("infer", [benchmark], modules=[engine])
+    return code_of("infer", [benchmark], engine)
 
 
 def weights(params: Params, model: str) -> list[str]:
@@ -111,12 +112,12 @@ def error_tables(params: Params, root: Path = Path()) -> list[str]:
     return [f"<results>/errors/{'/'.join(cell)}.csv" for cell in tagged if cell in cells]
 
 
-def refusal_scorers(params: Params, benchmark: str) -> list[str]:
-    """Return the scorers that decide whether a question is asked again; none if no protocol of the benchmark does."""
-    known = bound_protocols.protocols_of(benchmarks.get(benchmark))
+def refusal_parsers(params: Params, benchmark: str) -> list[str]:
+    """Return the parsers that decide whether a question is asked again; none if no protocol of the benchmark does."""
+    known = bound_protocols.protocols_of(registry.get(benchmark))
     names = {params.protocol(benchmark, variant).name for variant in params.variants(benchmark)}
-    scorers = sorted(name for name in params.scorers if name != JUDGE)  # the judge is asked after all replies
-    return scorers if any(known[name].parses_refusals for name in names) else []
+    parsers = sorted(name for name in params.parsers if name != JUDGE)  # the judge is asked after all replies
+    return parsers if any(known[name].parses_refusals for name in names) else []
 
 
 def comparison_conditions(params: Params) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def reported(params: Params) -> dict[str, Any]:
     """Return the part of the configuration that the report shows and that describes a run in MLflow."""
     return {
         "edition": params.edition,
-        "scorers": params.scorers,
+        "parsers": params.parsers,
         "statistics": params.statistics.as_dict(),
         "models": {name: params.model(name).as_dict() for name in params.models},
         "benchmarks": {

@@ -180,7 +180,7 @@ def _best_models(params: Params, leaderboard: Path) -> list[str]:
 
     Scripted respondents are left out, unless there is nothing else.
     """
-    from known_unknowns import benchmarks
+    from known_unknowns.benchmark import registry
     from known_unknowns.metrics.leaderboard import read_leaderboard
 
     rows = (
@@ -198,7 +198,7 @@ def _best_models(params: Params, leaderboard: Path) -> list[str]:
                 low, high = (f"{100 * best[f'{number}_{end}']:.1f}" for end in ("low", "high"))
                 count = f"the highest of {len(measured)} {kind}s" if len(measured) > 1 else f"the only {kind}"
                 lines.append(
-                    f"{benchmarks.get(benchmark).title}: {number.replace('_', ' ')} {100 * best[number]:.1f}%"
+                    f"{registry.get(benchmark).title}: {number.replace('_', ' ')} {100 * best[number]:.1f}%"
                     f" (interval {low} to {high}, n = {best[f'{number}_n']:,}) of {best['model']}, {count}"
                 )
                 break

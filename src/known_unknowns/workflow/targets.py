@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 
 
@@ -82,7 +82,7 @@ class Targets:
 
 def plot_file(pattern: str) -> str:
     """Return ``pattern`` for the first benchmark that defines columns of the plot of stress tests."""
-    named = (name for name in benchmarks.names() if benchmarks.get(name).plot)
+    named = (name for name in registry.names() if registry.get(name).plot)
     return _filled(pattern, benchmark=next(named, "stress_tests"))
 
 

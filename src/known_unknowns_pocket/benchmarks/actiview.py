@@ -1,7 +1,7 @@
 """The pocket edition of ActiView: all eight sub-classes on large rendered scenes, in the published format.
 
 The files are ``data.json``, ``groundtruth_views.json`` and ``shifting_level.json``, as described in
-`known_unknowns.benchmarks.actiview.format`, the originals in ``images`` and the images cut from them in
+`known_unknowns_benchmarks.actiview.format`, the originals in ``images`` and the images cut from them in
 ``images_split``, all as PNG. Sub-classes have the paper's proportions. Every question has a view with whole clues
 only, one with a part of a clue, and one without any, so that Shifting-E, -M and -H start as the paper defines
 (the published starts often do not).
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks.actiview import views
-from known_unknowns.benchmarks.actiview.format import DATA, GROUNDTRUTH, LEVELS, Clue
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.images import open_image
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image
+from known_unknowns_benchmarks.actiview import views
+from known_unknowns_benchmarks.actiview.format import DATA, GROUNDTRUTH, LEVELS, Clue
 from known_unknowns_pocket.benchmarks import balanced_draws
 from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
 from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, SceneImage, clues, sample
@@ -121,7 +121,7 @@ def build(
     A folder with a data.json is complete; that of an earlier build is removed first. The same arguments and
     library versions give the same bytes, other versions at least the same questions.
 
-    The arguments are those of `known_unknowns.benchmarks.Render`. Six images are cut from each
+    The arguments are those of `known_unknowns.benchmark.interface.Render`. Six images are cut from each
     of the ``images`` originals.
     """
     made = questions(seed, images, questions_per_image)
@@ -168,7 +168,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def _draw(scene_image: SceneImage, folder: Path) -> None:
-    """Render the original, and cut the other six images as `known_unknowns.benchmarks.actiview.views` does."""
+    """Render the original, and cut the other six images as `known_unknowns_benchmarks.actiview.views` does."""
     source, *others = paths(scene_image.stem)
     with atomic_path(folder / source) as partial:
         render(scene_image.scene, scene_image.width, scene_image.height).save(partial, format="PNG")

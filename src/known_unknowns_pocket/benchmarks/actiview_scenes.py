@@ -11,8 +11,8 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from known_unknowns.benchmarks.actiview import views
-from known_unknowns.benchmarks.actiview.format import Clue
+from known_unknowns_benchmarks.actiview import views
+from known_unknowns_benchmarks.actiview.format import Clue
 from known_unknowns_pocket.scenes import (
     ALL_PAIRS,
     HELD_OUT_PAIRS,

@@ -14,12 +14,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from known_unknowns.benchmarks.humblebench.construction import FILE_NAME, PARQUET_SCHEMA, row_of, write_rows
-from known_unknowns.construction import importing, psg
-from known_unknowns.construction.candidates import Candidate, CandidateImage
-from known_unknowns.construction.generation import candidates_of, without_model
-from known_unknowns.construction.scene_graph import SceneGraph
 from known_unknowns.progress import Advance
+from known_unknowns_benchmarks.humblebench.construction import FILE_NAME, PARQUET_SCHEMA, row_of, write_rows
+from known_unknowns_construction import importing, psg
+from known_unknowns_construction.candidates import Candidate, CandidateImage
+from known_unknowns_construction.generation import candidates_of, without_model
+from known_unknowns_construction.scene_graph import SceneGraph
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.questions import TYPES, Question, questions_for
@@ -91,7 +91,7 @@ def build(
     The file is written atomically. The same arguments and library versions give the same bytes, other versions at
     least the same questions.
 
-    The arguments are those of `known_unknowns.benchmarks.Render`.
+    The arguments are those of `known_unknowns.benchmark.interface.Render`.
     """
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     rendered = scene_images(seed, images)

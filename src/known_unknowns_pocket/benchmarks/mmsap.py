@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
-from known_unknowns.benchmarks.mmsap.format import REFUSAL
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
+from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
+from known_unknowns_benchmarks.mmsap.format import REFUSAL
 from known_unknowns_pocket.benchmarks import balanced_draws, mmsap_basic, mmsap_beyond, mmsap_emblems
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
@@ -117,7 +117,7 @@ def build(
     A folder with all three tables is complete; tables of an earlier build are removed first. The same arguments
     and library versions give the same bytes, other versions at least the same questions.
 
-    The arguments are those of `known_unknowns.benchmarks.Render`. ``images`` is the number for all
+    The arguments are those of `known_unknowns.benchmark.interface.Render`. ``images`` is the number for all
     three subsets together. The emblems and their names do not depend on the seed.
     """
     made = questions(seed, images, questions_per_image)

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from known_unknowns.construction.generation import Draft, GenerationResult, GeneratorDialogue, QuestionGenerator
-from known_unknowns.construction.masks import colour_of
-from known_unknowns.construction.psg import Classes
-from known_unknowns.construction.scene_graph import SceneGraph
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.progress import Advance
+from known_unknowns_construction.generation import Draft, GenerationResult, GeneratorDialogue, QuestionGenerator
+from known_unknowns_construction.masks import colour_of
+from known_unknowns_construction.psg import Classes
+from known_unknowns_construction.scene_graph import SceneGraph
 from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
 from known_unknowns_pocket.scenes import (
     PREDICATES,
@@ -165,7 +165,7 @@ def draw_questions(
 def generate(
     graphs: Sequence[SceneGraph], *, questions: int | None, seed: int, name: str
 ) -> Iterator[tuple[SceneGraph, Callable[[], GeneratorDialogue]]]:
-    """Yield a finished dialogue for each scene (`known_unknowns.construction.generation.Generate`)."""
+    """Yield a finished dialogue for each scene (`known_unknowns_construction.generation.Generate`)."""
     scenes = [scene_of(graph) for graph in graphs]
     for index, found in draw_questions(scenes, seed, questions or _PER_IMAGE, name=name):
         yield graphs[index], _finished(found)

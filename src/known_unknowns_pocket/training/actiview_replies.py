@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from known_unknowns.benchmarks.actiview import prompts as prompts
+from known_unknowns_benchmarks.actiview import prompts as prompts
 from known_unknowns_pocket.benchmarks.questions import Question
 from known_unknowns_pocket.scenes import Scene
 from known_unknowns_pocket.training.prompts import TrainingPrompt, stem_prompt

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from PIL import Image, ImageDraw
 
-from known_unknowns.benchmarks.actiview import prompts as prompts
+from known_unknowns_benchmarks.actiview import prompts as prompts
 from known_unknowns_pocket.benchmarks import actiview_questions
 from known_unknowns_pocket.benchmarks import actiview_scenes as drawing
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
@@ -256,7 +256,7 @@ def image_pixels(found: Scene, width: int, height: int, shown: list[int], side: 
 
 
 def _rule(image: Image.Image) -> None:
-    """Draw lines between the four parts, as `known_unknowns.benchmarks.actiview.views.add_grid` does."""
+    """Draw lines between the four parts, as `known_unknowns_benchmarks.actiview.views.add_grid` does."""
     across, down = image.size
     lines = [((across // 2, 0), (across // 2, down)), ((0, down // 2), (across, down // 2))]
     draw = ImageDraw.Draw(image)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from known_unknowns.benchmarks.mmsap.loader import REFUSAL
+from known_unknowns_benchmarks.mmsap.loader import REFUSAL
 from known_unknowns_pocket.benchmarks import mmsap_emblems
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS, STEMS, Emblem, EmblemDesign
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, Scene

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from known_unknowns.benchmarks.mmsap.loader import BASIC, KNOW
 from known_unknowns.engines import Engine
 from known_unknowns.protocols import ask
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Turn
-from known_unknowns.scoring import SCORERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
 
 Tally = dict[str, tuple[int, int]]
@@ -30,7 +30,7 @@ def tally(
     seed: int,
     images: int,
     vary: Callable[[Question], Question] = lambda question: question,
-    scorer: str = ROBUST,
+    parser: str = ROBUST,
     kinds: bool = False,
 ) -> Tally:
     """Count right answers on a pocket HumbleBench, five questions an image.
@@ -43,7 +43,7 @@ def tally(
         Seed and number of images.
     vary : callable
         The variant of each question.
-    scorer : str
+    parser : str
         Name of the parser.
     kinds : bool
         Count by template, such as "count" or "existence", and only questions whose right option is not the
@@ -54,7 +54,7 @@ def tally(
     Tally
         By type of question.
     """
-    from known_unknowns.benchmarks.humblebench import loader as benchmark
+    from known_unknowns_benchmarks.humblebench import loader as benchmark
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         humblebench.build(raw, seed=seed, images=images)
@@ -67,7 +67,7 @@ def tally(
         turns = [ask(question, benchmark.prompt(question)) for question in questions]
         return _counted(
             (types[question.id], parsed.choice == question.answer)
-            for question, parsed in _parsed_replies(engine, questions, turns, Path(folder), scorer)
+            for question, parsed in _parsed_replies(engine, questions, turns, Path(folder), parser)
         )
 
 
@@ -78,7 +78,7 @@ def mmsap_tally(
     images: int,
     refusal_prompt: bool = False,
     vary: Callable[[Question], Question] = lambda question: question,
-    scorer: str = ROBUST,
+    parser: str = ROBUST,
 ) -> Tally:
     """Count right answers on a pocket MM-SAP, first turns only.
 
@@ -92,7 +92,7 @@ def mmsap_tally(
         Use the refusal prompt.
     vary : callable
         The variant of each question.
-    scorer : str
+    parser : str
         Name of the parser.
 
     Returns
@@ -101,29 +101,29 @@ def mmsap_tally(
         By subset and, after a slash, the sub-task of BasicVisQA; whether the emblem of KnowVisQA is taught (the
         others are to be refused); whether the wording of BeyondVisQA is held out.
     """
-    from known_unknowns.benchmarks.mmsap import loader as benchmark
+    from known_unknowns_benchmarks.mmsap import loader as benchmark
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         mmsap.build(raw, seed=seed, images=images)
         questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
         prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
         turns = [ask(question, prompt(question)) for question in questions]
-        found = list(_parsed_replies(engine, questions, turns, Path(folder), scorer))
+        found = list(_parsed_replies(engine, questions, turns, Path(folder), parser))
     return _counted((_type_of(question), _is_right(question, parsed)) for question, parsed in found)
 
 
 def actiview_tally(
-    engine: Engine, *, seed: int, images: int, protocol: str = "full_image", scorer: str = ROBUST
+    engine: Engine, *, seed: int, images: int, protocol: str = "full_image", parser: str = ROBUST
 ) -> Tally:
     """Count right answers, by sub-class, on a pocket ActiView with a ``protocol`` of one turn."""
-    from known_unknowns.benchmarks.actiview import loader as benchmark
-    from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
+    from known_unknowns_benchmarks.actiview import loader as benchmark
+    from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         actiview.build(raw, seed=seed, images=images)
         questions = list(benchmark.load(Path(raw), Path(folder)))
         turns = [next(PROTOCOLS[protocol].function(question)) for question in questions]
-        found = list(_parsed_replies(engine, questions, turns, Path(folder), scorer))
+        found = list(_parsed_replies(engine, questions, turns, Path(folder), parser))
     return _counted((question.category, parsed.choice == question.answer) for question, parsed in found)
 
 
@@ -143,10 +143,10 @@ def _is_right(question: Question, parsed: ParsedAnswer) -> bool:
 
 
 def _parsed_replies(
-    engine: Engine, questions: Sequence[Question], turns: Sequence[Turn], folder: Path, scorer: str
+    engine: Engine, questions: Sequence[Question], turns: Sequence[Turn], folder: Path, parser: str
 ) -> Iterator[tuple[Question, ParsedAnswer]]:
     """Each question with the parsed reply to its turn. The engine answers in its own order."""
-    parse = SCORERS[scorer]
+    parse = PARSERS[parser]
     for batch in engine.answer(turns, folder=folder):
         for index, reply in batch:
             turn, question = turns[index], questions[index]

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from known_unknowns.benchmarks.humblebench import loader as humblebench
-from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.records import Option, Question
 from known_unknowns.variants import nota_only, without_refusal
+from known_unknowns_benchmarks.humblebench import loader as humblebench
+from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
 from known_unknowns_pocket.benchmarks.object_names import ATTRIBUTES
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES

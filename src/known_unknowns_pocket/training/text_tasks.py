@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 
-from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.records import Option, Question
+from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_pocket.benchmarks.object_names import pair_name
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.scenes import SIZES, TEXTURES, TRAINING_PAIRS

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from known_unknowns.benchmarks.mmsap.loader import REFUSAL
+from known_unknowns_benchmarks.mmsap.loader import REFUSAL
 from known_unknowns_pocket.benchmarks.mmsap_beyond import ABSENT, COLOUR, TEXTURE, WORDINGS
 from known_unknowns_pocket.benchmarks.object_names import name, pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES, PHRASES

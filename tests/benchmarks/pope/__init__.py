@@ -5,7 +5,7 @@ It has a variant and a pocket edition of its own. Moved to the folder of the oth
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
+from known_unknowns.benchmark.interface import Benchmark, Lazy, Pocket
 
 BENCHMARK = Benchmark(
     name="pope",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks._images import ImageStore
-from known_unknowns.benchmarks._loading import Row, questions
+from known_unknowns.benchmark.images import ImageStore
+from known_unknowns.benchmark.loading import Row, questions
 from known_unknowns.progress import Advance
 from known_unknowns.records import Option, Question
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmarks._citation import read_citation
+from known_unknowns.benchmark.citation import read_citation
 from known_unknowns.errors import ConfigError
 
 PREPRINT = """@misc{bee2024roses,

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from known_unknowns.benchmarks import _images
-from known_unknowns.benchmarks._images import IN_FLIGHT, WORTH_PROCESSES, ImageStore, parquet_batches
-from known_unknowns.benchmarks.humblebench import loader as humblebench
+from known_unknowns.benchmark import images as _images
+from known_unknowns.benchmark.images import IN_FLIGHT, WORTH_PROCESSES, ImageStore, parquet_batches
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns_benchmarks.humblebench import loader as humblebench
 from tests.factories import PUBLISHED, png, published_row, write_published
 from tests.paths import ROOT
 

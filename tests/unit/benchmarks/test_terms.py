@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmarks._terms import read_terms
+from known_unknowns.benchmark.terms import read_terms
 from known_unknowns.errors import ConfigError
 
 SOUND = "licence: CC BY 4.0\nredistribute: true\nwhy: it says so\nparts: {sounds: not granted}\n"

@@ -7,7 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from known_unknowns import benchmarks, cli
+from known_unknowns import cli
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison.audit import audit
 from known_unknowns.errors import ConfigError
 
@@ -18,7 +19,7 @@ def test_the_json_is_a_list_of_findings_of_all_benchmarks():
     result = CliRunner().invoke(cli.app, ["audit", "--json"])
     findings = json.loads(result.stdout)
     assert result.exit_code == 0
-    assert {finding["benchmark"] for finding in findings} == {name for name in benchmarks.names() if audit(name)}
+    assert {finding["benchmark"] for finding in findings} == {name for name in registry.names() if audit(name)}
     assert len({finding["benchmark"] for finding in findings}) > 1
     assert all(
         list(finding) == KEYS and all(isinstance(text, str) and text for text in finding.values())

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli
 from known_unknowns.cli import construct
-from known_unknowns.construction.steps import Workspace
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration
+from known_unknowns_construction.steps import Workspace
 from tests.paths import ROOT
 
 COMMANDS = [command.__name__ for command in cli.commands(construct)]
@@ -52,7 +52,7 @@ def test_a_command_runs_with_the_scripted_endpoint(code, expected):
 
 def test_generators_of_the_entry_only(tmp_path):
     work = Workspace(configuration.load(ROOT / "params.yaml"), "pocket", tmp_path)
-    from known_unknowns.construction import steps
+    from known_unknowns_construction import steps
 
     with pytest.raises(ConfigError, match="'scene' is not known; did you mean 'scenes'"):
         steps.generate(work, "scene")

@@ -40,7 +40,7 @@ EXACT = replace(CELL, table="Figure 4", variant="nota_only", metric="exact_refus
 
 
 def metric(
-    scorer: str = "official",
+    parser: str = "official",
     value: float | None = 0.72,
     low: float | None = 0.71,
     high: float | None = 0.73,
@@ -51,12 +51,12 @@ def metric(
     seed: int | None = 0,
     n: int = 300,
 ) -> Metric:
-    return Metric(model, "humblebench", variant, seed, scorer, OVERALL, name, value, low, high, n, "wilson")
+    return Metric(model, "humblebench", variant, seed, parser, OVERALL, name, value, low, high, n, "wilson")
 
 
 def verdicts(cells: list[PublishedCell], metrics: list[Metric], **options: object) -> dict[str, ComparisonRow]:
-    settings: dict = {"published_rows": {"ours": "Qwen"}, "scorers": ["official", "robust"]} | options
-    return {row.scorer: row for row in compare_cells(cells, metrics, **settings)}
+    settings: dict = {"published_rows": {"ours": "Qwen"}, "parsers": ["official", "robust"]} | options
+    return {row.parser: row for row in compare_cells(cells, metrics, **settings)}
 
 
 def test_a_published_number_within_the_margin_is_reproduced() -> None:
@@ -153,7 +153,7 @@ def test_the_published_number_may_be_that_of_the_denominator() -> None:
     """A share of the 60 questions labelled E, of data with 300 questions."""
     labelled = replace(CELL, table="Log", metric="exact_refusal_recall", questions=60)
     ours = [metric(), replace(metric(name="exact_refusal_recall"), denominator=60.0)]
-    rows = compare_cells([CELL, labelled], ours, published_rows={"ours": "Qwen"}, scorers=["official"])
+    rows = compare_cells([CELL, labelled], ours, published_rows={"ours": "Qwen"}, parsers=["official"])
     assert NOT_COMPARABLE not in {row.verdict for row in rows}
 
 
@@ -171,7 +171,7 @@ def test_a_named_revision_is_recognised_by_its_numbers_of_questions() -> None:
     """Our data have as many questions in total, but not of each category."""
     part = replace(CELL, column="Object", category="Object", value=50.0, questions=100)
     ours = [metric(), replace(metric(value=0.5, low=0.4, high=0.6, n=120), category="Object")]
-    whole, category = compare_cells([CELL, part], ours, published_rows={"ours": "Qwen"}, scorers=["official"])
+    whole, category = compare_cells([CELL, part], ours, published_rows={"ours": "Qwen"}, parsers=["official"])
     assert (whole.verdict, whole.obstacle) == (NOT_COMPARABLE, "revision")
     assert whole.reason == "the published data have 100 questions of Object, ours have 120"
     assert (category.verdict, category.obstacle) == (NOT_COMPARABLE, "n")
@@ -189,7 +189,7 @@ def test_other_rows_of_the_column_are_counted() -> None:
     cells = [replace(CELL, row=row, model=row, value=value) for row, value in values.items()]
     cells += [replace(CELL, row="Qwen + prompt", model="Qwen", value=72.1), replace(CELL, table="Table 4", value=72.0)]
     ours = metric(value=0.74, low=0.70, high=0.78)
-    row = next(r for r in compare_cells(cells, [ours], published_rows={"ours": "Qwen"}, scorers=["official"]))
+    row = next(r for r in compare_cells(cells, [ours], published_rows={"ours": "Qwen"}, parsers=["official"]))
     assert (row.verdict, row.matches, row.rivals) == ("inconclusive", 2, 3)
     assert row.reason == "74.0 [70.0, 78.0] contains 72.20 and 2 of 3 other rows"
 
@@ -216,7 +216,7 @@ def test_the_turns_of_a_variant_change_the_margin() -> None:
 def test_two_models_may_stand_for_one_row() -> None:
     published_rows = {"ours": "Qwen", "theirs": "Qwen"}
     other = metric(model="theirs", value=0.6, low=0.5, high=0.7)
-    rows = compare_cells([CELL], [metric(), other], published_rows=published_rows, scorers=["official"])
+    rows = compare_cells([CELL], [metric(), other], published_rows=published_rows, parsers=["official"])
     assert [(r.model, r.verdict) for r in rows] == [("ours", REPRODUCED), ("theirs", DIFFERS)]
 
 
@@ -231,7 +231,7 @@ def edition(name: str, **model: object) -> Params:
     raw = dict(config.load(REPOSITORY / "params.yaml", edition=name).raw)
     models = {"ours": {"engine": "transformers", "source": "x/y", "revision": "0", "dtype": "float32"} | model}
     editions = {n: dict(e) | {"models": ["ours"], "benchmarks": ["humblebench"]} for n, e in raw["editions"].items()}
-    return Params(raw | {"models": models, "editions": editions, "scorers": ["official", "robust"]})
+    return Params(raw | {"models": models, "editions": editions, "parsers": ["official", "robust"]})
 
 
 def test_the_table_of_the_full_edition(tmp_path: Path) -> None:

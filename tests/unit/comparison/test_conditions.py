@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns import benchmarks, config
+from known_unknowns import config
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import load
 from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.config import Params
@@ -25,11 +26,11 @@ def params(**changes: object) -> Params:
     return Params(raw)
 
 
-@pytest.mark.parametrize("name", [name for name in benchmarks.names() if benchmarks.get(name).published])
+@pytest.mark.parametrize("name", [name for name in registry.names() if registry.get(name).published])
 def test_the_configuration_asks_by_the_published_protocols(name: str):
     assert conditions_of(params(), name, {}).other_protocols == {}
     variants = {cell.variant for cell in load(name)}
-    assert variants & set(benchmarks.get(name).published_protocols)
+    assert variants & set(registry.get(name).published_protocols)
 
 
 def test_a_changed_argument_of_a_protocol_is_named():

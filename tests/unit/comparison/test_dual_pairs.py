@@ -10,7 +10,7 @@ from known_unknowns.comparison.models import Answers, Series, compare_pairs
 from tests.unit.metrics.answered import params
 
 IDS, GROUPS = ("q0", "q1", "q2", "q3"), ("i0", "i0", "i1", "i1")
-PARAMS = params(["original", "nota_only", "text_only"], [0], scorers=["robust"])
+PARAMS = params(["original", "nota_only", "text_only"], [0], parsers=["robust"])
 
 
 def answers(variant, flags, *, refusal=(False,) * 4, ids=IDS):
@@ -56,6 +56,6 @@ def test_the_series_of_two_models_are_compared():
     """3 of 4 against 1 of 4, in two images: the difference is 0.5."""
     a = answers("original+nota_only", [1, 1, 1, 0])
     b = answers("original+nota_only", [1, 0, 0, 0])
-    other = Answers(Series("o", *(a.series.variant, a.series.scorer)), b.ids, b.groups, b.correct)
+    other = Answers(Series("o", *(a.series.variant, a.series.parser)), b.ids, b.groups, b.correct)
     (row,) = compare_pairs("humblebench", [a, other])
     assert (row.accuracy_a, row.accuracy_b, row.difference, row.n, row.groups) == (0.75, 0.25, 0.5, 4, 2)

@@ -24,7 +24,7 @@ RIGHT = {  # number of right answers, the first ones
     ("o", "original", "robust"): 0,
     ("o", "original", "official"): 2,
 }
-PARAMS = params_of(["original", "noise"], [0], scorers=["official", "robust"])
+PARAMS = params_of(["original", "noise"], [0], parsers=["official", "robust"])
 PARAMS = type(PARAMS)(
     {**PARAMS.raw, "models": {name: {"engine": "respondent", "behaviour": "oracle"} for name in "mo"}}
 )
@@ -37,8 +37,8 @@ def run(tmp_path: Path) -> Path:
         file = f"humblebench/{variant}/seed0.parquet"
         tables.write_questions(tmp_path / "questions" / file, asked)
         scores = [
-            Score(asked[place].id, 0, "answer", scorer, "answered", "A", 0, place < right)
-            for (m, v, scorer), right in RIGHT.items()
+            Score(asked[place].id, 0, "answer", parser, "answered", "A", 0, place < right)
+            for (m, v, parser), right in RIGHT.items()
             if (m, v) == (model, variant)
             for place in range(QUESTIONS)
         ]
@@ -46,14 +46,14 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def compared(run: Path, models: str, variants: list[str], scorers: list[str]) -> list[tuple[object, ...]]:
-    selection = Selection(list(models), ["humblebench"], variants, scorers)
+def compared(run: Path, models: str, variants: list[str], parsers: list[str]) -> list[tuple[object, ...]]:
+    selection = Selection(list(models), ["humblebench"], variants, parsers)
     rows = compare_selection(PARAMS, selection, results=run, questions=run / "questions")
     assert all(row.p_holm == row.p and row.pairs == 1 for row in rows)
     return [(getattr(row.a, c), getattr(row.b, c), row.difference, row.p) for row in rows if (c := selection.compared)]
 
 
-def test_models_variants_and_scorers(run: Path) -> None:
+def test_models_variants_and_parsers(run: Path) -> None:
     robust, both = ["robust"], ["official", "robust"]
     # McNemar: six of six discordant, 2 / 2^6; three of three, 2 / 2^3; one of one, 1
     assert compared(run, "mo", ["original"], robust) == [("m", "o", 1.0, pytest.approx(2 / 64))]
@@ -76,7 +76,7 @@ def test_the_text_has_each_family_once(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "variants", "scorers"),
+    ("models", "variants", "parsers"),
     [
         ("m", ["original"], ["robust"]),
         ("m", ["original", "noise"], ["robust", "official"]),
@@ -85,9 +85,9 @@ def test_the_text_has_each_family_once(run: Path) -> None:
         ("mx", [], ["robust"]),
     ],
 )
-def test_what_is_no_pair_is_refused(run: Path, models: str, variants: list[str], scorers: list[str]) -> None:
+def test_what_is_no_pair_is_refused(run: Path, models: str, variants: list[str], parsers: list[str]) -> None:
     with pytest.raises(ConfigError):
-        compared(run, models, variants, scorers)
+        compared(run, models, variants, parsers)
 
 
 def test_missing_scores_are_an_error(run: Path) -> None:

@@ -81,18 +81,18 @@ def write_run(folder: Path) -> None:
 def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
     write_run(tmp_path)
     (found,) = read_answers(
-        tmp_path / "questions", tmp_path / "scores", model="m", variant="v", scorers=["robust", "likelihood"]
+        tmp_path / "questions", tmp_path / "scores", model="m", variant="v", parsers=["robust", "likelihood"]
     )
     assert found.series == Series("m", "v", "robust")
     assert (found.ids, found.groups) == (("q1", "q2"), ("i", "i"))
     assert {seed: flags.tolist() for seed, flags in found.correct.items()} == {3: [False, True]}
 
 
-@pytest.mark.parametrize(("variant", "scorer", "message"), [("v", "official", "q2"), ("w", "robust", "no scores")])
-def test_missing_scores_are_errors(tmp_path: Path, variant: str, scorer: str, message: str) -> None:
+@pytest.mark.parametrize(("variant", "parser", "message"), [("v", "official", "q2"), ("w", "robust", "no scores")])
+def test_missing_scores_are_errors(tmp_path: Path, variant: str, parser: str, message: str) -> None:
     write_run(tmp_path)
     with pytest.raises(DataError, match=message):
-        read_answers(tmp_path / "questions", tmp_path / "scores", model="m", variant=variant, scorers=[scorer])
+        read_answers(tmp_path / "questions", tmp_path / "scores", model="m", variant=variant, parsers=[parser])
 
 
 def test_a_written_table_reads_back(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks.actiview.format import TYPES
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import (
     DIFFERS,
     IDENTICAL,
@@ -26,6 +25,7 @@ from known_unknowns.comparison import (
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.records import OVERALL, Metric, Question
+from known_unknowns_benchmarks.actiview.format import TYPES
 from tests import paths
 
 SHARED = paths.SHARED / "data"
@@ -40,7 +40,7 @@ def shifting_cells() -> list[PublishedCell]:
 
 @pytest.fixture(scope="module")
 def questions() -> list[Question]:
-    reader = benchmarks.get("actiview").load_without_images
+    reader = registry.get("actiview").load_without_images
     assert reader is not None
     return reader.get()(SHARED / "actiview")
 
@@ -64,7 +64,7 @@ def under_every_name(cells: list[PublishedCell], metrics: list[Metric]) -> list[
     """The verdicts if the same answers are said to be those of each published model in turn."""
     rows: list[ComparisonRow] = []
     for name in dict.fromkeys(cell.model for cell in cells):
-        found = compare_cells(cells, metrics, published_rows={"ours": name}, scorers=["official"])
+        found = compare_cells(cells, metrics, published_rows={"ours": name}, parsers=["official"])
         rows += [row for row in found if row.model == "ours"]
     return rows
 
@@ -75,7 +75,7 @@ def positive(counts: Mapping[str, int]) -> int:
 
 @pytest.fixture(scope="module")
 def qwen(questions: list[Question]) -> list[Metric]:
-    parser = benchmarks.get("actiview").official.get()
+    parser = registry.get("actiview").official.get()
     preds = json.loads((SHARED / "actiview" / "results" / "qwen2vl_shifting.json").read_text())["preds"]
     right = np.array([parser(t, q).choice == q.answer for t, q in zip(preds, questions, strict=True)])
     assert right.sum() == 200
@@ -90,7 +90,7 @@ def test_released_answers_of_a_model_reproduce_no_number_of_another(qwen: list[M
 def test_released_answers_reproduce_their_own_row(qwen: list[Metric]):
     """The paper prints one right answer less (61.23, 199 of 325) than the released file has."""
     cells = shifting_cells()
-    rows = [r for r in compare_cells(cells, qwen, published_rows={"ours": "Qwen2-VL"}, scorers=["official"]) if r.model]
+    rows = [r for r in compare_cells(cells, qwen, published_rows={"ours": "Qwen2-VL"}, parsers=["official"]) if r.model]
     (overall,) = [row for row in rows if row.table == "Table 2"]
     assert overall.verdict == REPRODUCED and overall.value - overall.published == pytest.approx(100 / 325, abs=0.005)
     assert positive(Counter(row.verdict for row in rows)) == len(rows)
@@ -108,7 +108,7 @@ def test_80_of_the_questions_reproduce_nothing():
     file = SHARED / "humblebench" / "nota_only_Qwen2.5-VL_80.jsonl"
     found = rescore("humblebench", [Path(file)], variant="nota_only")
     metrics = [replace(metric, model="ours") for metric in found.metrics if metric.variant == "nota_only"]
-    rows = compare_cells(load("humblebench"), metrics, published_rows={"ours": "Qwen2.5-VL"}, scorers=["official"])
+    rows = compare_cells(load("humblebench"), metrics, published_rows={"ours": "Qwen2.5-VL"}, parsers=["official"])
     (row,) = [row for row in rows if (row.table, row.row) == ("Figure 4", "Qwen2.5-VL")]
     assert (row.published, row.verdict, row.obstacle, row.published_n, row.n) == (
         28.89,

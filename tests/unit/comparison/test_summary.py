@@ -17,7 +17,7 @@ from known_unknowns.workflow.run import closing_message
 from tests.paths import ROOT
 
 OURS = Metric("ours", "humblebench", "original", 0, "official", OVERALL, "accuracy", 0.722, 0.716, 0.728, 22_831, "m")
-SCORERS = ["official", "robust"]
+PARSERS = ["official", "robust"]
 
 
 def params(edition: str) -> Params:
@@ -26,7 +26,7 @@ def params(edition: str) -> Params:
 
 def test_judged_numbers_and_what_to_run_next():
     cells = load("humblebench")
-    rows = compare_cells(cells, [OURS], published_rows={"ours": "Qwen2.5-VL"}, scorers=SCORERS)
+    rows = compare_cells(cells, [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS)
     found = summarise(rows, params("full"))
     assert (found.numbers, found.judged) == (len(cells), 1)
     assert found.verdicts == {"identical": 1, "not run": len(cells) - 1}
@@ -46,29 +46,29 @@ def test_judged_numbers_and_what_to_run_next():
 
 def test_models_are_not_added_to_released_replies():
     """No model is asked in the edition released, so a model must be added to another one."""
-    rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, scorers=SCORERS)
+    rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS)
     (text,) = [step.text for step in summarise(rows, params("released")).steps if "for Gemma-3:" in step.text]
     assert text.endswith(" to an edition with the published data (full)")
 
 
 def test_rendered_questions_need_another_edition():
     conditions = Conditions(other_questions="rendered")
-    rows = compare_cells(load("humblebench"), [OURS], published_rows={}, scorers=SCORERS, conditions=conditions)
+    rows = compare_cells(load("humblebench"), [OURS], published_rows={}, parsers=PARSERS, conditions=conditions)
     (step,) = summarise(rows, params("pocket")).steps
     expected = "HumbleBench: the questions are rendered; run an edition with the published data: full or released"
     assert (step.text, step.numbers) == (expected, len(load("humblebench")))
 
 
 def test_one_row_leads_for_each_number_and_model():
-    rows = compare_cells(load("humblebench"), [], published_rows={"a": "Phi-4", "b": "Phi-4"}, scorers=SCORERS)
+    rows = compare_cells(load("humblebench"), [], published_rows={"a": "Phi-4", "b": "Phi-4"}, parsers=PARSERS)
     leading = leading_rows(rows)
     assert len(leading) == len(load("humblebench")) + sum(cell.model == "Phi-4" for cell in load("humblebench"))
-    assert {row.scorer for row in leading} == {"official"}
+    assert {row.parser for row in leading} == {"official"}
 
 
 def test_the_closing_message_has_the_summary(tmp_path: Path):
     assert "Verdicts" not in closing_message(params("full"), str(tmp_path), 5.0)
-    rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, scorers=SCORERS)
+    rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS)
     write_comparison(tmp_path / "comparison.parquet", rows)
     text = closing_message(params("full"), str(tmp_path), 5.0)
     assert f"1 of {len(load('humblebench'))} published numbers could be judged" in text

@@ -140,7 +140,7 @@ def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     finally:
         catalogue._entries.cache_clear()
     assert (listed.name, listed.fits, listed.as_json()["family"]) == ("new", memory_needs.IN_RAM, "New")
-    rows = compare_cells(load("humblebench"), [], published_rows=standing, scorers=["official"])
+    rows = compare_cells(load("humblebench"), [], published_rows=standing, parsers=["official"])
     assert {row.row for row in rows if row.model == "new"} == {"Cambrian"}
 
 

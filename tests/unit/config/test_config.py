@@ -81,7 +81,7 @@ MISTAKES = {
         SOUND["editions"]["pocket"],
         "editions.mine.data: humblebench has no data",
     ),
-    "unknown scorer": (("scorers",), ["robsut"], "scorers[0]: 'robsut' is not known; did you mean 'robust'"),
+    "unknown parser": (("parsers",), ["robsut"], "parsers[0]: 'robsut' is not known; did you mean 'robust'"),
     "unknown generator": (
         ("construction", "pocket", "generators"),
         {"figure_a2": {"model": "scripted-constructor"}},
@@ -149,7 +149,7 @@ def test_all_mistakes_are_reported_at_once():
         (("models", "pocket", "batch_size"), "many"),
         (("editions", "full", "models"), ["orakle", "oracle"]),
         (("variants", "blank"), {"relettered": True}),
-        (("scorers",), ["robsut"]),
+        (("parsers",), ["robsut"]),
         (("construction", "pocket", "generators", "sceens"), {}),
         (("construction", "pocket", "filters"), {"flag": ["balance", "leek"], "without": ["leaks"]}),
     )
@@ -164,7 +164,7 @@ def test_all_mistakes_are_reported_at_once():
         "construction.pocket.generators.sceens",
         "editions.full.models[0]",
         "models.pocket.batch_size",
-        "scorers[0]",
+        "parsers[0]",
         "variants.blank.relettered",
     ]
 

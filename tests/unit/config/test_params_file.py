@@ -30,8 +30,8 @@ models: # all of them
       Be kind.
     # about b
 
-# about the scorers
-scorers: [official]
+# about the parsers
+parsers: [official]
 """
 ENTRY = {"engine": "transformers", "source": "x", "revision": "0" * 40, "card": {"parameters": 0.5}}
 
@@ -46,7 +46,7 @@ def test_an_entry_is_added_below_the_last_one():
     card:
       parameters: 0.5
 """
-    after = "\n# about the scorers\nscorers: [official]\n"
+    after = "\n# about the parsers\nparsers: [official]\n"
     assert changed == TEXT.removesuffix(after) + added + after
 
 

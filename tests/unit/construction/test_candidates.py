@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.construction.candidates import (
+from known_unknowns.errors import DataError
+from known_unknowns_construction.candidates import (
     Candidate,
     CandidateImage,
     Flag,
@@ -18,7 +19,6 @@ from known_unknowns.construction.candidates import (
     read_candidates,
     write_candidates,
 )
-from known_unknowns.errors import DataError
 
 IMAGE = CandidateImage("images/1.png", "0" * 64, 40, 30, "CC-BY-4.0")
 CORNERS = ((1.0, 2.0), (11.0, 2.0), (11.0, 12.0), (1.0, 12.0))

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from known_unknowns.construction import filters
-from known_unknowns.construction.candidates import Candidate, CandidateImage, Flag
-from known_unknowns.construction.filters import Context, ModelAnswer
-from known_unknowns.construction.filters.texts import jaccard, shingles, singular, words
-from known_unknowns.construction.generation import candidates_of, without_model
-from known_unknowns.construction.scene_graph import Node, Relation, SceneGraph
 from known_unknowns.errors import ConfigError
+from known_unknowns_construction import filters
+from known_unknowns_construction.candidates import Candidate, CandidateImage, Flag
+from known_unknowns_construction.filters import Context, ModelAnswer
+from known_unknowns_construction.filters.texts import jaccard, shingles, singular, words
+from known_unknowns_construction.generation import candidates_of, without_model
+from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph
 from known_unknowns_pocket.benchmarks import humblebench as pocket
 
 NONE = "None of the above"

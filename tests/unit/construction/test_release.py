@@ -11,19 +11,19 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.config import FolderData, Params
-from known_unknowns.construction import release as releasing
-from known_unknowns.construction import steps
-from known_unknowns.construction.candidates import read_candidates
-from known_unknowns.construction.datasheet import _table, datasheet
-from known_unknowns.construction.release import release
-from known_unknowns.construction.review.decisions import content_of
-from known_unknowns.construction.review.log import decision_line
-from known_unknowns.construction.review.records import Content, Decision
 from known_unknowns.data import pinning
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration
+from known_unknowns_construction import release as releasing
+from known_unknowns_construction import steps
+from known_unknowns_construction.candidates import read_candidates
+from known_unknowns_construction.datasheet import _table, datasheet
+from known_unknowns_construction.release import release
+from known_unknowns_construction.review.decisions import content_of
+from known_unknowns_construction.review.log import decision_line
+from known_unknowns_construction.review.records import Content, Decision
 from tests.paths import ROOT
 
 
@@ -68,7 +68,7 @@ def test_the_release_passes_the_check_and_the_loader(candidate_release, tmp_path
     data = entry["benchmarks"]["humblebench"]["data"]["constructed-small"]
     assert data == {"source": "folder", "path": "construction/small/release_candidate/data"}
     assert entry["editions"]["constructed-small"]["benchmarks"] == ["humblebench"]
-    benchmark = benchmarks.get("humblebench")
+    benchmark = registry.get("humblebench")
     quantities, findings = benchmark.check.get()(out / "data", settings=FolderData(**data))
     assert not findings
     assert [q.name for q in quantities if q.expected is not None] == ["question types"]

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from known_unknowns.construction import importing, masks, psg
-from known_unknowns.construction.scene_graph import Node, Relation, SceneGraph, read_graphs, write_graphs
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns_construction import importing, masks, psg
+from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph, read_graphs, write_graphs
 
 CLASSES = {
     "thing_classes": ["person", "cup"],
@@ -110,7 +110,7 @@ _MEASURE = """
 import sys
 from pathlib import Path
 import ijson
-from known_unknowns.construction import psg
+from known_unknowns_construction import psg
 
 def peak():
     lines = Path("/proc/self/status").read_text().splitlines()

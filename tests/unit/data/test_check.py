@@ -14,7 +14,7 @@ import pytest
 from PIL import Image as Pillow
 from typer.testing import CliRunner
 
-from known_unknowns.benchmarks._checks import leaks
+from known_unknowns.benchmark.checks import leaks
 from known_unknowns.cli import app
 from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Quantity, as_json, as_table, check
 from known_unknowns.errors import ConfigError, DataError

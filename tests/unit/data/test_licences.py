@@ -7,7 +7,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.cli import app
 from known_unknowns.data import licences
 from known_unknowns.data.questions import normalise
@@ -20,7 +20,7 @@ PUBLISHED = {terms.citation.title: terms.citation for terms in licences.all_term
 REFERENCES = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
 
 
-@pytest.mark.parametrize("benchmark", [name for name in benchmarks.names() if benchmarks.get(name).published])
+@pytest.mark.parametrize("benchmark", [name for name in registry.names() if registry.get(name).published])
 def test_published_data_may_not_be_redistributed_and_rendered_data_may(benchmark):
     """ActiView and MM-SAP have no licence, and HumbleBench's images are from COCO; rendered data have our licence."""
     data = PARAMS["benchmarks"][benchmark]["data"]

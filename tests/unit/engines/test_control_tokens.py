@@ -26,7 +26,7 @@ from known_unknowns.records import OVERALL, Turn
 from known_unknowns.scoring.table import score_table
 from tests.factories import context, question
 from tests.unit.engines import tiny
-from tests.unit.metrics.answered import SCORERS, measured_again, pick
+from tests.unit.metrics.answered import PARSERS, measured_again, pick
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
@@ -123,7 +123,7 @@ def asked(engine, journal: Path):
 
 
 def test_a_run_counts_a_failure_once(checkpoints, tmp_path):
-    """A run with the real runner, journal, scorers and metrics."""
+    """A run with the real runner, journal, parsers and metrics."""
     rows = asked(checkpoints("idefics3", batch_size=2), tmp_path / "journal")
     failed = [row for row in rows if row.reply.error is not None]
     assert [(row.question_id, row.turn) for row in failed] == [(str(BAD), 0)]  # and it is not asked a second time
@@ -134,12 +134,12 @@ def test_a_run_counts_a_failure_once(checkpoints, tmp_path):
     assert kept.reply.finish == "rejected"
     assert "control tokens" in kept.reply.error
     parts = [tmp_path / part / file for part in ("questions", "replies", "scores")]
-    score_table(*parts, scorers=SCORERS)
+    score_table(*parts, parsers=PARSERS)
     metrics = measured_again(tmp_path, {CELL: None})
-    for scorer in SCORERS:
-        failing = pick(metrics, "share_failed", scorer=scorer, category=OVERALL)
+    for parser in PARSERS:
+        failing = pick(metrics, "share_failed", parser=parser, category=OVERALL)
         assert (failing.value, failing.n) == (pytest.approx(1 / 10), 10)
-        assert pick(metrics, "accuracy", scorer=scorer).n == 10
+        assert pick(metrics, "accuracy", parser=parser).n == 10
 
 
 def test_an_interrupted_run_ends_with_the_same_replies(checkpoints, tmp_path):

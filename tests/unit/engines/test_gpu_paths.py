@@ -18,8 +18,8 @@ from known_unknowns.engines._aligned_layers import align_inner_sizes
 from known_unknowns.engines._option_labels import LabelRecorder
 from known_unknowns.engines._pixels import CachingImageProcessor
 from known_unknowns.engines._vision_attention import WINDOWS, use_window_attention
-from known_unknowns.engines.sharing.decoding import DecodingRules, decode
 from known_unknowns.images import open_image, recipe_image
+from prefix_sharing.decoding import DecodingRules, decode
 from tests.unit.engines import tiny
 
 GRIDS = torch.tensor([[1, 8, 12], [1, 6, 4], [1, 8, 12]])

@@ -11,9 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from known_unknowns.engines import _linear
-from known_unknowns.engines.sharing import check
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
+from prefix_sharing import check
 from tests.unit.engines import tiny
 
 HERE = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch was built without oneDNN")

@@ -80,7 +80,7 @@ def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
                 "variants": {"original": {}},
                 "protocols": {"single_turn": {"max_new_tokens": 16}},
                 "models": {"parrot": entry},
-                "scorers": ["official", "robust", "likelihood"],
+                "parsers": ["official", "robust", "likelihood"],
             }
         )
         places = {"questions": tmp_path / "questions", "out": tmp_path / "out", "journal": tmp_path / "journal.jsonl"}

@@ -8,8 +8,8 @@ from known_unknowns.exchange.results import RescoreResult
 from known_unknowns.records import OVERALL
 
 
-def value(found: RescoreResult, scorer: str, name: str, category: str = OVERALL) -> float | None:
-    (metric,) = [m for m in found.metrics if (m.scorer, m.name, m.category) == (scorer, name, category)]
+def value(found: RescoreResult, parser: str, name: str, category: str = OVERALL) -> float | None:
+    (metric,) = [m for m in found.metrics if (m.parser, m.name, m.category) == (parser, name, category)]
     return metric.value
 
 

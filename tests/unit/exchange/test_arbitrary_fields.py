@@ -67,7 +67,7 @@ def test_arbitrary_value_in_one_field(tmp_path_factory, data):
     else:
         assert found.n == 1
         assert format_tables(found)
-        told = json.loads(format_json(found))["scorers"]
+        told = json.loads(format_json(found))["parsers"]
         assert all(
             -1 <= number["value"] <= 1 for s in told.values() for number in s.values() if number["low"] is not None
         )

@@ -45,7 +45,7 @@ def test_json_output_is_one_object_without_workflow_files(tmp_path):
         folder=tmp_path,
     )
     assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["scorers"]["robust"]["accuracy"]["value"] == 1
+    assert json.loads(told.stdout)["parsers"]["robust"]["accuracy"]["value"] == 1
     assert told.stderr.startswith("known-unknowns: note: 2 of 2 questions do not say which image")
     assert list(tmp_path.iterdir()) == [tmp_path / "p.jsonl"]
 

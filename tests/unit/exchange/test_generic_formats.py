@@ -93,7 +93,7 @@ def test_forced_choice_survives_the_round_trip(tmp_path):
     assert file.read_text().splitlines()[0] == '"question_id","step","prediction"'
     found = rescore("mmsap", [file], annotations=tmp_path / "q.parquet")
     (rate,) = [
-        m for m in found.metrics if (m.scorer, m.name, m.category) == ("robust", "unknown_knowns_rate", "Overall")
+        m for m in found.metrics if (m.parser, m.name, m.category) == ("robust", "unknown_knowns_rate", "Overall")
     ]
     assert rate.value == 1
 
@@ -102,5 +102,5 @@ def test_forced_choice_survives_the_round_trip(tmp_path):
 def test_harness_logs_contain_mmsap_questions(tmp_path, format, suffix):
     found = rescore("mmsap", [exported(tmp_path, format, [(KNOW, [("answer", Reply("A"))])], suffix)])
     assert found.notes == ()
-    (right,) = [m for m in found.metrics if (m.scorer, m.name, m.category) == ("official", "score_kk", "KnowVisQA")]
+    (right,) = [m for m in found.metrics if (m.parser, m.name, m.category) == ("official", "score_kk", "KnowVisQA")]
     assert right.value == 1

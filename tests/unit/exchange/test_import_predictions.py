@@ -63,7 +63,7 @@ def measured(root: Path, replies: Path, chosen: Params) -> list[Metric]:
     """Scored and measured as the workflow does it."""
     for name in chosen.variants("humblebench"):
         files = (where / name / "seed0.parquet" for where in (folder(root), replies, root / "scores"))
-        score_table(*files, scorers=chosen.scorers)
+        score_table(*files, parsers=chosen.parsers)
     folders = {"questions": folder(root), "scores": root / "scores", "replies": replies}
     measure(chosen, "m", "humblebench", **folders, out=root / "measured.parquet")
     return tables.read_metrics(root / "measured.parquet")
@@ -89,7 +89,7 @@ def test_export_and_import_give_the_same_metrics(tmp_path, format):
 
 
 def accuracy(metric: Metric) -> bool:
-    return metric.name.startswith("accuracy") and (metric.scorer, metric.category) == ("robust", "Overall")
+    return metric.name.startswith("accuracy") and (metric.parser, metric.category) == ("robust", "Overall")
 
 
 def plain(tmp_path: Path, said: list[str]) -> Path:

@@ -46,7 +46,7 @@ def test_accuracy_under_both_parsers(tmp_path):
     labels = ["A", "A", "A", "A", "A", "E", "A", "A"]
     file = lines(tmp_path, *(humble(i, label, text) for i, (label, text) in enumerate(zip(labels, said, strict=True))))
     found = rescore("humblebench", [file])
-    assert (found.variant, found.n, found.scorers) == ("original", 8, ["official", "robust"])
+    assert (found.variant, found.n, found.parsers) == ("original", 8, ["official", "robust"])
     # official: "the answer is a because of a car" holds the one word "a" of a to e
     assert value(found, "official", "accuracy") == 3 / 8
     assert value(found, "robust", "accuracy") == 3 / 8
@@ -100,16 +100,16 @@ def test_undefined_is_null(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))])
     told = json.loads(format_json(found))
     undefined = {"value": None, "low": None, "high": None, "n": 1, "denominator": 0}
-    assert told["scorers"]["official"]["refusal_recall"] == undefined
+    assert told["parsers"]["official"]["refusal_recall"] == undefined
 
 
 def test_the_json_object(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "B"))])
     told = json.loads(format_json(found))
-    assert list(told) == ["benchmark", "variant", "n", "scorers"]
+    assert list(told) == ["benchmark", "variant", "n", "parsers"]
     assert (told["benchmark"], told["variant"], told["n"]) == ("humblebench", "original", 2)
-    assert list(told["scorers"]) == ["official", "robust"]
-    accuracy = told["scorers"]["official"]["accuracy"]
+    assert list(told["parsers"]) == ["official", "robust"]
+    accuracy = told["parsers"]["official"]["accuracy"]
     assert (accuracy["value"], accuracy["n"]) == (0.5, 2)
     assert 0 < accuracy["low"] < 0.5 < accuracy["high"] < 1
     by_category = json.loads(format_json(found, categories=True))["categories"]
@@ -269,12 +269,12 @@ def test_lmms_eval_with_its_doc(tmp_path):
     assert "do not say which image" in found.notes[0]
 
 
-def test_lmms_eval_likelihoods_get_the_likelihood_scorer(tmp_path):
+def test_lmms_eval_likelihoods_get_the_likelihood_parser(tmp_path):
     pairs = [["-3.0", "False"], ["-1.0", "True"], ["-2.0", "False"], ["-9.0", "False"], ["-1.5", "False"]]
     file = lines(tmp_path, {"doc_id": 0, "filtered_resps": pairs, "target": "1"})
     table = asked(tmp_path, 1)
     found = rescore("humblebench", [file], annotations=table)
-    assert found.scorers == ["official", "robust", "likelihood"]
+    assert found.parsers == ["official", "robust", "likelihood"]
     assert value(found, "likelihood", "share_B") == 1
     short = lines(tmp_path, {"doc_id": 0, "filtered_resps": pairs[:2], "target": "1"})
     with pytest.raises(DataError, match="2 likelihoods for 5 options"):

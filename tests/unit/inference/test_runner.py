@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import engines
-from known_unknowns.benchmarks.humblebench.loader import prompt
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.journal import Journal
@@ -13,6 +12,7 @@ from known_unknowns.inference.runner import run
 from known_unknowns.protocols import ask, single_turn
 from known_unknowns.records import Reply
 from known_unknowns.variants import noise, nota_only
+from known_unknowns_benchmarks.humblebench.loader import prompt
 from tests.factories import context, model_entry, question
 
 QUESTIONS = [question(str(i), answer=i % 5) for i in range(10)]

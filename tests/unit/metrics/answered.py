@@ -1,4 +1,4 @@
-"""Runs in small: questions and replies, scored by every scorer and written where the workflow has them."""
+"""Runs in small: questions and replies, scored by every parser and written where the workflow has them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import score_table
 
-SCORERS = ("official", "robust", "likelihood")
+PARSERS = ("official", "robust", "likelihood")
 Cell = tuple[str, int]
 
 
 def params(
-    variants: Sequence[str], seeds: Sequence[int], *, scorers: Sequence[str] = SCORERS, **statistics: float
+    variants: Sequence[str], seeds: Sequence[int], *, parsers: Sequence[str] = PARSERS, **statistics: float
 ) -> Params:
     """A params.yaml with no more than what is measured."""
     return Params(
@@ -26,7 +26,7 @@ def params(
             "benchmarks": {"humblebench": {"variants": list(variants), "protocol": "single_turn"}},
             "variants": {name: {} for name in variants},
             "protocols": {"single_turn": {}},
-            "scorers": list(scorers),
+            "parsers": list(parsers),
             "statistics": {"confidence": 0.95} | statistics,
         }
     )
@@ -38,7 +38,7 @@ def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]]) 
         tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
         asked = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", reply) for q, reply in pairs]
         tables.write_replies(folder / "replies" / file, asked)
-        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, scorers=SCORERS)
+        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, parsers=PARSERS)
 
 
 def measured(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], **statistics: float) -> list[Metric]:
@@ -66,7 +66,7 @@ def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: flo
 
 def pick(metrics: Sequence[Metric], name: str, **where: object) -> Metric:
     """The one metric of this name; by default robust, overall, on the original, with seed 0."""
-    where = {"variant": "original", "seed": 0, "scorer": "robust", "category": OVERALL} | where
+    where = {"variant": "original", "seed": 0, "parser": "robust", "category": OVERALL} | where
     (found,) = [
         metric
         for metric in metrics

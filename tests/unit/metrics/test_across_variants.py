@@ -110,7 +110,7 @@ def test_seeds_that_all_variants_have(tmp_path, hooks):
     mean = pick(metrics, "accuracy", variant="average", seed=None)
     assert values == [3 / 4, 1 / 4]
     assert (mean.value, mean.spread, mean.n) == (pytest.approx(0.5), pytest.approx(0.125**0.5), 2)
-    assert next(m.seed for m in headline(metrics) if m.variant == "average" and m.scorer == "robust") is None
+    assert next(m.seed for m in headline(metrics) if m.variant == "average" and m.parser == "robust") is None
 
 
 def test_a_variant_may_not_have_the_name_of_combined_metrics(tmp_path, monkeypatch):

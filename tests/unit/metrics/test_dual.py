@@ -131,8 +131,8 @@ def test_questions_without_a_refusal_have_no_dual_accuracy(tmp_path):
     assert {m.variant for m in metrics} == {"original", "noise"}
 
 
-def test_no_value_without_the_input_of_the_scorer(tmp_path):
-    found = pick(measured(tmp_path, cells()), "dual_accuracy", variant=PAIR, scorer="likelihood")
+def test_no_value_without_the_input_of_the_parser(tmp_path):
+    found = pick(measured(tmp_path, cells()), "dual_accuracy", variant=PAIR, parser="likelihood")
     assert (found.value, found.low, found.high) == (None, None, None)
 
 

@@ -95,28 +95,28 @@ ROBUST_OBJECT = {
 
 
 @pytest.mark.parametrize(
-    ("scorer", "category", "expected"),
+    ("parser", "category", "expected"),
     [
         ("robust", "Overall", ROBUST),
         ("official", "Overall", OFFICIAL),
         ("robust", "Object", ROBUST_OBJECT),
     ],
 )
-def test_a_dozen_questions_by_hand(tmp_path, scorer, category, expected):
+def test_a_dozen_questions_by_hand(tmp_path, parser, category, expected):
     metrics = measured(tmp_path, {ORIGINAL: TWELVE})
     questions = {"Overall": 12, "Object": 5}[category]
     for name, (numerator, denominator) in expected.items():
-        metric = pick(metrics, name, scorer=scorer, category=category)
+        metric = pick(metrics, name, parser=parser, category=category)
         assert metric.value == pytest.approx(numerator / denominator), name
         assert (metric.n, metric.denominator) == (questions, denominator), name
     if category == "Overall" and len(expected) > 10:  # no metric but those worked out
-        assert {m.name for m in metrics if m.scorer == scorer and m.category == category} == set(expected)
+        assert {m.name for m in metrics if m.parser == parser and m.category == category} == set(expected)
 
 
 def test_undefined_is_none_and_never_zero(tmp_path):
     metrics = measured(tmp_path, {ORIGINAL: TWELVE})
     for name, category, n in [("refusal_precision", "Overall", 12), ("accuracy_answered", "Object", 5)]:
-        metric = pick(metrics, name, scorer="likelihood", category=category)
+        metric = pick(metrics, name, parser="likelihood", category=category)
         assert (metric.value, metric.low, metric.high) == (None, None, None)
         assert (metric.n, metric.denominator) == (n, 0)
         assert metric.method.startswith("undefined")
@@ -173,7 +173,7 @@ def test_a_letter_that_is_not_on_offer_counts_as_read_and_as_unparsed(tmp_path):
     shares = ("share_A", "share_E", "share_no_letter", "share_unparsed", "refusal_recall", "accuracy", "chance")
     values = [pick(metrics, name, variant="nota_only").value for name in shares]
     assert values == pytest.approx([3 / 12, 6 / 12, 3 / 12, 6 / 12, 6 / 12, 6 / 12, 1 / 4])
-    exact = pick(metrics, "exact_refusal_recall", variant="nota_only", scorer="official")
+    exact = pick(metrics, "exact_refusal_recall", variant="nota_only", parser="official")
     assert (exact.value, exact.n, exact.denominator) == (0.5, 12, 12)
     assert not [m for m in metrics if m.variant == "nota_only" and m.name == "accuracy_published_labels"]
 
@@ -186,7 +186,7 @@ def test_noise_is_also_held_against_the_published_labels(tmp_path):
     replies = [("A", "A"), ("A", "E"), ("E", "E"), ("E", "B")]
     pairs = [(variants.noise(ask(n, "Object", label)), Reply(text)) for n, (label, text) in enumerate(replies)]
     metrics = measured(tmp_path, {("noise", 0): pairs})
-    where = {"variant": "noise", "scorer": "official"}
+    where = {"variant": "noise", "parser": "official"}
     assert pick(metrics, "accuracy", **where).value == 2 / 4
     assert pick(metrics, "share_E", **where).value == 2 / 4
     assert pick(metrics, "refusal_recall", **where).value == 2 / 4
@@ -299,8 +299,8 @@ def test_what_holds_for_any_replies(drawn, generator):
             replace(m, value=approximately(m.value), low=approximately(m.low), high=approximately(m.high))
             for m in metrics
         ]
-    for scorer, category in {(metric.scorer, metric.category) for metric in metrics}:
-        found = {m.name: m for m in metrics if (m.scorer, m.category) == (scorer, category)}
+    for parser, category in {(metric.parser, metric.category) for metric in metrics}:
+        found = {m.name: m for m in metrics if (m.parser, m.category) == (parser, category)}
         parts = [f"share_{letter}" for letter in "ABCDE"] + ["share_no_letter", "share_failed"]
         assert sum(found[name].value for name in parts) == pytest.approx(1)
         low, value, high = (found[f"accuracy{end}"].value for end in ("_low_bound", "", "_high_bound"))
@@ -321,7 +321,7 @@ def test_scores_of_another_turn_are_left_out_and_missing_ones_named(tmp_path):
     scores = tables.read_scores(file)
     tables.write_scores(file, [*scores, replace(scores[0], turn=1, step="forced", correct=False)])
     assert pick(measured_again(tmp_path, {ORIGINAL: TWELVE}), "accuracy").value == 0.5
-    tables.write_scores(file, [score for score in scores if (score.question_id, score.scorer) != ("7", "robust")])
+    tables.write_scores(file, [score for score in scores if (score.question_id, score.parser) != ("7", "robust")])
     with pytest.raises(DataError, match=r"seed0\.parquet: question '7' is not scored by 'robust'"):
         measured_again(tmp_path, {ORIGINAL: TWELVE})
     tables.write_scores(file, [*scores, scores[4]])
@@ -338,7 +338,7 @@ def test_seeds_must_ask_the_same_questions(tmp_path):
             measured(tmp_path, {("original", 0): TWELVE, ("original", 1): less})
 
 
-def test_scorer_without_input_has_no_values_but_its_n(tmp_path):
+def test_parser_without_input_has_no_values_but_its_n(tmp_path):
     """No reply of seed 0 has log-probabilities, so neither seed 0 nor the mean over seeds has a value."""
     with_logprobs = Reply("A", {"A": -0.1, "B": -3.0})
     cells = {
@@ -346,14 +346,14 @@ def test_scorer_without_input_has_no_values_but_its_n(tmp_path):
         ("original", 1): [(ask(1, "Object", "A"), with_logprobs)],
     }
     found = measured(tmp_path, cells)
-    accuracy = {m.seed: m for m in found if (m.scorer, m.name, m.category) == ("likelihood", "accuracy", "Overall")}
+    accuracy = {m.seed: m for m in found if (m.parser, m.name, m.category) == ("likelihood", "accuracy", "Overall")}
     assert {seed: (m.value, m.low, m.high, m.n) for seed, m in accuracy.items() if seed != 1} == {
         0: (None, None, None, 1),
         None: (None, None, None, 1),
     }
     assert accuracy[1].value == 1.0
-    assert all(m.value is None for m in found if m.scorer == "likelihood" and m.seed == 0 and m.name != "chance")
-    assert any(m.value == 1.0 for m in found if m.scorer == "robust" and m.seed == 0 and m.name == "accuracy")
+    assert all(m.value is None for m in found if m.parser == "likelihood" and m.seed == 0 and m.name != "chance")
+    assert any(m.value == 1.0 for m in found if m.parser == "robust" and m.seed == 0 and m.name == "accuracy")
 
 
 def test_the_upper_bound_does_not_count_the_removed_option(tmp_path):

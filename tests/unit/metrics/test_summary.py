@@ -31,11 +31,11 @@ def summary(tmp_path):
         metric("share_A", 0.25),
         metric("accuracy", 0.9, category="Object"),
         metric("refusal_precision", None, n=0, method="undefined: nothing in the denominator"),
-        metric("accuracy", 0.5, scorer="likelihood"),
+        metric("accuracy", 0.5, parser="likelihood"),
         metric("accuracy", 0.3, variant="nota_only", seed=0),
         metric("accuracy", 0.5, variant="nota_only", seed=1),
         metric("accuracy", 0.4, variant="nota_only", seed=None, spread=0.14),
-        metric("exact_refusal_recall", 0.125, variant="nota_only", scorer="official"),
+        metric("exact_refusal_recall", 0.125, variant="nota_only", parser="official"),
     ]
     other = [metric("accuracy", 0.75, model="another", variant="noise")]
     tables.write_metrics(tmp_path / "m.parquet", first)
@@ -52,7 +52,7 @@ def test_all_metrics_as_csv_once_and_in_a_fixed_order(summary, tmp_path):
     with out.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     assert tuple(rows[0]) == METRIC_COLUMNS
-    keys = [(r["model"], r["variant"], r["scorer"], r["category"], r["name"], r["seed"]) for r in rows]
+    keys = [(r["model"], r["variant"], r["parser"], r["category"], r["name"], r["seed"]) for r in rows]
     assert keys == [
         ("another", "noise", "robust", "Overall", "accuracy", "0"),
         ("m", "nota_only", "official", "Overall", "exact_refusal_recall", "0"),
@@ -129,7 +129,7 @@ def test_the_leaderboard_has_a_row_a_model_and_benchmark(summary):
     assert row == {
         "model": "m",
         "benchmark": "humblebench",
-        "scorer": "robust",
+        "parser": "robust",
         "variant": "original",
         "accuracy": 0.666667,
         "accuracy_low": 0.566667,
@@ -152,10 +152,10 @@ def test_the_dual_accuracy_of_the_leaderboard_is_the_first():
     assert "blank_accuracy" not in row
 
 
-def test_the_headline_table_has_a_row_a_model_variant_and_scorer(summary):
+def test_the_headline_table_has_a_row_a_model_variant_and_parser(summary):
     with summary["headline_table"].open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
-    shown = ("model", "variant", "scorer", "accuracy", "low", "high", "n", "method", "exact_refusal_recall")
+    shown = ("model", "variant", "parser", "accuracy", "low", "high", "n", "method", "exact_refusal_recall")
     assert [tuple(row[name] for name in shown) for row in rows] == [
         ("another", "noise", "robust", "0.75", "0.65", "0.85", "10", "wilson", ""),
         ("m", "nota_only", "official", "", "", "", "", "", "0.125"),
@@ -168,7 +168,7 @@ def test_the_numbers_that_compare_models():
     rows = [
         metric("accuracy", 0.5),
         metric("refusal_recall", 0.25),
-        metric("accuracy", 0.9, scorer="official"),
+        metric("accuracy", 0.9, parser="official"),
         metric("share_A", 0.1),
         metric("accuracy", 0.125, variant="nota_only"),
         metric("refusal_recall", 1.0, variant="nota_only"),
@@ -195,8 +195,8 @@ def test_the_same_metrics_in_another_order_give_the_same_bytes(summary, tmp_path
         assert name == "models" or again[name].read_bytes() == path.read_bytes()
 
 
-def test_other_scorers_have_the_accuracy_and_only_the_papers_parser_more():
-    rows = [metric(name, 0.5, scorer=scorer) for scorer in ("robust", "official", "likelihood")
+def test_other_parsers_have_the_accuracy_and_only_the_papers_parser_more():
+    rows = [metric(name, 0.5, parser=parser) for parser in ("robust", "official", "likelihood")
             for name in ("accuracy", "above_chance", "exact_refusal_recall", "share_A")]  # fmt: skip
     assert list(variant_headline(rows, "robust")) == [
         *("accuracy", "above_chance", "exact_refusal_recall"),

@@ -30,13 +30,13 @@ def test_upper_bound_leaves_out_replies_that_are_the_removed_option(tmp_path):
         for n, (text, _) in enumerate(WITHOUT_GOLD)
     ]
     metrics = measured(tmp_path, {("nota_only", 0): pairs})
-    for scorer, right, possible, unparsed in [("robust", 2, 5, 7), ("official", 1, 6, 9)]:
+    for parser, right, possible, unparsed in [("robust", 2, 5, 7), ("official", 1, 6, 9)]:
         found = {
-            name: pick(metrics, name, scorer=scorer, variant="nota_only").value * 11
+            name: pick(metrics, name, parser=parser, variant="nota_only").value * 11
             for name in ("accuracy", "accuracy_high_bound", "share_unparsed", "share_no_letter")
         }
         shares = {"share_unparsed": unparsed, "share_no_letter": unparsed}
-        assert found == pytest.approx({"accuracy": right, "accuracy_high_bound": possible} | shares), scorer
+        assert found == pytest.approx({"accuracy": right, "accuracy_high_bound": possible} | shares), parser
     scores = tables.read_scores(tmp_path / "scores/nota_only/seed0.parquet")
     labels = {score.question_id for score in scores if score.label == NOT_OFFERED}
     assert labels == {"7", "8", "9"}

@@ -134,7 +134,7 @@ def make(
     pin.write_text("outs:\n- md5: 0123456789abcdef0123456789abcdef.dir\n  path: humblebench\n")
     compare(run.params, run.metrics, run.comparison)
     if len(run.params.models) > 1:
-        selection = Selection(run.params.models, run.params.benchmarks, (), run.params.scorers[1:2])
+        selection = Selection(run.params.models, run.params.benchmarks, (), run.params.parsers[1:2])
         rows = compare_selection(run.params, selection, results=run.results, questions=run.data / "questions")
         write_model_comparison(run.results / "model_comparison.parquet", rows)
     return run
@@ -187,16 +187,16 @@ def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question
         dice = random.Random(f"{model}:{variant}:{seed}")
         said = [_reply(model, question, dice) for question in questions]
         scores = [
-            _score(question, reply, scorer)
+            _score(question, reply, parser)
             for question, reply in zip(questions, said, strict=True)
-            for scorer in run.params.scorers
+            for parser in run.params.parsers
         ]
         at = Path(model, "humblebench", variant, f"seed{seed}.parquet")
         tables.write_replies(run.results / "replies" / at, map(_asked, questions, said))
         tables.write_scores(run.results / "scores" / at, scores)
         metrics += _metrics(model, variant, seed, questions, scores)
-        right |= {(variant, s.scorer, s.question_id): s.correct for s in scores if seed == 0}
-    metrics += _dual_accuracy(model, run.params.scorers, right)
+        right |= {(variant, s.parser, s.question_id): s.correct for s in scores if seed == 0}
+    metrics += _dual_accuracy(model, run.params.parsers, right)
     path = run.results / "metrics" / model / "humblebench.parquet"
     tables.write_metrics(path, metrics)
     run.metrics.append(path)
@@ -238,20 +238,20 @@ def _reply(model: str, question: Question, dice: random.Random) -> Reply:
     return Reply(letter)
 
 
-def _score(question: Question, reply: Reply, scorer: str) -> Score:
+def _score(question: Question, reply: Reply, parser: str) -> Score:
     """Official takes the first capital; robust the last of the reply, unless the reply is hostile."""
     if reply.error is not None:
-        return Score(question.id, 0, "answer", scorer, FAILED, None, None, False)
+        return Score(question.id, 0, "answer", parser, FAILED, None, None, False)
     letter = None
-    if reply.text[:1] in question.labels or (scorer == "official" and reply.text[:1] == "A"):
+    if reply.text[:1] in question.labels or (parser == "official" and reply.text[:1] == "A"):
         letter = reply.text[0]
-    if scorer != "official" and reply.text.startswith("A careful"):
+    if parser != "official" and reply.text.startswith("A careful"):
         letter = reply.text[-1]
     choice = None if letter is None else question.index_of(letter)
     if choice is None:
-        return Score(question.id, 0, "answer", scorer, UNPARSED, letter, None, False)
+        return Score(question.id, 0, "answer", parser, UNPARSED, letter, None, False)
     outcome = REFUSED if choice == question.refusal else ANSWERED
-    return Score(question.id, 0, "answer", scorer, outcome, letter, choice, choice == question.answer)
+    return Score(question.id, 0, "answer", parser, outcome, letter, choice, choice == question.answer)
 
 
 def wilson(hits: int, n: int) -> tuple[float, float, float] | tuple[None, None, None]:
@@ -266,14 +266,14 @@ def wilson(hits: int, n: int) -> tuple[float, float, float] | tuple[None, None, 
 def _metrics(model: str, variant: str, seed: int, questions: list[Question], scores: list[Score]) -> list[Metric]:
     by_id = {question.id: question for question in questions}
     made: list[Metric] = []
-    for scorer in dict.fromkeys(score.scorer for score in scores):
+    for parser in dict.fromkeys(score.parser for score in scores):
         for category in (*sorted(CATEGORIES), OVERALL):
             kept = [
                 (by_id[s.question_id], s)
                 for s in scores
-                if s.scorer == scorer and category in (OVERALL, by_id[s.question_id].category)
+                if s.parser == parser and category in (OVERALL, by_id[s.question_id].category)
             ]
-            for name, over, hit in _definitions(scorer):
+            for name, over, hit in _definitions(parser):
                 hits = [hit(q, s) for q, s in kept if over(q, s)]
                 value = wilson(sum(hits), len(hits))
                 made.append(
@@ -282,7 +282,7 @@ def _metrics(model: str, variant: str, seed: int, questions: list[Question], sco
                         "humblebench",
                         variant,
                         seed,
-                        scorer,
+                        parser,
                         category,
                         name,
                         *value,
@@ -294,24 +294,24 @@ def _metrics(model: str, variant: str, seed: int, questions: list[Question], sco
             chance = sum(1 / len(q.options) for q, _ in kept) / len(kept)
             made.append(
                 Metric(
-                    model, "humblebench", variant, seed, scorer, category, "chance", chance, None, None,
+                    model, "humblebench", variant, seed, parser, category, "chance", chance, None, None,
                     len(kept), "exact",
                 )
             )  # fmt: skip
     return made
 
 
-def _dual_accuracy(model: str, scorers: Iterable[str], right: dict[tuple[str, str, str], bool]) -> Iterable[Metric]:
+def _dual_accuracy(model: str, parsers: Iterable[str], right: dict[tuple[str, str, str], bool]) -> Iterable[Metric]:
     """Right as published, and refused without a right option."""
-    for scorer in scorers:
-        ids = [q for variant, s, q in right if (variant, s) == ("nota_only", scorer) and ("original", s, q) in right]
-        both = [right["original", scorer, q] and right["nota_only", scorer, q] for q in ids]
+    for parser in parsers:
+        ids = [q for variant, s, q in right if (variant, s) == ("nota_only", parser) and ("original", s, q) in right]
+        both = [right["original", parser, q] and right["nota_only", parser, q] for q in ids]
         if both:
-            key = (model, "humblebench", "original+nota_only", 0, scorer, OVERALL, "dual_accuracy")
+            key = (model, "humblebench", "original+nota_only", 0, parser, OVERALL, "dual_accuracy")
             yield Metric(*key, *wilson(sum(both), len(both)), len(both), "wilson")
 
 
-def _definitions(scorer: str) -> list[tuple]:
+def _definitions(parser: str) -> list[tuple]:
     def every(q: Question, s: Score) -> bool:
         return True
 
@@ -330,7 +330,7 @@ def _definitions(scorer: str) -> list[tuple]:
         ("share_failed", every, lambda q, s: s.outcome == FAILED),
     ]
     found += [(f"share_{letter}", every, lambda q, s, letter=letter: s.label == letter) for letter in "ABCDE"]
-    if scorer == "official":
+    if parser == "official":
         found.append(("exact_refusal_recall", refusable, lambda q, s: s.outcome == REFUSED and s.label == "E"))
     return found
 

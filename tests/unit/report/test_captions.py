@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import pytest
 from jinja2 import Environment, StrictUndefined
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.report.section import caption, section
 from tests.paths import ROOT
 
 RULES = ROOT / "rules" / "captions"
 FIGURES = {
     (benchmark, figure): caption(benchmark, figure)
-    for benchmark in benchmarks.names()
+    for benchmark in registry.names()
     for figure in section(benchmark).figure_names
 }
 CAPTIONS = {path.stem: path for path in RULES.glob("*.rst")} | {
@@ -33,7 +33,7 @@ def test_a_caption_renders(name: str, source: str, own_data: bool) -> None:
     """An edition's data have its name, or the one that it gives under ``data``."""
     core = pytest.importorskip("docutils.core")
     edition = "mine"
-    data = {name: {"data": {edition if own_data else "theirs": {"source": source}}} for name in benchmarks.names()}
+    data = {name: {"data": {edition if own_data else "theirs": {"source": source}}} for name in registry.names()}
     editions = {edition: {} if own_data else {"data": "theirs"}}
     job_config = {"edition": edition, "editions": editions, "statistics": {"confidence": 0.95}, "benchmarks": data}
     job = SimpleNamespace(config=job_config, wildcards={})

@@ -116,10 +116,10 @@ def test_the_published_points_of_figure_5() -> None:
 
 
 def test_verdicts_are_grouped_under_the_official_parser() -> None:
-    official = replace(METRIC, scorer="official", low=0.716, high=0.728, n=22_831)
-    robust = replace(official, scorer="robust", value=0.9, low=0.88, high=0.92)
+    official = replace(METRIC, parser="official", low=0.716, high=0.728, n=22_831)
+    robust = replace(official, parser="robust", value=0.9, low=0.88, high=0.92)
     cells = [c for c in load("humblebench") if c.table == "Table 3" and c.row in ("Qwen2.5-VL", "Phi-4")]
-    rows = compare_cells(cells, [official, robust], published_rows={"m": "Qwen2.5-VL"}, scorers=["official", "robust"])
+    rows = compare_cells(cells, [official, robust], published_rows={"m": "Qwen2.5-VL"}, parsers=["official", "robust"])
     groups = {group.verdict: group for group in comparison(rows, ["official", "robust"])}
     assert {verdict: group.count for verdict, group in groups.items()} == {"parser": 1, "not run": 7}
     (row,) = groups["parser"].table.rows
@@ -143,7 +143,7 @@ def test_n_moves_to_a_column_if_the_cells_of_a_row_share_it():
 
 
 def test_the_table_of_verdicts_has_no_column_of_zeros() -> None:
-    rows = compare_cells(load("humblebench"), [METRIC], published_rows={"m": "Qwen2.5-VL"}, scorers=["robust"])
+    rows = compare_cells(load("humblebench"), [METRIC], published_rows={"m": "Qwen2.5-VL"}, parsers=["robust"])
     found = verdict_tables.summary(rows, params())
     verdicts = {row.verdict for row in rows}
     assert {head.text for head in found["table"].columns} == verdicts and len(verdicts) < 8

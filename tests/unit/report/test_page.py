@@ -123,7 +123,7 @@ def test_the_headline_has_the_values_of_the_metrics(run: FakeRun, pages: dict[st
     (found,) = [
         m
         for m in tables.read_metrics(run.results / "metrics" / "pocket" / "humblebench.parquet")
-        if (m.variant, m.scorer, m.category, m.name) == ("nota_only", "robust", OVERALL, "accuracy")
+        if (m.variant, m.parser, m.category, m.name) == ("nota_only", "robust", OVERALL, "accuracy")
     ]
     value, low, high = (f"{100 * v:.1f}" for v in (found.value, found.low, found.high))
     text = words(pages[OWN]["humblebench-headline"].text)
@@ -191,7 +191,7 @@ def test_no_headline_variant_at_all(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_figures")
 def test_one_parser_and_several_seeds(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original", "shuffled_options"], seeds=2)
-    run.params = Params(dict(run.params.raw) | {"scorers": ["official"]})
+    run.params = Params(dict(run.params.raw) | {"parsers": ["official"]})
     pages = write(run)
     assert "humblebench-parsers" not in {e.attributes.get("id") for e in pages["parsers.html"].elements}
     assert "robust" not in pages[OWN]["humblebench-headline"].text

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns import benchmarks, tables
-from known_unknowns.benchmarks import Benchmark, Lazy
+from known_unknowns import tables
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.registry import Benchmark, Lazy
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
@@ -24,7 +25,7 @@ from .fake_run import FakeRun, params
 PLAIN = Benchmark(
     name="plain",
     title="Plain",
-    package="known_unknowns.benchmarks.humblebench",
+    package="known_unknowns_benchmarks.humblebench",
     load=Lazy("builtins:list"),
     prompt=Lazy("builtins:str"),
     official=Lazy("builtins:str"),
@@ -34,17 +35,17 @@ PLAIN = Benchmark(
 @pytest.fixture
 def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRun:
     """A run of a yes/no benchmark without a section, without refusals and without published numbers."""
-    registered = benchmarks.get
-    monkeypatch.setattr(benchmarks, "get", lambda name: PLAIN if name == "plain" else registered(name))
+    registered = registry.get
+    monkeypatch.setattr(registry, "get", lambda name: PLAIN if name == "plain" else registered(name))
     monkeypatch.setattr(Benchmark, "published", ())
     raw = json.loads(json.dumps(params().raw))
     raw["benchmarks"]["plain"] = raw["benchmarks"]["humblebench"] | {"variants": ["original", "blank"]}
     raw["editions"]["pocket"] |= {"benchmarks": ["plain"], "models": ["oracle"]}
     run = FakeRun(tmp_path, Params(raw))
     rows = [
-        Metric("oracle", "plain", variant, 0, scorer, OVERALL, name, value, None, None, n, "none")
+        Metric("oracle", "plain", variant, 0, parser, OVERALL, name, value, None, None, n, "none")
         for variant in ("original", "blank")
-        for scorer in run.params.scorers
+        for parser in run.params.parsers
         for name, value, n in (
             ("accuracy", 0.5, 20),
             ("refusal_recall", None, 0),
@@ -120,7 +121,7 @@ def test_the_colour_of_a_letter_does_not_depend_on_other_answers() -> None:
     assert len(set(many.values())) == 10 and many["E"] != answer_colours("E", "")["E"]
 
 
-@pytest.mark.parametrize("benchmark", benchmarks.names())
+@pytest.mark.parametrize("benchmark", registry.names())
 def test_the_declared_figures_are_drawn(benchmark: str, tmp_path: Path) -> None:
     run = run_of(params(benchmark), MetricIndex([]), benchmark)
     extra = ExtraContent()
@@ -132,8 +133,9 @@ def test_the_declared_figures_are_drawn(benchmark: str, tmp_path: Path) -> None:
 def test_a_list_of_figures_needs_no_plotting_and_no_numeric_library() -> None:
     """The workflow reads it at every start."""
     code = (
-        "import sys; from known_unknowns import benchmarks; from known_unknowns.report.section import caption, section;"
-        "print([caption(b, f).is_file() for b in benchmarks.names() for f in section(b).figure_names]);"
+        "import sys; from known_unknowns.benchmark import registry;"
+        "from known_unknowns.report.section import caption, section;"
+        "print([caption(b, f).is_file() for b in registry.names() for f in section(b).figure_names]);"
         "print(sorted({'altair', 'numpy', 'pandas', 'pyarrow', 'jinja2', 'PIL'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

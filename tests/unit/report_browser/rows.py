@@ -34,10 +34,10 @@ def _turn(part: dict[str, Any], i: int, logprobs: Any) -> list[Any]:
 
 
 def _score(scores: dict[str, Any], i: int, notes: dict[int, int]) -> list[Any]:
-    """[turn, scorer, outcome, label, choice], and the start and end of the passage, or None, None and a note."""
+    """[turn, parser, outcome, label, choice], and the start and end of the passage, or None, None and a note."""
     row = [
         scores["turn"][i],
-        scores["scorer"][i],
+        scores["parser"][i],
         scores["outcome"][i],
         _value(scores["label"], i),
         scores["choice"][i],

@@ -30,12 +30,12 @@ def index_of(run: TinyRun):
     return manifest, json.loads(read(run.shards / f"{manifest['benchmarks'][0][3]}.js"))
 
 
-def flags(run: TinyRun, model: int, cell: int, scorer: int):
+def flags(run: TinyRun, model: int, cell: int, parser: int):
     _, index = index_of(run)
     row = next(entry[2] for entry in index["replies"] if entry[:2] == [model, cell])
     (of_models,) = index["cells"][cell][4]  # three models are one shard
     size = len(index["ids"])
-    names = [of_models[kind][scorer] for kind in (0, 1)]
+    names = [of_models[kind][parser] for kind in (0, 1)]
     return [list(read(run.shards / f"{name}.js")[row * size : (row + 1) * size]) for name in names]
 
 
@@ -52,7 +52,7 @@ def test_the_index(run):
 
 def test_outcomes_and_answers(run):
     _, index = index_of(run)
-    robust = index["scorers"].index("robust")
+    robust = index["parsers"].index("robust")
     # The right options are A, B, E, D, B, A; pocket replies A, B, E, nothing, "... is B ...", markup.
     # An answer is 7 for the right option, the outcome without a choice, and else 8 plus the index of the option.
     assert flags(run, 0, 0, robust) == [[R, R, F, U, R, U], [7, 7, 7, U, 7, U]]
@@ -121,7 +121,7 @@ def test_replies_have_their_prompt_passage_and_key(run):
     (turn,), scores = rows[4]
     assert turn[0] == "answer" and shared["prompts"][turn[1]].startswith("What colour is the chair?\nA. Red")
     assert turn[4] == KEY and turn[5] == LONG and turn[6][0] == ["A", -1.5]
-    robust = next(score for score in scores if index["scorers"][score[1]] == "robust")
+    robust = next(score for score in scores if index["parsers"][score[1]] == "robust")
     assert LONG[robust[5] : robust[6]] == "B"
     assert rows[5][0][0][5] == HOSTILE
 

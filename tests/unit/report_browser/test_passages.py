@@ -6,7 +6,7 @@ import pytest
 
 from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Reply
 from known_unknowns.report.browser.passages import PassageFinder, Result, passage, utf16
-from known_unknowns.scoring import SCORERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS, ParsedAnswer
 from tests.factories import question
 
 from .tiny_run import LONG
@@ -16,8 +16,8 @@ def turn(text):
     return AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "", Reply(text))
 
 
-def shown(text, scorer, expected):
-    found = passage(turn(text), question(), scorer, expected)
+def shown(text, parser, expected):
+    found = passage(turn(text), question(), parser, expected)
     return found and text[slice(*found)]
 
 
@@ -47,7 +47,7 @@ def test_each_parser_has_its_own_passage():
 def test_the_passage_alone_gives_the_same_answer():
     expected = ParsedAnswer(ANSWERED, "B", 1)
     part = shown(LONG, "robust", expected)
-    assert SCORERS["robust"](turn(part), question()) == expected
+    assert PARSERS["robust"](turn(part), question()) == expected
 
 
 def test_a_result_that_the_parser_does_not_return_has_no_passage():
@@ -70,9 +70,9 @@ def passages(texts, label):
 def test_a_table_that_the_parser_reproduces_is_relied_on(monkeypatch):
     parsed = []
     monkeypatch.setitem(
-        SCORERS,
+        PARSERS,
         "robust",
-        lambda part, asked, real=SCORERS["robust"]: parsed.append(part.reply.text) or real(part, asked),
+        lambda part, asked, real=PARSERS["robust"]: parsed.append(part.reply.text) or real(part, asked),
     )
     texts = [f"I looked {number} times. The answer is B." for number in range(200)]
     assert passages(texts, "B") == ["B"] * 200

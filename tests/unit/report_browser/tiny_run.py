@@ -81,7 +81,7 @@ def make(folder: Path) -> TinyRun:
             questions / variant / "seed0.parquet",
             folder / "replies" / place,
             folder / "scores" / place,
-            scorers=params.scorers,
+            parsers=params.parsers,
         )
         engine = {"entry": {}, "facts": {"engine": "transformers", "revision": HOSTILE}, "about": {}}
         write_text(folder / "replies" / model / BENCHMARK / "engine.json", json.dumps(engine))

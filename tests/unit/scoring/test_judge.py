@@ -1,4 +1,4 @@
-"""The scorer judge: its prompt, its strict parser, and runs against the tests' local endpoint."""
+"""The parser judge: its prompt, its strict parser, and runs against the tests' local endpoint."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def params(server: Endpoint, model: str = "parrot") -> Params:
         "models": {"parrot": entry, "oracle": {"engine": "oracle"}},
         "protocols": {"original": {}},
         "variants": {},
-        "scorers": ["robust", "judge"],
+        "parsers": ["robust", "judge"],
         "judge": {"model": model},
         "statistics": {"confidence": 0.95},
     }
@@ -172,12 +172,12 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         questions=run_folder / "questions",
         replies=run_folder / "replies",
         out=run_folder / "scores",
-        scorers=["robust", JUDGE],
+        parsers=["robust", JUDGE],
         up_to_date=UpToDate(None, code=""),
         verdicts=run_folder / "verdicts.json",
     )
     scores = tables.read_scores(run_folder / "scores/parrot/humblebench/original/seed0.parquet")
-    found = {score.question_id: (score.outcome, score.label) for score in scores if score.scorer == JUDGE}
+    found = {score.question_id: (score.outcome, score.label) for score in scores if score.parser == JUDGE}
     assert found == {
         "sound": (ANSWERED, "B"),
         "injected": (ANSWERED, "D"),
@@ -199,7 +199,7 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
     values = {
         m.name: (m.value, m.n)
         for m in tables.read_metrics(run_folder / "metrics.parquet")
-        if m.scorer == JUDGE and m.category == "Overall"
+        if m.parser == JUDGE and m.category == "Overall"
     }
     assert values["accuracy"] == (pytest.approx(1 / 7), 7)
     assert values["share_unparsed"] == (pytest.approx(4 / 7), 7)
@@ -222,8 +222,8 @@ def test_a_judge_that_never_answers_makes_no_table(run_folder, tmp_path):
     assert not (tmp_path / "verdicts.json").exists()
 
 
-def test_an_endpoint_that_ignores_logprobs_gives_the_likelihood_scorer_no_numbers(tmp_path):
-    """Nor do replies with log-probabilities of no offered label. The other scorers have their numbers."""
+def test_an_endpoint_that_ignores_logprobs_gives_the_likelihood_parser_no_numbers(tmp_path):
+    """Nor do replies with log-probabilities of no offered label. The other parsers have their numbers."""
     with Endpoint(lambda identifier, attempt: "no_logprobs") as server:
         outcome = run_all(["q1", "q2"], tmp_path / "journal.jsonl", server.url)
     asked = [question(name, answer=1) for name in ("q1", "q2")]
@@ -231,15 +231,15 @@ def test_an_endpoint_that_ignores_logprobs_gives_the_likelihood_scorer_no_number
     tables.write_questions(tmp_path / "questions" / cell, asked)
     tables.write_replies(tmp_path / "replies" / cell, outcome.replies["original", 0])
     scored = ["robust", "likelihood"]
-    score_table(tmp_path / "questions" / cell, tmp_path / "replies" / cell, tmp_path / "scores" / cell, scorers=scored)
+    score_table(tmp_path / "questions" / cell, tmp_path / "replies" / cell, tmp_path / "scores" / cell, parsers=scored)
     settings = params(server)
-    settings.raw["scorers"] = scored
+    settings.raw["parsers"] = scored
     folders = (tmp_path / name for name in ("questions", "scores", "replies"))
     measure(settings, "parrot", "humblebench", *folders, tmp_path / "metrics.parquet")
     found = [m for m in tables.read_metrics(tmp_path / "metrics.parquet") if m.category == "Overall"]
-    assert {m.value for m in found if m.scorer == "likelihood" and m.name != "chance"} == {None}
-    assert {m.n for m in found if m.scorer == "likelihood"} == {2}
-    assert any(m.value is not None for m in found if m.scorer == "robust" and m.name == "accuracy")
+    assert {m.value for m in found if m.parser == "likelihood" and m.name != "chance"} == {None}
+    assert {m.n for m in found if m.parser == "likelihood"} == {2}
+    assert any(m.value is not None for m in found if m.parser == "robust" and m.name == "accuracy")
 
 
 def test_the_judge_needs_verdicts_and_is_a_model(run_folder):
@@ -250,6 +250,6 @@ def test_the_judge_needs_verdicts_and_is_a_model(run_folder):
             questions=run_folder / "questions",
             replies=run_folder / "replies",
             out=run_folder / "none",
-            scorers=[JUDGE],
+            parsers=[JUDGE],
             up_to_date=UpToDate(None, code=""),
         )

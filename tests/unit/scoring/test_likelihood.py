@@ -39,7 +39,7 @@ def turn(logprobs: dict[str, float] | None, **changes) -> AnsweredTurn:
     return AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "k", Reply("B", logprobs, **changes))
 
 
-def test_input_of_the_likelihood_scorer():
+def test_input_of_the_likelihood_parser():
     assert has_input("likelihood", [turn(None), turn({"A": -1.0})])
     assert not has_input("likelihood", [turn(None), turn({})])
     assert not has_input("likelihood", [turn(None), turn(None, error="timeout")])

@@ -9,7 +9,7 @@ from known_unknowns import tables
 from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import ConfigError, DamagedError, DataError, SeveralErrors
 from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Option, Question, Reply, Score
-from known_unknowns.scoring import SCORERS
+from known_unknowns.scoring import PARSERS
 from known_unknowns.scoring.table import final_answers, read_turns, score_models, score_table, score_turn
 from known_unknowns.variants import without_refusal
 from tests.factories import question
@@ -25,7 +25,7 @@ def written(folder: Path, questions: list[Question], replies: list[AnsweredTurn]
     return folder / "questions.parquet", folder / "replies.parquet"
 
 
-def test_one_score_per_question_turn_and_scorer_in_order(tmp_path):
+def test_one_score_per_question_turn_and_parser_in_order(tmp_path):
     """Question 2 is asked twice; the turn of the step "select" offers no options and is not scored."""
     questions = [question("2", answer=1), question("1", answer=4)]
     replies = [
@@ -35,7 +35,7 @@ def test_one_score_per_question_turn_and_scorer_in_order(tmp_path):
         asked("2", Reply("B"), turn=2, step="forced", labels=tuple("ABCD")),
     ]
     out = tmp_path / "scores.parquet"
-    score_table(*written(tmp_path, questions, replies), out, scorers=["official", "robust", "likelihood"])
+    score_table(*written(tmp_path, questions, replies), out, parsers=["official", "robust", "likelihood"])
     assert tables.read_scores(out) == [
         Score("2", 1, "answer", "official", "answered", "A", 0, False),
         Score("2", 1, "answer", "robust", "unparsed", None, None, False),
@@ -67,18 +67,18 @@ def test_a_reply_that_is_a_removed_option_is_noted(removed, reply, label):
     assert (score.outcome, score.label, score.choice) == ("unparsed", label, None)
 
 
-def test_scorer_without_input_has_no_scores(tmp_path):
+def test_parser_without_input_has_no_scores(tmp_path):
     out = tmp_path / "scores.parquet"
     files = written(tmp_path, [question("1")], [asked("1", Reply("A"))])
-    score_table(*files, out, scorers=["robust", "likelihood"])
-    assert [score.scorer for score in tables.read_scores(out)] == ["robust"]
+    score_table(*files, out, parsers=["robust", "likelihood"])
+    assert [score.parser for score in tables.read_scores(out)] == ["robust"]
 
 
-def test_failed_reply_is_failed_under_every_scorer(tmp_path):
+def test_failed_reply_is_failed_under_every_parser(tmp_path):
     reply = Reply("A", {"A": -0.1}, finish="error", error="out of memory")
     out = tmp_path / "scores.parquet"
     score_table(
-        *written(tmp_path, [question("1")], [asked("1", reply)]), out, scorers=["official", "robust", "likelihood"]
+        *written(tmp_path, [question("1")], [asked("1", reply)]), out, parsers=["official", "robust", "likelihood"]
     )
     scores = tables.read_scores(out)
     assert [(s.outcome, s.label, s.choice, s.correct) for s in scores] == [("failed", None, None, False)] * 3
@@ -87,7 +87,7 @@ def test_failed_reply_is_failed_under_every_scorer(tmp_path):
 def test_question_without_an_answer_is_never_correct(tmp_path):
     unanswerable = replace(question("1"), answer=None, refusal=None)
     out = tmp_path / "scores.parquet"
-    score_table(*written(tmp_path, [unanswerable], [asked("1", Reply("I see nothing"))]), out, scorers=["robust"])
+    score_table(*written(tmp_path, [unanswerable], [asked("1", Reply("I see nothing"))]), out, parsers=["robust"])
     assert not tables.read_scores(out)[0].correct
 
 
@@ -104,14 +104,14 @@ def test_questions_and_replies_must_belong_together(tmp_path, questions, replies
     files = written(tmp_path, [question(i) for i in questions], [asked(i, Reply("A"), turn=t) for i, t in replies])
     out = tmp_path / "scores.parquet"
     with pytest.raises(DataError, match=complaint) as error:
-        score_table(*files, out, scorers=["robust"])
+        score_table(*files, out, parsers=["robust"])
     assert str(files[1]) in str(error.value)
     assert not out.exists()
 
 
-def test_an_unknown_scorer_is_named_with_the_nearest(tmp_path):
+def test_an_unknown_parser_is_named_with_the_nearest(tmp_path):
     with pytest.raises(ConfigError, match="did you mean 'robust'"):
-        score_table(tmp_path / "q", tmp_path / "r", tmp_path / "s", scorers=["robost"])
+        score_table(tmp_path / "q", tmp_path / "r", tmp_path / "s", parsers=["robost"])
 
 
 def test_answering_turn_is_the_last_of_the_step_answer(tmp_path):
@@ -146,7 +146,7 @@ def test_damaged_replies_of_some_models_do_not_stop_the_others(tmp_path, workers
     def run(code: str = "1") -> None:
         up_to_date = UpToDate(tmp_path / "made_from.json", code=code)
         asked_cells = dict.fromkeys(models, cells)
-        score_models(asked_cells, "bench", **folders, scorers=["official"], up_to_date=up_to_date, workers=workers)
+        score_models(asked_cells, "bench", **folders, parsers=["official"], up_to_date=up_to_date, workers=workers)
 
     with pytest.raises(SeveralErrors) as found:
         run()
@@ -176,13 +176,13 @@ def test_models_are_scored_together_and_unchanged_ones_are_kept(tmp_path, monkey
     for model in ("a", "b"):
         tables.write_replies(folders["replies"] / model / file, [asked("2", Reply("A")), asked("1", Reply("so B"))])
     parsed = []
-    official = SCORERS["official"]
-    monkeypatch.setitem(SCORERS, "official", lambda turn, q: parsed.append(turn.reply.text) or official(turn, q))
+    official = PARSERS["official"]
+    monkeypatch.setitem(PARSERS, "official", lambda turn, q: parsed.append(turn.reply.text) or official(turn, q))
 
     def run() -> dict[str, list[tuple[str, str | None]]]:
         up_to_date = UpToDate(tmp_path / "made_from.json", code="1")
         cells = {"a": [("original", 0)], "b": [("original", 0)]}
-        score_models(cells, "bench", **folders, scorers=["official"], up_to_date=up_to_date)
+        score_models(cells, "bench", **folders, parsers=["official"], up_to_date=up_to_date)
         scores = {model: tables.read_scores(folders["out"] / model / file) for model in cells}
         return {model: [(score.question_id, score.label) for score in rows] for model, rows in scores.items()}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.tracking.contents import allowed_name, metric_table
 
-SCORERS = ["official", "robust"]
+PARSERS = ["official", "robust"]
 
 
 def test_categories_of_the_papers_get_names_that_mlflow_takes() -> None:
@@ -31,7 +31,7 @@ def test_undefined_values_are_null_in_the_table() -> None:
         {
             "variant": "original",
             "seed": 0,
-            "scorer": "robust",
+            "parser": "robust",
             "category": "Overall",
             "name": "f1",
             "value": None,

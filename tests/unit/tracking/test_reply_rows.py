@@ -13,18 +13,18 @@ from known_unknowns.scoring.reply_rows import reply_rows
 
 from .world import questions, replies, scores
 
-SCORERS = ["official", "robust"]
+PARSERS = ["official", "robust"]
 
 
 def table(
-    folder: Path, asked: list[AnsweredTurn], scored: list[Score], scorers: list[str] = SCORERS
+    folder: Path, asked: list[AnsweredTurn], scored: list[Score], parsers: list[str] = PARSERS
 ) -> list[dict[str, Any]]:
     """Write the three tables and return the rows made of them."""
     files = [folder / name for name in ("questions.parquet", "replies.parquet", "scores.parquet")]
     tables.write_questions(files[0], questions())
     tables.write_replies(files[1], asked)
     tables.write_scores(files[2], scored)
-    columns, rows = reply_rows(*files, scorers)
+    columns, rows = reply_rows(*files, parsers)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
@@ -47,8 +47,8 @@ def test_a_turn_without_options_has_no_score(tmp_path: Path) -> None:
     ]
 
 
-def test_scorer_without_input_has_no_score(tmp_path: Path) -> None:
-    rows = table(tmp_path, replies("oracle"), scores("oracle"), [*SCORERS, "likelihood"])
+def test_parser_without_input_has_no_score(tmp_path: Path) -> None:
+    rows = table(tmp_path, replies("oracle"), scores("oracle"), [*PARSERS, "likelihood"])
     assert {row["likelihood.outcome"] for row in rows} == {None}
     assert {row["robust.outcome"] for row in rows} != {None}
 
@@ -61,6 +61,6 @@ def test_missing_rows_are_errors(tmp_path: Path) -> None:
         table(tmp_path, asked, scored[:-1])
     with_logprobs = [replace(asked[0], reply=replace(asked[0].reply, logprobs={"A": -0.1})), *asked[1:]]
     with pytest.raises(DataError, match=r"4 scores are missing, such as .*'0', 0, 'likelihood'"):
-        table(tmp_path, with_logprobs, scored, [*SCORERS, "likelihood"])
+        table(tmp_path, with_logprobs, scored, [*PARSERS, "likelihood"])
     with pytest.raises(DataError, match=r"replies\.parquet, row 4: a reply to question '9'"):
         table(tmp_path, [*asked, replace(asked[0], question_id="9")], scored)

@@ -49,14 +49,14 @@ def test_results_that_are_changed_back_have_their_first_runs(world: World) -> No
     assert len(runs(world)) == 2 * (2 + len(VARIANTS)) + (2 + len(VARIANTS))
 
 
-@pytest.mark.parametrize("change", ["protocols.single_turn.max_new_tokens", "statistics.confidence", "scorers"])
+@pytest.mark.parametrize("change", ["protocols.single_turn.max_new_tokens", "statistics.confidence", "parsers"])
 def test_changed_parameters_make_new_runs_and_keep_the_old_ones(world: World, change: str) -> None:
     first = world.track()
     *above, key = change.split(".")
     section = world.raw
     for name in above:
         section = section[name]
-    section[key] = {"scorers": ["robust", "official"], "confidence": 0.9}.get(key, 32)
+    section[key] = {"parsers": ["robust", "official"], "confidence": 0.9}.get(key, 32)
     second = world.track()
     assert not {r["run_id"] for r in first} & {r["run_id"] for r in second}
     assert {r.info.run_id for r in cells(world, " and tags.superseded = 'false'")} == {r["run_id"] for r in second}

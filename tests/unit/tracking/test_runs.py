@@ -22,7 +22,7 @@ from .world import DVC_HASH, MODELS, VARIANTS, World, build
 
 @pytest.fixture(scope="module")
 def tracked(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> World:
-    """Tracked once, for the tests that only look. One metric differs between the scorers."""
+    """Tracked once, for the tests that only look. One metric differs between the parsers."""
     world = build(tmp_path_factory.mktemp("tracked"))
     world.set_metric("oracle", "original", "accuracy", value=0.75, low=0.3, high=0.95)
     shutil.copy(empty_database, world.folder / "mlflow.db")
@@ -65,7 +65,7 @@ def test_the_parameters_of_each_level(tracked: World) -> None:
         "data.source": "scenes",
         "data.revision": "abc",
         "data.digest": DVC_HASH,
-        "scorers": "official, robust",
+        "parsers": "official, robust",
         "statistics.confidence": "0.95",
     }
     assert benchmark.items() <= run_of(tracked, "always_a", "humblebench").data.params.items()
@@ -140,7 +140,7 @@ def test_the_artifacts_hold_every_reply_and_every_metric(tracked: World) -> None
     ]
     assert [r["robust.correct"] for r in answered] == [True, False, False, True]
     metrics = rows(artifact(tracked, run, "metrics.json"))
-    assert len(metrics) == 12  # six for each of two scorers; the mean over seeds is of no single run
+    assert len(metrics) == 12  # six for each of two parsers; the mean over seeds is of no single run
     assert [m["value"] for m in metrics if m["name"] == "refusal_precision"] == [None, None]
     shown = json.loads(run.data.tags["mlflow.loggedArtifacts"])
     assert shown == [{"path": "questions.json", "type": "table"}, {"path": "metrics.json", "type": "table"}]
@@ -152,11 +152,11 @@ def test_the_artifacts_of_the_upper_levels(tracked: World) -> None:
     combined = rows(artifact(tracked, run, "combined.json"))
     assert [(m["variant"], m["seed"], m["value"]) for m in combined] == [(v, None, 0.25) for v in VARIANTS]
     headline = rows(artifact(tracked, run_of(tracked, "always_a"), "headline.json"))
-    by_scorer = {(r["variant"], r["scorer"]): (r["accuracy"], r["low"], r["high"], r["n"]) for r in headline}
-    assert by_scorer == {
-        (v, scorer): numbers
+    by_parser = {(r["variant"], r["parser"]): (r["accuracy"], r["low"], r["high"], r["n"]) for r in headline}
+    assert by_parser == {
+        (v, parser): numbers
         for v in VARIANTS
-        for scorer, numbers in (("official", (0.5, 0.15, 0.85, 4)), ("robust", (0.25, 0.1, 0.4, 4)))
+        for parser, numbers in (("official", (0.5, 0.15, 0.85, 4)), ("robust", (0.25, 0.1, 0.4, 4)))
     }
 
 

@@ -1,4 +1,4 @@
-"""A small, hand-made set of tables: two models, two variants, one seed, four questions, two scorers."""
+"""A small, hand-made set of tables: two models, two variants, one seed, four questions, two parsers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RAW: dict[str, Any] = {
         "oracle": {"engine": "respondent", "behaviour": "oracle"},
         "always_a": {"engine": "respondent", "behaviour": "always_a", "seconds_per_reply": 0.5},
     },
-    "scorers": ["official", "robust"],
+    "parsers": ["official", "robust"],
     "statistics": {"confidence": 0.95},
     "tracking": {
         "enabled": True,
@@ -87,11 +87,11 @@ class World:
         return json.loads(self.out.read_text())["runs"]
 
     def set_metric(self, model: str, variant: str, name: str, **changes: Any) -> None:
-        """Change the overall metric of the robust scorer."""
+        """Change the overall metric of the robust parser."""
         file = self.metrics_file(model)
         metrics = [
             replace(m, **changes)
-            if (m.variant, m.seed, m.scorer, m.category, m.name) == (variant, 0, "robust", OVERALL, name)
+            if (m.variant, m.seed, m.parser, m.category, m.name) == (variant, 0, "robust", OVERALL, name)
             else m
             for m in tables.read_metrics(file)
         ]
@@ -139,19 +139,19 @@ def replies(model: str) -> list[AnsweredTurn]:
 
 
 def scores(model: str) -> list[Score]:
-    return [_score(i, answer, _said(model, i), by) for i, answer in enumerate(ANSWERS) for by in RAW["scorers"]]
+    return [_score(i, answer, _said(model, i), by) for i, answer in enumerate(ANSWERS) for by in RAW["parsers"]]
 
 
-def _score(question: int, answer: int, letter: str, scorer: str) -> Score:
+def _score(question: int, answer: int, letter: str, parser: str) -> Score:
     outcome, choice = "refused" if letter == "E" else "answered", LETTERS.index(letter)
-    return Score(str(question), 0, "answer", scorer, outcome, letter, choice, choice == answer)
+    return Score(str(question), 0, "answer", parser, outcome, letter, choice, choice == answer)
 
 
 def metrics(model: str, variant: str) -> list[Metric]:
-    """Per scorer: the accuracy overall and per category, an undefined metric, a share overall and per category."""
+    """Per parser: the accuracy overall and per category, an undefined metric, a share overall and per category."""
     found = []
-    for scorer in ("official", "robust"):
-        head = (model, "humblebench", variant, 0, scorer)
+    for parser in ("official", "robust"):
+        head = (model, "humblebench", variant, 0, parser)
         found += [
             Metric(*head, OVERALL, "accuracy", 0.5, 0.15, 0.85, 4, "wilson"),
             Metric(*head, "Object", "accuracy", 0.5, 0.09, 0.91, 2, "wilson"),

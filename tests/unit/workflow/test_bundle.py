@@ -58,7 +58,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in files.items():
         (results / name).parent.mkdir(parents=True, exist_ok=True)
         (results / name).write_text(text, encoding="utf-8")
-    numbers = {"variant": "original", "scorer": "robust", "dual_variant": "original+nota_only"}
+    numbers = {"variant": "original", "parser": "robust", "dual_variant": "original+nota_only"}
     for number, value in (("accuracy", 0.75), ("dual_accuracy", 0.5)):
         numbers |= {number: value, f"{number}_low": 0.25, f"{number}_high": 0.875, f"{number}_n": 20}
         numbers |= {f"{number}_method": "modified Wilson"}

@@ -10,12 +10,12 @@ import yaml
 from typer.testing import CliRunner
 
 from known_unknowns import cli
-from known_unknowns.benchmarks import Contents
-from known_unknowns.benchmarks.multiple_choice import loader
+from known_unknowns.benchmark.registry import Contents
 from known_unknowns.data import folder, rerun_stamp
 from known_unknowns.data.fetch import fetch
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration, prerequisites
+from known_unknowns_benchmarks.multiple_choice import loader
 from tests.paths import ROOT
 from tests.unit.benchmarks.multiple_choice.own_files import own_folder, row
 

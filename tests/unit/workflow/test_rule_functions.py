@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,9 +72,3 @@ def test_models_and_attempts_of_a_job(functions: RuleFunctions) -> None:
 def test_the_folder_of_an_input() -> None:
     inputs = {"questions": ["data/pocket/questions/humblebench/noise/seed0.parquet"]}
     assert folder_of("questions", 2)(None, inputs) == "data/pocket/questions/humblebench"
-
-
-def test_the_rules_of_a_construction_name_modules_that_exist(functions: RuleFunctions) -> None:
-    text = (ROOT / "rules/construction.smk").read_text(encoding="utf-8")
-    parts = set(re.findall(r'code_of_construction\("(\w+)"\)', text))
-    assert len({functions.code_of_construction(part)(of(construction="pocket")) for part in parts}) == len(parts) > 3

@@ -4,11 +4,11 @@ from known_unknowns.workflow import configuration, rule_parameters
 from tests.paths import ROOT
 
 
-def test_scorers_are_a_parameter_of_inference_only_where_they_decide_what_is_asked():
+def test_parsers_are_a_parameter_of_inference_only_where_they_decide_what_is_asked():
     params = configuration.load(ROOT / "params.yaml")
-    assert rule_parameters.refusal_scorers(params, "humblebench") == []
-    assert rule_parameters.refusal_scorers(params, "mmsap") == ["likelihood", "official", "robust"]
-    assert rule_parameters.refusal_scorers(params, "actiview") == []
+    assert rule_parameters.refusal_parsers(params, "humblebench") == []
+    assert rule_parameters.refusal_parsers(params, "mmsap") == ["likelihood", "official", "robust"]
+    assert rule_parameters.refusal_parsers(params, "actiview") == []
 
 
 def test_the_code_of_an_engine_reruns_its_own_models_only():

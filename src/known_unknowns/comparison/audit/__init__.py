@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison.audit._finding import ALL, Finding, with_notes
 from known_unknowns.comparison.audit.checks import generic_checks
 from known_unknowns.comparison.published import Published, read
@@ -20,7 +20,7 @@ __all__ = ["ALL", "Finding", "Published", "audit", "audit_published", "published
 
 def published(benchmark: str) -> Published:
     """Return the published numbers of a benchmark, of every kind; empty if it has no published.yaml."""
-    paths = benchmarks.get(benchmark).published
+    paths = registry.get(benchmark).published
     return _read(paths, _changed(paths), benchmark)
 
 
@@ -37,7 +37,7 @@ def audit(benchmark: str) -> tuple[Finding, ...]:
     tuple of Finding
         Every finding once.
     """
-    paths = benchmarks.get(benchmark).published
+    paths = registry.get(benchmark).published
     return _audit(paths, _changed(paths), benchmark)
 
 
@@ -60,7 +60,7 @@ def audit_published(numbers: Published) -> tuple[Finding, ...]:
     """Return the findings on published numbers; see `audit`."""
     if not numbers.cells:
         return ()
-    own = benchmarks.get(numbers.benchmark).audit
+    own = registry.get(numbers.benchmark).audit
     found = dict.fromkeys([*generic_checks(numbers), *(own.get()(numbers) if own else ())])
     order = {table: place for place, table in enumerate(dict.fromkeys(cell.table for cell in numbers.cells))}
     return tuple(sorted(found, key=lambda finding: order.get(finding.table, len(order))))

@@ -55,7 +55,7 @@ def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     The finding is on the cell with fewer decimals, or else on the later one. Further findings name two models whose
     numbers are exchanged, and another model if at least two odd numbers of a row are all those of exactly this model.
 
-    Two cells are the same number if they have the same model, variant, metric, category and scorer, and were measured
+    Two cells are the same number if they have the same model, variant, metric, category and parser, and were measured
     on the same data. The one with fewer decimals may be the rounded other one.
     """
     first: dict[tuple[str | None, ...], PublishedCell] = {}
@@ -120,7 +120,7 @@ def _other_model(
 def _number_key(cell: PublishedCell) -> tuple[str | None, ...]:
     """Return what makes two cells the same number; the model is its first part."""
     model, variant = ("", "") if cell.kind == DATA else (cell.model, cell.variant)
-    return model, variant, cell.metric, cell.category, cell.scorer, cell.revision, cell.unit
+    return model, variant, cell.metric, cell.category, cell.parser, cell.revision, cell.unit
 
 
 def _is_same_number(one: PublishedCell, other: PublishedCell) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import groupby
 from textwrap import fill
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison.audit._finding import ALL, Finding
 
 _WIDTH = 120
@@ -59,14 +59,14 @@ def as_markdown(findings: Mapping[str, Sequence[Finding]]) -> str:
             cells = f"{len(group)} cells, first {cell}" if len(group) > _LISTED else cell
             place_in_paper = ", ".join(filter(None, (finding.table, cells)))
             printed = _SEVERAL_NUMBERS.sub(" \u2026", finding.printed)
-            row = (benchmarks.get(name).title, place_in_paper, printed, finding.finding)
+            row = (registry.get(name).title, place_in_paper, printed, finding.finding)
             lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
 
 def _benchmark(name: str, findings: Sequence[Finding], numbers: int) -> str:
     noun = "finding" if len(findings) == 1 else "findings"
-    lines = [f"{benchmarks.get(name).title}: {len(findings)} {noun} in {numbers:,} published numbers"]
+    lines = [f"{registry.get(name).title}: {len(findings)} {noun} in {numbers:,} published numbers"]
     for table, found in groupby(findings, key=lambda finding: finding.table):
         lines.append(f"\n{table}")
         for finding in found:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from known_unknowns import benchmarks, json_files, tables
+from known_unknowns import json_files, tables
+from known_unknowns.benchmark import registry
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import dual
 from known_unknowns.records import AnsweredTurn, Question, Turn
@@ -31,7 +32,7 @@ TEXT_CHUNK = 8192
 
 Cell = tuple[str, int]
 Planes = dict[str, tuple[np.ndarray, np.ndarray]]
-"""For each scorer, the outcomes and the answers of one model's replies."""
+"""For each parser, the outcomes and the answers of one model's replies."""
 
 
 class BenchmarkWriter:
@@ -43,7 +44,7 @@ class BenchmarkWriter:
     def __init__(self, params: Params, name: str, shards: ShardFolder, *, results: Path, data: Path) -> None:
         self._params, self._name, self._shards, self._results = params, name, shards, results
         self._questions = data / "questions" / name
-        self._scorers = list(params.scorers)
+        self._parsers = list(params.parsers)
         self._cells = params.cells(name)
         self._places: dict[str, int] = {}
         self._categories: dict[str, int] = {}
@@ -53,7 +54,7 @@ class BenchmarkWriter:
         index: dict[str, Any] = self._published()
         copies = None if self.images_to is None else ImageFiles(self.images_to, self._questions)
         cells, replies_of = [], []
-        writer = DialogueWriter(self._scorers)
+        writer = DialogueWriter(self._parsers)
         for place, cell in enumerate(self._cells):
             questions = AskedQuestions(self._read_questions(cell), self._places)
             shared: list[SharedValues] = [SharedValues() for _ in range(0, questions.size, CHUNK)]
@@ -61,9 +62,9 @@ class BenchmarkWriter:
             found = []
             for number, model in enumerate(self._params.models):
                 if cell in self._params.cells(self._name, model):
-                    of_scorers, names = self._replies(model, cell, questions, shared, writer)
+                    of_parsers, names = self._replies(model, cell, questions, shared, writer)
                     replies_of.append([number, place, len(found), names])
-                    found.append(of_scorers)
+                    found.append(of_parsers)
                     advance(1)
             refusals = self._shards.write(questions.refusal_is_right.tobytes())
             shards = self._question_shards(rows, shared, copies), self._plane_shards(found), refusals
@@ -71,8 +72,8 @@ class BenchmarkWriter:
         index |= {
             "chunk": CHUNK,
             "together": TOGETHER,
-            "scorers": self._scorers,
-            "main": self._scorers.index("robust") if "robust" in self._scorers else 0,
+            "parsers": self._parsers,
+            "main": self._parsers.index("robust") if "robust" in self._parsers else 0,
             "relations": list(self._relations()),
             "cells": cells,
             "replies": replies_of,
@@ -125,12 +126,12 @@ class BenchmarkWriter:
         """Write one model's replies to one variant and seed. Return its outcomes and the shards of the replies."""
         replies = OrderedTable(self._file("replies", model, cell), tables.REPLIES, questions)
         scores = OrderedTable(self._file("scores", model, cell), tables.SCORES, questions)
-        scores.keep(np.isin(scores.values("scorer"), self._scorers) & (scores.rows_in(replies) >= 0))
+        scores.keep(np.isin(scores.values("parser"), self._parsers) & (scores.rows_in(replies) >= 0))
         codes = codes_of(scores.values("outcome"), scores.values("correct"), file=scores.path)
         replay = partial(_replay, self._params, self._name, model, cell[0])
         parts = writer.parts(questions, replies, scores, codes, shared, replay)
         names = [self._shards.write_json(part) for part in parts]
-        return planes(scores, codes, self._scorers, questions), names
+        return planes(scores, codes, self._parsers, questions), names
 
     def _plane_shards(self, models: Sequence[Planes]) -> list[list[list[str]]]:
         """Write shards of bytes for some models together.
@@ -138,13 +139,13 @@ class BenchmarkWriter:
         Returns
         -------
         list of list of list of str
-            For some models together: the shards of the outcomes of each scorer, of its answers, and of
+            For some models together: the shards of the outcomes of each parser, of its answers, and of
             disagreements.
         """
         names = []
         for first in range(0, len(models), TOGETHER):
             part = models[first : first + TOGETHER]
-            outcomes, answers = ([[of[scorer][kind] for of in part] for scorer in self._scorers] for kind in (0, 1))
+            outcomes, answers = ([[of[parser][kind] for of in part] for parser in self._parsers] for kind in (0, 1))
             pairs = zip(*(disagreements([answers for _, answers in of.values()]) for of in part), strict=True)
             names.append([[self._joined(arrays) for arrays in kind] for kind in (outcomes, answers, pairs)])
         return names
@@ -210,9 +211,9 @@ def _replay(
 ) -> Iterator[Turn]:
     """Yield the turns that the protocol asks after the same replies."""
     protocol = bound(
-        benchmarks.get(name),
+        registry.get(name),
         params.protocol(name, variant),
-        scorers=params.scorers,
+        parsers=params.parsers,
         images=params.model(model).images,
     )
     dialogue = protocol(question)

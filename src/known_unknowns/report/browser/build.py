@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns import __version__, benchmarks
+from known_unknowns import __version__
+from known_unknowns.benchmark import registry
 from known_unknowns.progress import progress
 from known_unknowns.report.browser import page
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
@@ -58,7 +59,7 @@ def build(params: Params, *, results: Path, data: Path, out: Path, with_images: 
             "edition": params.edition,
             "version": __version__,
             "models": [[model, params.model(model).engine == "respondent"] for model in params.models],
-            "benchmarks": [[name, benchmarks.get(name).title, *entry] for name, entry in described],
+            "benchmarks": [[name, registry.get(name).title, *entry] for name, entry in described],
         }
         folder.chmod(0o755)
         _replace(out.parent / SHARDS, folder)

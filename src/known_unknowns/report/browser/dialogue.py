@@ -47,12 +47,12 @@ class DialogueWriter:
 
     Parameters
     ----------
-    scorers : sequence of str
-        Names of the scorers; parts refer to them by their index.
+    parsers : sequence of str
+        Names of the parsers; parts refer to them by their index.
     """
 
-    def __init__(self, scorers: Sequence[str]) -> None:
-        self._scorers = {scorer: index for index, scorer in enumerate(scorers)}
+    def __init__(self, parsers: Sequence[str]) -> None:
+        self._parsers = {parser: index for index, parser in enumerate(parsers)}
         self._finder = PassageFinder()
 
     def parts(
@@ -80,7 +80,7 @@ class DialogueWriter:
             Repeats the dialogue of a question, to find the images that a protocol composed.
         """
         turns = _Turns(questions, replies, replay)
-        results = _Results(questions, turns, scores, codes, self._scorers, self._finder)
+        results = _Results(questions, turns, scores, codes, self._parsers, self._finder)
         parts = zip(replies.parts(questions.size), results.parts(), shared, strict=True)
         for (rows, counts), of_scores, values in parts:
             yield turns.part(rows, counts, values) | {"scores": of_scores}
@@ -153,13 +153,13 @@ class _Results:
         turns: _Turns,
         scores: OrderedTable,
         codes: Sequence[int],
-        scorers: dict[str, int],
+        parsers: dict[str, int],
         finder: PassageFinder,
     ) -> None:
         self._questions, self._turns, self._table = questions, turns, scores
         self._places = scores.places.tolist()
-        self._names, self._outcomes = scores.values("scorer"), scores.values("outcome")
-        self._scorers = [scorers[name] for name in self._names]
+        self._names, self._outcomes = scores.values("parser"), scores.values("outcome")
+        self._parsers = [parsers[name] for name in self._names]
         self._codes, self._steps = codes, scores.values("step")
         self._labels, self._choices = scores.values("letter"), scores.values("choice")
         self._turn_rows = scores.rows_in(turns.table).tolist()
@@ -173,7 +173,7 @@ class _Results:
             yield {
                 "counts": counts,
                 "turn": turns[rows],
-                "scorer": self._scorers[rows],
+                "parser": self._parsers[rows],
                 "outcome": self._codes[rows],
                 "label": coded(self._labels[rows]),
                 "choice": self._choices[rows],

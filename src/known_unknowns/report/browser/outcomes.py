@@ -55,9 +55,9 @@ def codes_of(outcomes: Iterable[str], correct: Iterable[bool], *, file: Path) ->
 
 
 def planes(
-    scores: OrderedTable, codes: Sequence[int], scorers: Sequence[str], questions: AskedQuestions
+    scores: OrderedTable, codes: Sequence[int], parsers: Sequence[str], questions: AskedQuestions
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the outcomes and the answers of one model's replies, for each scorer.
+    """Return the outcomes and the answers of one model's replies, for each parser.
 
     Parameters
     ----------
@@ -65,24 +65,24 @@ def planes(
         The scores of all turns. The last of the step "answer" counts.
     codes : sequence of int
         The code of each score's outcome.
-    scorers : sequence of str
-        Names of the scorers.
+    parsers : sequence of str
+        Names of the parsers.
     questions : AskedQuestions
         The questions.
 
     Returns
     -------
     dict of str to (numpy.ndarray, numpy.ndarray)
-        For each scorer a byte for the outcome, and one for the answer, of the question at each place.
+        For each parser a byte for the outcome, and one for the answer, of the question at each place.
     """
     choice = scores.table["choice"].fill_null(-1).to_numpy()
-    steps, names = (np.array(scores.values(column), dtype=object) for column in ("step", "scorer"))
+    steps, names = (np.array(scores.values(column), dtype=object) for column in ("step", "parser"))
     correct = np.array(scores.values("correct"), bool)
     of_codes = np.asarray(codes, np.uint8)
     found = {}
-    for scorer in scorers:
-        of_scorer = names == scorer
-        rows, forced = (np.flatnonzero(of_scorer & (steps == step)) for step in (ANSWER, FORCED))
+    for parser in parsers:
+        of_parser = names == parser
+        rows, forced = (np.flatnonzero(of_parser & (steps == step)) for step in (ANSWER, FORCED))
         outcome, answer, again = (np.zeros(questions.size, np.uint8) for _ in range(3))
         places, chosen = scores.places[rows], choice[rows]
         outcome[places] = of_codes[rows]
@@ -91,7 +91,7 @@ def planes(
         )
         answer[places] = np.where(chosen < 0, of_codes[rows], option)
         again[scores.places[forced]] = np.where(correct[forced], FORCED_RIGHT, FORCED_WRONG)
-        found[scorer] = (outcome | again, answer)
+        found[parser] = (outcome | again, answer)
     return found
 
 

@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from known_unknowns.records import AnsweredTurn, Question, Reply
-from known_unknowns.scoring import SCORERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS, ParsedAnswer
 
 WITHOUT_TEXT = frozenset({"likelihood"})
-"""Scorers that do not parse the text of a reply."""
+"""Parsers that do not parse the text of a reply."""
 SAMPLE, EVERY = 20, 50
-"""How many whole replies of a table are parsed again for each scorer, before its other results are relied on: at least
+"""How many whole replies of a table are parsed again for each parser, before its other results are relied on: at least
 `SAMPLE`, and every `EVERY`-th."""
 _WORD = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 _EDGE = " .\n"
@@ -32,7 +32,7 @@ Span = tuple[int, int]
 
 
 class Result(NamedTuple):
-    """A scorer's result for a reply, with a label, and the labels that the turn offered.
+    """A parser's result for a reply, with a label, and the labels that the turn offered.
 
     A result that ``may_be_another`` turn's, one about a view, is never relied on.
     """
@@ -40,7 +40,7 @@ class Result(NamedTuple):
     question: Question
     offered: tuple[str, ...] | None
     text: str
-    scorer: str
+    parser: str
     answer: ParsedAnswer
     may_be_another: bool
 
@@ -74,12 +74,12 @@ class PassageFinder:
         if len(self._found) >= _MOST_KEPT:
             self._found.clear()
         reliable = {
-            scorer: _is_reliable(results, scorer, turns)
-            for scorer in dict.fromkeys(result.scorer for result in results)
+            parser: _is_reliable(results, parser, turns)
+            for parser in dict.fromkeys(result.parser for result in results)
         }
         found = []
         for index, result in enumerate(results):
-            relied = reliable[result.scorer] and not result.may_be_another
+            relied = reliable[result.parser] and not result.may_be_another
             span = _plain_passage(result) if relied else None
             if span and result.text[slice(*span)] == result.answer.label and not self._is_label(result, index, turns):
                 span = None
@@ -89,34 +89,34 @@ class PassageFinder:
     def _is_label(self, result: Result, index: int, turns: Turns) -> bool:
         """Whether the parser returns the result for the label alone. It does so for all questions with these labels."""
         question, label = result.question, result.answer.label or ""
-        key = (result.scorer, label, result.answer.choice, len(question.options), question.refusal, result.offered)
+        key = (result.parser, label, result.answer.choice, len(question.options), question.refusal, result.offered)
         if key not in self._labels:
-            self._labels[key] = _parse(label, question, turns(index), result.scorer) == result.answer
+            self._labels[key] = _parse(label, question, turns(index), result.parser) == result.answer
         return self._labels[key]
 
     def _searched(self, result: Result, index: int, turns: Turns, *, reliable: bool) -> Span | None:
-        if result.scorer not in SCORERS:
+        if result.parser not in PARSERS:
             return None
         key = None
         if len(result.text) <= _LONGEST_KEY:
             question = result.question
             asked = (question.text, question.options, question.answer, question.refusal)
-            key = (asked, result.offered, result.scorer, result.text, result.answer.label, reliable)
+            key = (asked, result.offered, result.parser, result.text, result.answer.label, reliable)
             if key in self._found:
                 return self._found[key]
-        span = passage(turns(index), result.question, result.scorer, result.answer, reliable=reliable)
+        span = passage(turns(index), result.question, result.parser, result.answer, reliable=reliable)
         if key is not None:
             self._found[key] = span
         return span
 
 
-def _is_reliable(results: Sequence[Result], scorer: str, turns: Turns) -> bool:
+def _is_reliable(results: Sequence[Result], parser: str, turns: Turns) -> bool:
     """Whether the parser returns the recorded results of a sample of the replies."""
-    own = [i for i, result in enumerate(results) if result.scorer == scorer and not result.may_be_another]
-    if scorer not in SCORERS or len(own) <= SAMPLE:
+    own = [i for i, result in enumerate(results) if result.parser == parser and not result.may_be_another]
+    if parser not in PARSERS or len(own) <= SAMPLE:
         return False
     sample = own[:: min(EVERY, len(own) // SAMPLE)]
-    return all(_parse(results[i].text, results[i].question, turns(i), scorer) == results[i].answer for i in sample)
+    return all(_parse(results[i].text, results[i].question, turns(i), parser) == results[i].answer for i in sample)
 
 
 def _plain_passage(result: Result) -> Span | None:
@@ -133,14 +133,14 @@ def _plain_passage(result: Result) -> Span | None:
     return None
 
 
-def _parse(text: str, question: Question, turn: AnsweredTurn, scorer: str) -> ParsedAnswer:
+def _parse(text: str, question: Question, turn: AnsweredTurn, parser: str) -> ParsedAnswer:
     reply = Reply(text, finish=turn.reply.finish)
     part = AnsweredTurn(question.id, turn.turn, turn.step, "", (), turn.labels, "", reply)
-    return SCORERS[scorer](part, question)
+    return PARSERS[parser](part, question)
 
 
 def passage(
-    turn: AnsweredTurn, question: Question, scorer: str, expected: ParsedAnswer, *, reliable: bool = False
+    turn: AnsweredTurn, question: Question, parser: str, expected: ParsedAnswer, *, reliable: bool = False
 ) -> Span | None:
     """Return the passage of a reply that gives a parser's result.
 
@@ -150,8 +150,8 @@ def passage(
         A turn whose reply did not fail.
     question : Question
         The turn's question.
-    scorer : str
-        Name of a scorer of texts.
+    parser : str
+        Name of a parser of texts.
     expected : ParsedAnswer
         The recorded result, with a label.
     reliable : bool
@@ -167,7 +167,7 @@ def passage(
 
     def same(start: int, end: int) -> bool:
         if (start, end) not in known:
-            known[start, end] = _parse(text[start:end], question, turn, scorer) == expected
+            known[start, end] = _parse(text[start:end], question, turn, parser) == expected
         return known[start, end]
 
     if not same(0, len(text)):

@@ -8,10 +8,10 @@ from functools import wraps
 from string import ascii_uppercase
 
 from known_unknowns.records import NOT_OFFERED, UNPARSED, AnsweredTurn, Option, Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, Parser, offered_options
 
 
-def noting_removed(parse: Scorer) -> Scorer:
+def noting_removed(parse: Parser) -> Parser:
     """Return a parser that also recognizes removed options.
 
     An unparsed reply without a label gets the label `NOT_OFFERED` if the whole reply is the text of an option that a

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.report.tables import Run
+from known_unknowns_benchmarks.actiview.outcomes import Outcomes
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun

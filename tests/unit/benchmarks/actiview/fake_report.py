@@ -1,4 +1,4 @@
-"""A fake run of all pipelines of ActiView, with real protocols, scorers and metrics.
+"""A fake run of all pipelines of ActiView, with real protocols, parsers and metrics.
 
     python -m tests.unit.benchmarks.actiview.fake_report build/fake-actiview      # see its results/pocket/report
 
@@ -15,12 +15,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import tables
 from known_unknowns import variants as making
-from known_unknowns.benchmarks.actiview import views
-from known_unknowns.benchmarks.actiview.audit import TYPES
-from known_unknowns.benchmarks.actiview.prompts import shown_views
-from known_unknowns.benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.inference.bound_protocols import bound
@@ -30,6 +27,10 @@ from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import score_table
+from known_unknowns_benchmarks.actiview import views
+from known_unknowns_benchmarks.actiview.audit import TYPES
+from known_unknowns_benchmarks.actiview.prompts import shown_views
+from known_unknowns_benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from tests.factories import right as perfect_reply
 from tests.unit.benchmarks.mmsap.fake_report import _scripted
 from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
@@ -77,12 +78,12 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
             file = f"{variant}/seed{seed}.parquet"
             takes = entry.images
             protocol = bound(
-                benchmarks.get("actiview"), run.params.protocol("actiview", variant), scorers=[], images=takes
+                registry.get("actiview"), run.params.protocol("actiview", variant), parsers=[], images=takes
             )
             varied = tables.read_questions(questions / file)
             replies, scores = (run.results / kind / model / "actiview" / file for kind in ("replies", "scores"))
             tables.write_replies(replies, [turn for q in varied for turn in dialogue(protocol, q, say)])
-            score_table(questions / file, replies, scores, scorers=run.params.scorers)
+            score_table(questions / file, replies, scores, parsers=run.params.parsers)
         folders = {kind: run.results / kind / model / "actiview" for kind in ("scores", "replies")}
         out = run.results / "metrics" / model / "actiview.parquet"
         measure(run.params, model, "actiview", questions=questions, out=out, **folders)
@@ -175,16 +176,16 @@ def of(run: FakeRun) -> Run:
         numbers=MetricIndex(m for path in run.metrics for m in tables.read_metrics(path)),
         models=tuple(run.params.models),
         variants=variants,
-        scorers=tuple(run.params.scorers),
+        parsers=tuple(run.params.parsers),
         seeds={variant: tuple(run.params.seeds_of("actiview", variant)) for variant in variants},
         params=run.params,
     )
 
 
-def right(run: FakeRun, model: str, variant: str, scorer: str) -> set[str]:
-    """The questions whose answer a scorer reads as right, straight from the table of scores."""
+def right(run: FakeRun, model: str, variant: str, parser: str) -> set[str]:
+    """The questions whose answer a parser reads as right, straight from the table of scores."""
     scores = tables.read_scores(run.results / "scores" / model / "actiview" / variant / "seed0.parquet")
-    return {s.question_id for s in scores if s.step == "answer" and s.scorer == scorer and s.correct}
+    return {s.question_id for s in scores if s.step == "answer" and s.parser == parser and s.correct}
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.benchmarks.actiview import case_figures, figures
-from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.config import Params
 from known_unknowns.report import shown_images
 from known_unknowns.report.tables import Run
+from known_unknowns_benchmarks.actiview import case_figures, figures
+from known_unknowns_benchmarks.actiview.outcomes import Outcomes
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import of, right
 from tests.unit.report.fake_run import FakeRun

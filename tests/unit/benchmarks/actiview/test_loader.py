@@ -6,12 +6,13 @@ from hashlib import sha256
 
 import pytest
 
-from known_unknowns import benchmarks, images, tables
-from known_unknowns.benchmarks.actiview import check as actiview_check
-from known_unknowns.benchmarks.actiview import format
-from known_unknowns.benchmarks.actiview import loader as actiview
+from known_unknowns import images, tables
+from known_unknowns.benchmark import registry
 from known_unknowns.data import check
 from known_unknowns.errors import DataError
+from known_unknowns_benchmarks.actiview import check as actiview_check
+from known_unknowns_benchmarks.actiview import format
+from known_unknowns_benchmarks.actiview import loader as actiview
 from tests.factories import data_entry, png
 from tests.paths import SHARED
 
@@ -344,7 +345,7 @@ def test_every_known_inconsistency_of_the_real_files_is_found():
 
 
 def test_the_benchmark_is_registered_with_all_that_it_needs():
-    benchmark = benchmarks.get("actiview")
+    benchmark = registry.get("actiview")
     assert benchmark.load.get() is actiview.load and benchmark.name == actiview.NAME == "actiview"
     assert all(callable(getattr(benchmark, name).get()) for name in ("load", "prompt", "official"))
     assert len(format.CATEGORIES) == 8

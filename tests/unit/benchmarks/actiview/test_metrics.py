@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.benchmarks.actiview.averages import AVERAGED
-from known_unknowns.benchmarks.actiview.metrics import (
+from known_unknowns.config import Params
+from known_unknowns.metrics import measure
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
+from known_unknowns.scoring.table import score_table
+from known_unknowns_benchmarks.actiview.averages import AVERAGED
+from known_unknowns_benchmarks.actiview.metrics import (
     DialogueViews,
     ViewNecessity,
     cost,
     view_necessity,
 )
-from known_unknowns.config import Params
-from known_unknowns.metrics import measure
-from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
-from known_unknowns.scoring.table import score_table
 from tests import paths
 from tests.unit.benchmarks.actiview.perceiving import converse, question
 from tests.unit.metrics.answered import pick
 
-SCORERS = ("official", "robust")
+PARSERS = ("official", "robust")
 SHARED = paths.SHARED / "data/actiview"
 CUT_OFF = Reply("2,3", error="out of memory")
 
@@ -50,7 +50,7 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
         file = f"{variant}/seed0.parquet"
         tables.write_questions(folder / "questions" / file, [asked for asked, _ in pairs])
         tables.write_replies(folder / "replies" / file, [turn for _, turns in pairs for turn in turns])
-        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, scorers=SCORERS)
+        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, parsers=PARSERS)
     params = Params(
         {
             "edition": "pocket",
@@ -59,7 +59,7 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
             "variants": {name: {"function": "original"} for name in cells},
             "protocols": {"full_image": {}},
             "models": {"m": {"engine": "respondent"}},
-            "scorers": list(SCORERS),
+            "parsers": list(PARSERS),
             "statistics": {"confidence": 0.95},
         }
     )
@@ -80,16 +80,16 @@ ZOOMING = [  # annotated, said; B is right
 def test_zooming_is_measured_by_the_shown_views(tmp_path):
     metrics = measured(tmp_path, {"zooming": [(q, dialogue("zooming", q, said)) for q, said in ZOOMING]})
     of = {
-        scorer: lambda name, s=scorer, **w: pick(metrics, name, variant="zooming", scorer=s, **w) for scorer in SCORERS
+        parser: lambda name, s=parser, **w: pick(metrics, name, variant="zooming", parser=s, **w) for parser in PARSERS
     }
     assert of["official"]("accuracy").value == 3 / 5
     assert of["official"]("share_failed").value == 1 / 5
-    for scorer in SCORERS:  # what was shown does not depend on who reads it afterwards
-        recall = of[scorer]("view_recall")
+    for parser in PARSERS:  # what was shown does not depend on who reads it afterwards
+        recall = of[parser]("view_recall")
         assert recall.value == (2 + 1 + 1 + 0 + 0) / (2 + 1 + 4 + 1 + 2)
         assert (recall.n, recall.denominator) == (5, 10)  # questions, annotated views
-        assert of[scorer]("view_recall_as_published").value == recall.value
-        mean = of[scorer]("views")
+        assert of[parser]("view_recall_as_published").value == recall.value
+        mean = of[parser]("views")
         assert (mean.value, mean.n, mean.denominator) == ((2 + 3 + 1 + 0 + 0) / 5, 5, 5)
         assert 0 <= mean.low <= mean.value <= mean.high <= 4
         assert mean.method.endswith("times 4 views")
@@ -117,8 +117,8 @@ def test_with_one_image_a_question_is_right_if_any_view_is(tmp_path):
     metrics = measured(
         tmp_path, {"zooming": [(q, dialogue("zooming", q, said, images="concatenated")) for q, said in pairs]}
     )
-    for scorer in SCORERS:
-        accuracy = pick(metrics, "accuracy", variant="zooming", scorer=scorer)
+    for parser in PARSERS:
+        accuracy = pick(metrics, "accuracy", variant="zooming", parser=parser)
         assert (accuracy.value, accuracy.n) == (2 / 4, 4)
     assert pick(metrics, "share_B", variant="zooming").value == 2 / 4
     assert pick(metrics, "views", variant="zooming").value == (2 + 2 + 2 + 0) / 4
@@ -161,8 +161,8 @@ def test_mixed_counts_zooms_and_shifts(tmp_path):
     }
     for name, value in expected.items():
         assert pick(metrics, name, variant="mixed").value == value, name
-    assert pick(metrics, "invalid_selections", variant="mixed", scorer="official").value == 2 / 4
-    assert pick(metrics, "invalid_selections", variant="mixed", scorer="robust").value == 1 / 4
+    assert pick(metrics, "invalid_selections", variant="mixed", parser="official").value == 2 / 4
+    assert pick(metrics, "invalid_selections", variant="mixed", parser="robust").value == 1 / 4
 
 
 def test_pipelines_without_views_lack_these_metrics(tmp_path):

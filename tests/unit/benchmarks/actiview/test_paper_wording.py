@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.benchmarks.actiview.expected_replies import expected_reply
-from known_unknowns.benchmarks.actiview.metrics import DialogueViews
-from known_unknowns.benchmarks.actiview.parsing import Selection, parse_missing
-from known_unknowns.benchmarks.actiview.prompts import shown_views
-from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError
 from known_unknowns.protocols import check_arguments
 from known_unknowns.records import AnsweredTurn, Reply, Turn
+from known_unknowns_benchmarks.actiview.expected_replies import expected_reply
+from known_unknowns_benchmarks.actiview.metrics import DialogueViews
+from known_unknowns_benchmarks.actiview.parsing import Selection, parse_missing
+from known_unknowns_benchmarks.actiview.prompts import shown_views
+from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from tests.factories import right
 from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
 

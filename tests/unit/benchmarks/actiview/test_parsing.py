@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns import benchmarks, scoring
-from known_unknowns.benchmarks.actiview.parsing import (
+from known_unknowns import scoring
+from known_unknowns.benchmark import registry
+from known_unknowns.records import AnsweredTurn, Option, Question, Reply
+from known_unknowns_benchmarks.actiview.parsing import (
     OFFICIAL,
     PARSERS,
     ROBUST,
@@ -17,7 +19,6 @@ from known_unknowns.benchmarks.actiview.parsing import (
     parse_selection,
     parse_zoom,
 )
-from known_unknowns.records import AnsweredTurn, Option, Question, Reply
 from tests import paths
 from tests.unit.benchmarks.actiview.perceiving import question
 
@@ -65,11 +66,11 @@ def test_the_released_rule_for_answers(text, letter):
     assert answer.outcome == ("answered" if letter in ("A", "B", "C") else "unparsed")
 
 
-def test_the_benchmark_and_the_scorer_use_the_same_parser():
+def test_the_benchmark_and_the_parser_use_the_same_parser():
     asked = AnsweredTurn("q", 0, "answer", "", (), ("A", "B", "C"), "", Reply("Answer: B. Three"))
     assert (
         scoring.official(asked, question()).choice
-        == benchmarks.get("actiview").official.get()("B", question()).choice
+        == registry.get("actiview").official.get()("B", question()).choice
         == 1
     )
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import engines
-from known_unknowns.benchmarks.actiview import views
-from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.scoring.table import score_turn
-from tests.factories import SCORER_NAMES, asked_by, model_entry
+from known_unknowns_benchmarks.actiview import views
+from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
+from tests.factories import PARSER_NAMES, asked_by, model_entry
 from tests.unit.benchmarks.actiview.perceiving import OUT_OF_MEMORY, converse, question
 
 NAMES = ["zooming", "shifting", "mixed", "groundtruth_views", "single_view", "full_image"]
@@ -111,8 +111,8 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
         if row.step == "answer":
             final[row.question_id] = row
     for q in asked:
-        for scorer in SCORER_NAMES:
-            assert score_turn(final[q.id], by_id[q.id], scorer).correct, (q.id, scorer)
+        for parser in PARSER_NAMES:
+            assert score_turn(final[q.id], by_id[q.id], parser).correct, (q.id, parser)
         if name in ("zooming", "shifting", "mixed", "groundtruth_views") and settings.get("split", 4) == 4:
             needed = {q.images[2 + view].sha256 for view in q.extra["groundtruth_views"]}
             if images == "many":

@@ -4,20 +4,20 @@ from functools import partial
 
 import pytest
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks.actiview import prompts, views
-from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
+from known_unknowns.benchmark import registry
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.protocols import ANSWER, VIEW, check_arguments
 from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring.table import combine_views, score_turn
+from known_unknowns_benchmarks.actiview import prompts, views
+from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from tests.factories import asked_by, right
 from tests.factories import question as humble_question
 from tests.unit.benchmarks.actiview.perceiving import NAME, OUT_OF_MEMORY, converse, question, scripted, transcript
 
-bound_to = partial(bound, benchmarks.get("actiview"), scorers=[])
+bound_to = partial(bound, registry.get("actiview"), parsers=[])
 KEEP = '{"keep": "%s", "shift": "%s"}'
 
 TRANSCRIPTS = [
@@ -251,9 +251,9 @@ def test_one_image_and_no_selected_view_leave_the_full_image():
     assert transcript(scripted("zooming", "-", "B", images="concatenated")) == ["select: grid", "answer: full"]
 
 
-def scores_of(pairs, scorer="official"):
+def scores_of(pairs, parser="official"):
     return [
-        score_turn(AnsweredTurn("q", place, turn.step, "", (), turn.labels, "", reply), question(), scorer)
+        score_turn(AnsweredTurn("q", place, turn.step, "", (), turn.labels, "", reply), question(), parser)
         for place, (turn, reply) in enumerate(pairs)
         if turn.labels is not None
     ]
@@ -270,11 +270,11 @@ def scores_of(pairs, scorer="official"):
         (["A", "C", OUT_OF_MEMORY], False, None),  # out of memory counts as wrong
     ],
 )
-@pytest.mark.parametrize("scorer", ["official", "robust"])
-def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, letter, scorer):
+@pytest.mark.parametrize("parser", ["official", "robust"])
+def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, letter, parser):
     replies = iter(["1,2,4", *said])
     pairs = converse("zooming", lambda _: next(replies), images="concatenated")
-    scores = scores_of(pairs, scorer)
+    scores = scores_of(pairs, parser)
     assert [score.step for score in scores] == [VIEW, VIEW, ANSWER]
     *kept, answer = combine_views(scores)
     assert kept == scores[:2]  # the scores of views do not change
@@ -322,7 +322,7 @@ def test_settings_and_image_support_are_bound():
     assert (
         next(bound_to(ResolvedProtocol(name="full_image"), images="captioned")(question())).step == "answer"
     )  # it shows only one
-    own = bound_to(ResolvedProtocol(name="zooming", images="many"), images="concatenated", scorers=[])(
+    own = bound_to(ResolvedProtocol(name="zooming", images="many"), images="concatenated", parsers=[])(
         question()
     )  # the entry's own leads
     next(own)

@@ -1,4 +1,4 @@
-"""The section on ActiView, from a run with real protocols, scorers and metrics."""
+"""The section on ActiView, from a run with real protocols, parsers and metrics."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from known_unknowns.benchmarks.actiview import figures, report
-from known_unknowns.benchmarks.actiview.averages import AVERAGED
-from known_unknowns.benchmarks.actiview.outcomes import Outcomes, empty_metric
 from known_unknowns.comparison import ComparisonRow, compare_cells, load
 from known_unknowns.report.formatting import Row, metric_cell
 from known_unknowns.report.paper_tables import PaperTable
 from known_unknowns.report.tables import Run
+from known_unknowns_benchmarks.actiview import figures, report
+from known_unknowns_benchmarks.actiview.averages import AVERAGED
+from known_unknowns_benchmarks.actiview.outcomes import Outcomes, empty_metric
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import right
 from tests.unit.report.conftest import write
@@ -70,7 +70,7 @@ def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
 
 
 def test_absent_parts_are_left_out_with_a_reason(tmp_path: Path):
-    made = fake_report.make(tmp_path, fake_report.params(["full_image"], scorers=["official"]), per_class=1)
+    made = fake_report.make(tmp_path, fake_report.params(["full_image"], parsers=["official"]), per_class=1)
     page = write(made)[OWN]
     captions = [e.text for e in page.all("caption") if re.match(r"Table \d", e.text)]
     assert [caption.partition(",")[0] for caption in captions] == ["Table 2", "Table 7"]
@@ -96,7 +96,7 @@ def test_nothing_measured_at_all(tmp_path: Path):
 
 @pytest.fixture
 def compared(made: Run) -> list[ComparisonRow]:
-    return compare_cells(load("actiview"), made.numbers, published_rows={"pocket": "GPT-4o"}, scorers=made.scorers)
+    return compare_cells(load("actiview"), made.numbers, published_rows={"pocket": "GPT-4o"}, parsers=made.parsers)
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_a_model_is_below_its_row_with_the_verdicts_of_the_comparison(
     assert (ours.heads[0].text, ours.heads[0].note) == ("pocket", "this run")
     hits = [len(right(run, "pocket", variant, "official")) for variant in AVERAGED]
     assert ours.cells[-1].text == f"{100 * sum(hits) / (5 * QUESTIONS):.1f}"
-    of_row = [c for c in compared if (c.table, c.model, c.scorer) == ("Table 2", "pocket", "official")]
+    of_row = [c for c in compared if (c.table, c.model, c.parser) == ("Table 2", "pocket", "official")]
     assert [cell.note for cell in ours.cells] == [c.verdict for c in of_row]
     assert (
         of_row[-1].variant == "average" and of_row[-1].value is not None
@@ -226,7 +226,7 @@ def test_parser_effects_are_paired_by_question(run: FakeRun, made: Run, outcomes
 
 
 def test_one_parser_alone_has_no_parser_effect(run: FakeRun, made: Run):
-    for less in (replace(made, scorers=("official",)), replace(made, variants=("full_image", "zooming"))):
+    for less in (replace(made, parsers=("official",)), replace(made, variants=("full_image", "zooming"))):
         found = report.parser_effects(less, Outcomes(less, results=run.results, data=run.data))
         assert (found.table, found.unaffected) == (None, ())
 

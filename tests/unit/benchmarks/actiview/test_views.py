@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from known_unknowns import images
-from known_unknowns.benchmarks.actiview import views
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image
+from known_unknowns_benchmarks.actiview import views
 
 WIDTH, HEIGHT = 24, 16
 

@@ -3,10 +3,10 @@ import json
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.variants import nota_only
+from known_unknowns_benchmarks.humblebench import loader as humblebench
 from tests.factories import png, published_row, question, variant_entry, write_published
 from tests.paths import SHARED
 from tests.unit.test_images import bomb

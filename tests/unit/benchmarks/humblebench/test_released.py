@@ -13,15 +13,15 @@ import yaml
 
 from bench.scale.files import NOISE, SETTINGS, as_lines, log, questions, rows
 from known_unknowns import tables
-from known_unknowns.benchmarks.humblebench import released, released_check, released_logs, released_questions
-from known_unknowns.benchmarks.humblebench.released_files import read_replies, slots
-from known_unknowns.benchmarks.humblebench.released_questions import load
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.questions import normalise
 from known_unknowns.data.released import MANIFEST, ReleasedFile, read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image
 from known_unknowns.variants import VARIANTS
+from known_unknowns_benchmarks.humblebench import released, released_check, released_logs, released_questions
+from known_unknowns_benchmarks.humblebench.released_files import read_replies, slots
+from known_unknowns_benchmarks.humblebench.released_questions import load
 from tests.paths import ROOT, SHARED
 
 PUBLISHED = questions(14)

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import variants
-from known_unknowns.benchmarks.humblebench.loader import parse_question, prompt
 from known_unknowns.records import Option, Question
+from known_unknowns_benchmarks.humblebench.loader import parse_question, prompt
 from tests.factories import asked_by, question
 from tests.paths import SHARED
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks.mm_upd.format import FILES
+from known_unknowns_benchmarks.mm_upd.format import FILES
 from tests.factories import png
 
 COLUMNS = ["index", "question", "hint", "A", "B", "C", "D", "E", "answer", "masked_answer", "category", "l2-category",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmarks.mm_upd.check import check
-from known_unknowns.benchmarks.mm_upd.loader import load
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns_benchmarks.mm_upd.check import check
+from known_unknowns_benchmarks.mm_upd.loader import load
 from tests.factories import data_entry
 from tests.unit.benchmarks.mm_upd.published_files import FAMILY, rows, write
 

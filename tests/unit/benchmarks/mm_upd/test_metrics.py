@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from known_unknowns import benchmarks, tables
-from known_unknowns.benchmarks._variants import variants_of
-from known_unknowns.benchmarks.mm_upd import prompts
-from known_unknowns.benchmarks.mm_upd.loader import load
-from known_unknowns.benchmarks.mm_upd.metrics import categories, ratios
+from known_unknowns import tables
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.variants import variants_of
 from known_unknowns.comparison.audit import audit, audit_published, published
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
@@ -21,10 +19,13 @@ from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring.table import score_tables, score_turn
 from known_unknowns.variants import apply
 from known_unknowns.workflow import configuration
+from known_unknowns_benchmarks.mm_upd import prompts
+from known_unknowns_benchmarks.mm_upd.loader import load
+from known_unknowns_benchmarks.mm_upd.metrics import categories, ratios
 from tests.paths import ROOT
 from tests.unit.benchmarks.mm_upd.published_files import write
 
-SCORERS = ["official", "robust", "likelihood"]
+PARSERS = ["official", "robust", "likelihood"]
 SETTINGS = ["mm_upd_base", "original", "mm_upd_instruction"]
 
 
@@ -34,7 +35,7 @@ def questions(tmp_path_factory):
     return list(load(write(folder / "raw"), folder / "questions"))
 
 
-def scored(questions, replies: dict[str, str], scorer: str) -> ScoredAnswers:
+def scored(questions, replies: dict[str, str], parser: str) -> ScoredAnswers:
     """The replies by question id in the base setting; the right letter if there is none."""
     turns = []
     for question in questions:
@@ -42,8 +43,8 @@ def scored(questions, replies: dict[str, str], scorer: str) -> ScoredAnswers:
         text = replies.get(question.id, right)
         prompt = prompts.base(question)
         turns.append(AnsweredTurn(question.id, 0, "answer", prompt, (), question.labels, "k", Reply(text)))
-    scores = [score_turn(turn, question, scorer) for turn, question in zip(turns, questions, strict=True)]
-    return ScoredAnswers(scorer, questions, turns, scores)
+    scores = [score_turn(turn, question, parser) for turn, question in zip(turns, questions, strict=True)]
+    return ScoredAnswers(parser, questions, turns, scores)
 
 
 def values(answers: ScoredAnswers) -> dict[str, tuple[float, float]]:
@@ -63,7 +64,7 @@ def test_one_wrong_pass_fails_the_question_and_its_pair(questions):
 
 def test_free_text_is_open_to_the_released_matching_and_decided_by_the_robust_parser(questions):
     replies = {"AAD-upd-241": "It is rainy.", "IVQD-upd-241": "I see no clouds, so it is sunny."}
-    official, robust = (values(scored(questions, replies, scorer)) for scorer in ("official", "robust"))
+    official, robust = (values(scored(questions, replies, parser)) for parser in ("official", "robust"))
     assert official["circular_upd"] == (1, 3) and official["circular_upd_high_bound"] == (3, 3)
     assert official["fraction_without_letter"] == robust["fraction_without_letter"] == (2, 17)
     assert robust["circular_upd"] == (2, 3)  # the masked answer is right; "sunny" is an option
@@ -94,19 +95,19 @@ def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, s
         tables.write_questions(folders["questions"] / variant / "seed0.parquet", varied, expect=17)
     infer(params, model, "mm_upd", questions=folders["questions"], out=folders["replies"], journal=tmp_path / "j.jsonl")
     score_tables(
-        folders["questions"], folders["replies"], folders["scores"], cells=params.cells("mm_upd"), scorers=SCORERS
+        folders["questions"], folders["replies"], folders["scores"], cells=params.cells("mm_upd"), parsers=PARSERS
     )
     measure(params, model, "mm_upd", **folders, out=tmp_path / "metrics.parquet")
     names = ("circular_standard", "circular_upd", "circular_dual")
     found = {
-        (m.variant, m.scorer, m.category, m.name): (m.value, m.n)
+        (m.variant, m.parser, m.category, m.name): (m.value, m.n)
         for m in tables.read_metrics(tmp_path / "metrics.parquet")
         if m.name in names and m.category in ("AAD", "IASD", "IVQD")
     }
     assert found == {
-        (variant, scorer, category, name): (value, 1)
+        (variant, parser, category, name): (value, 1)
         for variant in SETTINGS
-        for scorer in SCORERS
+        for parser in PARSERS
         for category in ("AAD", "IASD", "IVQD")
         for name, value in zip(names, (standard, upd, dual), strict=True)
     }
@@ -114,7 +115,7 @@ def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, s
 
 def test_the_audit_finds_nothing_and_would_find_an_impossible_dual_accuracy():
     assert audit("mm_upd") == ()
-    text = (benchmarks.get("mm_upd").folder / "published.yaml").read_text(encoding="utf-8")
+    text = (registry.get("mm_upd").folder / "published.yaml").read_text(encoding="utf-8")
     numbers = published("mm_upd")
     assert "GPT-4o: 45.6 80.2 52.3" in text
     # A dual accuracy above its UPD accuracy of 52.3, and one above Orig.

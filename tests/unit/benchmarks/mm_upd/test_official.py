@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmarks.mm_upd import extraction, official, prompts
-from known_unknowns.benchmarks.mm_upd.loader import with_refusal
-from known_unknowns.benchmarks.mm_upd.variants import relabelled_refusal
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Question, Reply
+from known_unknowns_benchmarks.mm_upd import extraction, official, prompts
+from known_unknowns_benchmarks.mm_upd.loader import with_refusal
+from known_unknowns_benchmarks.mm_upd.variants import relabelled_refusal
 
 BASE, OPTION, INSTRUCTION = prompts.BASE, prompts.OPTION, prompts.INSTRUCTION
 WEATHER = ["sunny", "windy", "snowy"]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import tables, variants
-from known_unknowns.benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from known_unknowns.comparison import compare
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
@@ -24,6 +23,7 @@ from known_unknowns.metrics import measure
 from known_unknowns.protocols import FORCED
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
+from known_unknowns_benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
 from tests.unit.report.fake_run import HOSTILE, RESPONDENTS, FakeRun, make_image
@@ -65,7 +65,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> Fa
             ]
             replies, scores = (run.results / kind / model / "mmsap" / file for kind in ("replies", "scores"))
             tables.write_replies(replies, turns)
-            score_table(questions / file, replies, scores, scorers=run.params.scorers)
+            score_table(questions / file, replies, scores, parsers=run.params.parsers)
         folders = {kind: run.results / kind / model / "mmsap" for kind in ("scores", "replies")}
         out = run.results / "metrics" / model / "mmsap.parquet"
         measure(run.params, model, "mmsap", questions=questions, out=out, **folders)

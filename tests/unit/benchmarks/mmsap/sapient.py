@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 
 from known_unknowns import tables, variants
-from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
+from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
 from tests.factories import asked_by, scripted_reply
 
-SCORERS = ("official", "robust", "likelihood")
+PARSERS = ("official", "robust", "likelihood")
 Say = Callable[[Turn], Reply]
 Cell = tuple[str, int]
 
@@ -91,7 +91,7 @@ def params(cells: Iterable[Cell], **statistics: float) -> Params:
             "benchmarks": {"mmsap": {"variants": list(seeds), "seeds": seeds, "protocol": "forced_choice"}},
             "variants": {name: {} for name in seeds},
             "protocols": {"forced_choice": {}},
-            "scorers": list(SCORERS),
+            "parsers": list(PARSERS),
             "statistics": {"confidence": 0.95} | statistics,
         }
     )
@@ -104,7 +104,7 @@ def measured(
         file = f"{variant}/seed{seed}.parquet"
         tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
         tables.write_replies(folder / "replies" / file, [asked for _, turns in pairs for asked in turns])
-        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, scorers=SCORERS)
+        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, parsers=PARSERS)
     measure(
         params(cells, **statistics),
         "m",

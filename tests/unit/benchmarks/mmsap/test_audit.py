@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from known_unknowns.benchmarks.mmsap.audit import spread_as_published, totals
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.audit import audit, audit_published, published, with_notes
 from known_unknowns.comparison.cells import PublishedCell
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns_benchmarks.mmsap.audit import spread_as_published, totals
 from tests.paths import SHARED
 
 PAPERS = SHARED / "papers"
@@ -274,21 +274,21 @@ def test_the_spread_as_published():
     assert spread_as_published(counts.std(ddof=1), 5) == pytest.approx(counts.std(ddof=0))
 
 
-def metric(name: str, value: float, *, scorer: str = "official", category: str = OVERALL, n: int = 1150) -> Metric:
+def metric(name: str, value: float, *, parser: str = "official", category: str = OVERALL, n: int = 1150) -> Metric:
     low, high = value - 0.01 * (n > 1), value + 0.01
-    return Metric("ours", "mmsap", "shuffled_options", None, scorer, category, name, value, low, high, n, "m", 0.004)
+    return Metric("ours", "mmsap", "shuffled_options", None, parser, category, name, value, low, high, n, "m", 0.004)
 
 
 def beside(metrics: list[Metric], table: str, row: str, column: str) -> dict[str, tuple[str, float | None]]:
     cells = [c for c in CELLS if (c.table, c.row, c.column) == (table, row, column)]
-    scorers = ["official", "robust", "likelihood"]
-    rows = compare_cells(cells, metrics, published_rows={"ours": "LLaVA-7b"}, scorers=scorers)
-    return {r.scorer: (r.verdict, r.value) for r in rows}
+    parsers = ["official", "robust", "likelihood"]
+    rows = compare_cells(cells, metrics, published_rows={"ours": "LLaVA-7b"}, parsers=parsers)
+    return {r.parser: (r.verdict, r.value) for r in rows}
 
 
-def test_perplexity_is_compared_with_the_likelihood_scorer_only():
+def test_perplexity_is_compared_with_the_likelihood_parser_only():
     found = beside(
-        [metric("score_sa", 0.45), metric("score_sa", 0.446, scorer="likelihood")],
+        [metric("score_sa", 0.45), metric("score_sa", 0.446, parser="likelihood")],
         "Table 7",
         "LLaVA-7b(PPL)",
         "Total score_sa",
@@ -307,8 +307,8 @@ def test_the_first_preprints_beyondvisqa_had_other_questions():
 def test_refusals_are_compared_in_questions():
     cells = [c for c in CELLS if (c.table, c.row, c.column) == ("Table 4", "GPT-4V", "Refusal Num")]
     counted = replace(metric("refusal_number", 55.0, category="KnowVisQA", n=350), low=50.0, high=60.0)
-    (row,) = compare_cells(cells, [counted], published_rows={"ours": "GPT-4V"}, scorers=["official"])
+    (row,) = compare_cells(cells, [counted], published_rows={"ours": "GPT-4V"}, parsers=["official"])
     assert (row.unit, row.published, row.value, row.verdict) == ("questions", 56.6, 55.0, "reproduced")
     far = replace(counted, value=30.0, low=25.0, high=35.0)
-    (row,) = compare_cells(cells, [far], published_rows={"ours": "GPT-4V"}, scorers=["official"])
+    (row,) = compare_cells(cells, [far], published_rows={"ours": "GPT-4V"}, parsers=["official"])
     assert (row.verdict, row.reason) == ("differs", "30.0 [25.0, 35.0] is -26.6 questions from 56.6")

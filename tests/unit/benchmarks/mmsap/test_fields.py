@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmarks.mmsap.format import Fields
 from known_unknowns.errors import ConfigError
+from known_unknowns_benchmarks.mmsap.format import Fields
 from tests.factories import data_entry
 
 

@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.benchmarks.mmsap import loader as mmsap
-from known_unknowns.benchmarks.mmsap.format import Fields
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply
-from known_unknowns.scoring.official import official as official_scorer
+from known_unknowns.scoring.official import official as official_parser
 from known_unknowns.variants import without_refusal
+from known_unknowns_benchmarks.mmsap import loader as mmsap
+from known_unknowns_benchmarks.mmsap.format import Fields
 from tests.factories import data_entry, png
 from tests.unit.test_images import bomb
 
@@ -385,5 +385,5 @@ def test_direct_matching(text, outcome, letter):
 def test_direct_matching_of_a_forced_choice_refers_to_the_original_options(text, outcome, choice):
     forced = without_refusal(QUESTION)
     asked = AnsweredTurn("1", 1, "forced", "", (), forced.labels, "", Reply(text))
-    reading = official_scorer(asked, QUESTION)
+    reading = official_parser(asked, QUESTION)
     assert (reading.outcome, reading.choice) == (outcome, choice)

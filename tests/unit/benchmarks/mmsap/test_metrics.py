@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
-from known_unknowns.benchmarks.mmsap.metrics import QUADRANTS
 from known_unknowns.config import Statistics
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
@@ -17,6 +15,8 @@ from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import OVERALL, Metric, Question, Reply
 from known_unknowns.scoring.table import score_turn
+from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
+from known_unknowns_benchmarks.mmsap.metrics import QUADRANTS
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
 from tests.unit.metrics.answered import pick
 
@@ -121,33 +121,33 @@ def dozen(tmp_path_factory: pytest.TempPathFactory) -> list[Metric]:
     return measured(tmp_path_factory.mktemp("dozen"), {ORIGINAL: pairs})
 
 
-@pytest.mark.parametrize(("scorer", "table"), [("official", DIRECT), ("robust", DIRECT), ("likelihood", LIKELIHOOD)])
-def test_a_dozen_questions_by_hand(dozen, scorer, table):
+@pytest.mark.parametrize(("parser", "table"), [("official", DIRECT), ("robust", DIRECT), ("likelihood", LIKELIHOOD)])
+def test_a_dozen_questions_by_hand(dozen, parser, table):
     questions = {OVERALL: 12, BASIC: 5, KNOW: 5, BEYOND: 2, "Color": 1}
     for category, expected in table.items():
         for name, (numerator, denominator) in expected.items():
-            metric = pick(dozen, name, scorer=scorer, category=category)
+            metric = pick(dozen, name, parser=parser, category=category)
             assert metric.value == pytest.approx(numerator / denominator), (category, name)
             assert (metric.n, metric.denominator) == (questions[category], denominator), (category, name)
 
 
 def test_no_other_metric_is_computed(dozen):
     """No metric of MM-SAP's own stands in the table of metrics that the tables above leave out."""
-    shared = {m.name for m in dozen if m.scorer == "robust" and m.name.startswith(("share_", "accuracy"))}
+    shared = {m.name for m in dozen if m.parser == "robust" and m.name.startswith(("share_", "accuracy"))}
     shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance"}
-    own = {m.name for m in dozen if m.scorer == "official" and m.category == OVERALL} - shared
+    own = {m.name for m in dozen if m.parser == "official" and m.category == OVERALL} - shared
     assert own == {*DIRECT[OVERALL], "refusal_number"}
-    assert {m.name for m in dozen if m.name == "aurc" and m.scorer != "likelihood"} == set()
+    assert {m.name for m in dozen if m.name == "aurc" and m.parser != "likelihood"} == set()
 
 
 def test_refusal_number_counts_questions(dozen):
     number, share = (
-        pick(dozen, name, scorer="official", category=KNOW) for name in ("refusal_number", "refusal_share")
+        pick(dozen, name, parser="official", category=KNOW) for name in ("refusal_number", "refusal_share")
     )
     assert (number.value, number.n, number.denominator) == (pytest.approx(3), 5, 5)
     assert (number.low, number.high) == pytest.approx((5 * share.low, 5 * share.high))
     assert number.method == "modified Wilson, times the denominator"
-    overall = pick(dozen, "refusal_number", scorer="official")  # 3 of KnowVisQA's 5, among 12 questions
+    overall = pick(dozen, "refusal_number", parser="official")  # 3 of KnowVisQA's 5, among 12 questions
     assert (overall.value, overall.n, overall.denominator) == (pytest.approx(3), 12, 5)
 
 
@@ -160,7 +160,7 @@ def test_impossible_ratios_are_undefined(dozen):
         ("score_KK", BEYOND, 2),
         ("unknown_knowns_rate_of_refusals", BEYOND, 2),
     ]:
-        metric = pick(dozen, name, scorer="official", category=category)
+        metric = pick(dozen, name, parser="official", category=category)
         assert (metric.value, metric.low, metric.high) == (None, None, None), (name, category)
         assert (metric.n, metric.denominator) == (n, 0), (name, category)
 
@@ -185,16 +185,16 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> list[Metric]:
     return by_respondent(tmp_path_factory.mktemp("oracle"), "oracle")
 
 
-@pytest.mark.parametrize("scorer", ["official", "robust", "likelihood"])
-def test_the_oracle_has_the_papers_sizes(oracle, scorer):
+@pytest.mark.parametrize("parser", ["official", "robust", "likelihood"])
+def test_the_oracle_has_the_papers_sizes(oracle, parser):
     scores = ("score_kk", "score_ku", "score_sa", "score_AR", "score_KK")
-    assert [percent(oracle, name, scorer=scorer) for name in scores] == [65.22, 34.78, 100, 100, 100]
-    assert percent(oracle, "score_KU", scorer=scorer) == round(100 * 400 / 750, 2)
-    if scorer == "likelihood":  # the 750 that it knows are its surest; then comes one wrong answer after the other
+    assert [percent(oracle, name, parser=parser) for name in scores] == [65.22, 34.78, 100, 100, 100]
+    assert percent(oracle, "score_KU", parser=parser) == round(100 * 400 / 750, 2)
+    if parser == "likelihood":  # the 750 that it knows are its surest; then comes one wrong answer after the other
         expected = sum((k - 750) / k for k in range(751, 1151)) / 1150
-        assert pick(oracle, "aurc", scorer=scorer).value == pytest.approx(expected)
-        assert pick(oracle, "operating_risk", scorer=scorer).value == 0
-        assert percent(oracle, "operating_coverage", scorer=scorer) == 65.22
+        assert pick(oracle, "aurc", parser=parser).value == pytest.approx(expected)
+        assert pick(oracle, "operating_risk", parser=parser).value == 0
+        assert percent(oracle, "operating_coverage", parser=parser) == 65.22
 
 
 def test_always_refuse_has_score_kk_0_and_no_right_forced_choice(tmp_path):
@@ -220,7 +220,7 @@ def test_scores_of_always_a(tmp_path):
 
 def test_images_without_content_make_every_question_unknown(tmp_path):
     metrics = by_respondent(tmp_path, "always_refuse", variant="blank", questions=benchmark(20, 20, 20))
-    where = {"variant": "blank", "scorer": "official"}
+    where = {"variant": "blank", "parser": "official"}
     assert pick(metrics, "score_ku", **where).value == 1
     assert pick(metrics, "score_KK", **where).value is None
     assert pick(metrics, "quadrant_known_unknown", **where).value == 1
@@ -229,14 +229,14 @@ def test_images_without_content_make_every_question_unknown(tmp_path):
 def scored(questions: list[Question], say) -> dict[str, ScoredAnswers]:
     turns = [dialogue(question, lambda turn, q=question: say(q, turn)) for question in questions]
     return {
-        scorer: ScoredAnswers(
-            scorer,
+        parser: ScoredAnswers(
+            parser,
             questions,
             [asked[0] for asked in turns],
-            [score_turn(asked[0], q, scorer) for asked, q in zip(turns, questions, strict=True)],
-            [{a.step: score_turn(a, q, scorer) for a in asked[1:]} for asked, q in zip(turns, questions, strict=True)],
+            [score_turn(asked[0], q, parser) for asked, q in zip(turns, questions, strict=True)],
+            [{a.step: score_turn(a, q, parser) for a in asked[1:]} for asked, q in zip(turns, questions, strict=True)],
         )
-        for scorer in ("official", "likelihood")
+        for parser in ("official", "likelihood")
     }
 
 
@@ -252,14 +252,14 @@ def test_the_interval_is_of_questions_and_shuffles_together():
         for seed in range(5)
     ]
     metrics = metrics_of(found, Statistics(confidence=0.95), model="m", benchmark="mmsap")
-    pooled = pick(metrics, "score_kk", variant="shuffled_options", seed=None, scorer="official")
+    pooled = pick(metrics, "score_kk", variant="shuffled_options", seed=None, parser="official")
     p = np.array(list(chances.values()))
     expected = np.sqrt((p.var() + (p * (1 - p)).mean() / 5) / 400)
     width = (pooled.high - pooled.low) / (2 * stats.norm.ppf(0.975))
     assert width == pytest.approx(expected, rel=0.1)
     assert pooled.spread == pytest.approx(
         np.std(
-            [pick(metrics, "score_kk", variant="shuffled_options", seed=s, scorer="official").value for s in range(5)],
+            [pick(metrics, "score_kk", variant="shuffled_options", seed=s, parser="official").value for s in range(5)],
             ddof=1,
         )
     )
@@ -295,13 +295,13 @@ def test_what_holds_for_any_replies(drawn, generator):
     def measure(order: list[Question]) -> dict[tuple[str, str, str], Metric]:
         table = ScoreTable.of("original", 0, scored(order, lambda q, turn: said[q.id][turn.step]))
         metrics = metrics_of([table], Statistics(confidence=0.95), model="m", benchmark="mmsap")
-        return {(m.scorer, m.category, m.name): m for m in metrics}
+        return {(m.parser, m.category, m.name): m for m in metrics}
 
     found = measure(questions)
-    for scorer, category in {key[:2] for key in found}:
-        value = {name: metric.value for (s, c, name), metric in found.items() if (s, c) == (scorer, category)}
+    for parser, category in {key[:2] for key in found}:
+        value = {name: metric.value for (s, c, name), metric in found.items() if (s, c) == (parser, category)}
         if value["score_sa"] is None:
-            assert scorer == "likelihood"  # no reply has log-probabilities
+            assert parser == "likelihood"  # no reply has log-probabilities
             continue
         assert value["score_sa"] == pytest.approx(value["score_kk"] + value["score_ku"])
         assert value["score_kk"] <= value["score_AR"] + 1e-12  # a right answer is always an aware one

@@ -1,4 +1,4 @@
-"""The section on MM-SAP, from a run with real protocols, scorers and metrics."""
+"""The section on MM-SAP, from a run with real protocols, parsers and metrics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from known_unknowns.benchmarks.mmsap import figures
-from known_unknowns.benchmarks.mmsap.report import TITLES, layout
 from known_unknowns.comparison import MetricIndex, compare, compare_cells, load
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
@@ -20,6 +18,8 @@ from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics
+from known_unknowns_benchmarks.mmsap import figures
+from known_unknowns_benchmarks.mmsap.report import TITLES, layout
 from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report import fake_run
 from tests.unit.report.conftest import read, write
@@ -55,7 +55,7 @@ def of(run: FakeRun) -> Run:
         numbers=MetricIndex(m for path in run.metrics for m in read_metrics(path)),
         models=tuple(run.params.models),
         variants=tuple(run.params.variants("mmsap")),
-        scorers=tuple(run.params.scorers),
+        parsers=tuple(run.params.parsers),
         seeds={variant: tuple(run.params.seeds_of("mmsap", variant)) for variant in run.params.variants("mmsap")},
         params=run.params,
     )
@@ -75,8 +75,8 @@ def words(text: str) -> str:
 
 
 def ours(made: Run, model: str) -> dict[tuple[str, str, str, str], Metric]:
-    """The metrics by variant, scorer, category and name; means over seeds where there are some."""
-    return {(m.variant, m.scorer, m.category, m.name): m for m in made.numbers if m.model == model}
+    """The metrics by variant, parser, category and name; means over seeds where there are some."""
+    return {(m.variant, m.parser, m.category, m.name): m for m in made.numbers if m.model == model}
 
 
 def written(metric: Metric) -> str:
@@ -153,7 +153,7 @@ def test_two_benchmarks_in_one_report(tmp_path: Path):
 
 def test_absent_figures_have_a_reason(tmp_path: Path):
     made = fake_report.make(
-        tmp_path, fake_report.params(["text_only"], models=("oracle", "pocket"), scorers=["official"]), per_task=1
+        tmp_path, fake_report.params(["text_only"], models=("oracle", "pocket"), parsers=["official"]), per_task=1
     )
     page = write(made)["stress.html"]
     assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
@@ -178,7 +178,7 @@ def test_nothing_measured_at_all(tmp_path: Path):
 
 def table_of(made: Run, name: str, published_rows: dict[str, str]) -> PaperTable:
     cells = load("mmsap")
-    compared = compare_cells(cells, made.numbers, published_rows=published_rows, scorers=made.scorers)
+    compared = compare_cells(cells, made.numbers, published_rows=published_rows, parsers=made.parsers)
     return paper_table(name, layout(name), made, cells, compared)
 
 
@@ -218,8 +218,8 @@ def test_our_numbers_are_the_metrics(run: FakeRun, made: Run):
         ("Table 3", "this run, refusal prompt", "shuffled_refusal_prompt", "official"),
         ("Table 7", "this run, perplexity", "shuffled_options", "likelihood"),
     ]
-    for table, note, variant, scorer in conditions:
-        values = [measured[variant, scorer, category, name].value for category, name in columns]
+    for table, note, variant, parser in conditions:
+        values = [measured[variant, parser, category, name].value for category, name in columns]
         assert row_of(table_of(made, table, {}), "pocket", note) == [f"{100 * value:.1f}" for value in values]
 
 
@@ -275,7 +275,7 @@ def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
     by_seed = [
         m.value
         for m in read_metrics(run.results / "metrics" / "pocket" / "mmsap.parquet")
-        if (m.variant, m.scorer, m.category, m.name) == ("shuffled_options", "official", OVERALL, "score_AR")
+        if (m.variant, m.parser, m.category, m.name) == ("shuffled_options", "official", OVERALL, "score_AR")
         and m.seed is not None
     ]
     assert len(by_seed) == 2

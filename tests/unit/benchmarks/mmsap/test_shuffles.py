@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.benchmarks.mmsap.loader import BASIC
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.records import OVERALL, Metric, Question
+from known_unknowns_benchmarks.mmsap.loader import BASIC
 from tests.unit.benchmarks.mmsap.sapient import benchmark, by_respondent
 
 # --- over shuffles -------------------------------------------------------------------------------------------------
@@ -16,7 +16,7 @@ from tests.unit.benchmarks.mmsap.sapient import benchmark, by_respondent
 
 def shuffles(tmp_path: Path, behaviour: str) -> dict[str, Metric]:
     metrics = by_respondent(tmp_path, behaviour, "shuffled_options", seeds=5, questions=benchmark(60, 30, 30))
-    found = [m for m in metrics if (m.seed, m.scorer, m.category) == (None, "official", OVERALL)]
+    found = [m for m in metrics if (m.seed, m.parser, m.category) == (None, "official", OVERALL)]
     return {metric.name: metric for metric in found}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import benchmarks
+from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
 from tests.factories import data_entry, png
@@ -18,7 +18,7 @@ from tests.factories import data_entry, png
 COLOURS = [(200, 0, 0), (0, 200, 0), (0, 0, 200)]
 IMAGES = [png(colour) for colour in COLOURS]
 BASE64 = [base64.b64encode(data).decode() for data in IMAGES]
-BENCHMARK = benchmarks.get("multiple_choice")
+BENCHMARK = registry.get("multiple_choice")
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], delimiter: str = ",") -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.benchmarks.multiple_choice.metrics import ratios, risk_coverage
 from known_unknowns.data.questions import vary
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.selective import aurc
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply, Score
+from known_unknowns_benchmarks.multiple_choice.metrics import ratios, risk_coverage
 from tests.factories import question as published
 from tests.factories import variant_entry
 from tests.unit.benchmarks.multiple_choice.own_files import BENCHMARK, load, own_folder, row

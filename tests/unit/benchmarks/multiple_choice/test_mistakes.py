@@ -8,9 +8,9 @@ import pickle
 
 import pytest
 
-from known_unknowns.benchmarks.multiple_choice import row_images
 from known_unknowns.data.check import check
 from known_unknowns.errors import DataError
+from known_unknowns_benchmarks.multiple_choice import row_images
 from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from known_unknowns import variants
-from known_unknowns.benchmarks.multiple_choice.options import labelled
-from known_unknowns.benchmarks.multiple_choice.refusals import find_refusal, is_standard_refusal
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED
+from known_unknowns_benchmarks.multiple_choice.options import labelled
+from known_unknowns_benchmarks.multiple_choice.refusals import find_refusal, is_standard_refusal
 from tests.unit.benchmarks.multiple_choice.own_files import BASE64, BENCHMARK, load, own_folder, row, write_csv
 
 REFUSALS = """None of the above

@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from known_unknowns.construction.candidates import (
+from known_unknowns_construction.candidates import (
     Candidate,
     CandidateImage,
     Flag,

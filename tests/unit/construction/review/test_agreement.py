@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from known_unknowns.construction.review.agreement import agreement, cohen_kappa, krippendorff_alpha
-from known_unknowns.construction.review.decisions import content_of, standing
+from known_unknowns_construction.review.agreement import agreement, cohen_kappa, krippendorff_alpha
+from known_unknowns_construction.review.decisions import content_of, standing
 
 from .test_decisions import candidate, decision
 
@@ -97,7 +97,7 @@ def test_one_reviewer_has_no_agreement():
 
 def test_the_interval_covers_the_true_kappa():
     """In 40 samples of 80 questions with a true kappa of 0.5, about 95 % of the intervals contain it."""
-    from known_unknowns.construction.review import agreement as module
+    from known_unknowns_construction.review import agreement as module
 
     generator, covered = np.random.default_rng(11), 0
     for seed in range(40):

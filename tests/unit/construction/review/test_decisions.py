@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from known_unknowns.construction.candidates import Candidate, CandidateImage
-from known_unknowns.construction.review.decisions import (
+from known_unknowns.errors import DataError, MachineError
+from known_unknowns_construction.candidates import Candidate, CandidateImage
+from known_unknowns_construction.review.decisions import (
     apply_decisions,
     content_of,
     final_candidate,
@@ -15,9 +16,8 @@ from known_unknowns.construction.review.decisions import (
     read_decisions,
     standing,
 )
-from known_unknowns.construction.review.log import DecisionLog, decision_line
-from known_unknowns.construction.review.records import Content, Decision
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns_construction.review.log import DecisionLog, decision_line
+from known_unknowns_construction.review.records import Content, Decision
 
 HOSTILE = '<img src=x onerror=alert(1)>\n"\u2028}'
 

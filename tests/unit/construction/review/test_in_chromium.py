@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.construction.candidates import read_candidates
-from known_unknowns.construction.review.decisions import apply_decisions, read_decisions
+from known_unknowns_construction.candidates import read_candidates
+from known_unknowns_construction.review.decisions import apply_decisions, read_decisions
 from tests.browser import CHROMIUM, Browser, violations
 
 from .demo import HOSTILE, write

@@ -12,11 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
-from known_unknowns.construction.candidates import read_candidates
-from known_unknowns.construction.review.decisions import content_of
-from known_unknowns.construction.review.log import DecisionLog
-from known_unknowns.construction.review.published import benchmark_source, content_of_question, error_source
-from known_unknowns.construction.review.records import Decision
 from known_unknowns.data.questions import write_variants
 from known_unknowns.errors import DataError
 from known_unknowns.inference.model_run import infer
@@ -25,6 +20,11 @@ from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
 from known_unknowns.scoring.table import score_tables
 from known_unknowns.variants.corrections import question_sha256
 from known_unknowns.workflow import configuration
+from known_unknowns_construction.candidates import read_candidates
+from known_unknowns_construction.review.decisions import content_of
+from known_unknowns_construction.review.log import DecisionLog
+from known_unknowns_construction.review.published import benchmark_source, content_of_question, error_source
+from known_unknowns_construction.review.records import Decision
 from tests.factories import png, question, variant_entry
 from tests.paths import ROOT
 
@@ -117,12 +117,12 @@ def test_scores_before_and_after_the_corrections(project):
     cells, entries = params.cells(NAME), {name: params.variant(name) for name in params.variants(NAME)}
     write_variants(entries, cells, questions)
     infer(params, MODEL, NAME, questions=questions, out=replies, journal=project / "journal.jsonl")
-    score_tables(questions, replies, scores, cells=cells, scorers=params.scorers)
+    score_tables(questions, replies, scores, cells=cells, parsers=params.parsers)
     measure(params, MODEL, NAME, questions=questions, scores=scores, replies=replies, out=project / "metrics.parquet")
     found = {
         m.variant: (m.value, m.n)
         for m in tables.read_metrics(project / "metrics.parquet")
-        if (m.name, m.category, m.scorer, m.seed) == ("accuracy", OVERALL, "robust", 0)
+        if (m.name, m.category, m.parser, m.seed) == ("accuracy", OVERALL, "robust", 0)
     }
     assert found == {"original": (2 / 10, 10), "corrected": (pytest.approx(1 / 9), 9)}
 
@@ -152,8 +152,8 @@ def test_the_queue_of_a_file_of_questions(project):
 def test_images_of_questions_are_files_of_the_folder_or_recipes(tmp_path):
     from hashlib import sha256
 
-    from known_unknowns.construction.review.items import servable
     from known_unknowns.images import recipe_image
+    from known_unknowns_construction.review.items import servable
 
     digest = sha256(png()).hexdigest()
     (tmp_path / "images").mkdir()
@@ -173,14 +173,14 @@ def test_wrong_answers_and_their_shares(project):
     cell = Path("original", "seed0.parquet")
     places = [project / "results/pocket" / kind / MODEL / NAME / cell for kind in ("scores", "replies")]
     table = project / "data/pocket/questions" / NAME / cell
-    source = error_source("errors", table, *places, scorer="robust")
+    source = error_source("errors", table, *places, parser="robust")
     # 0 and 5 are right (A), 9 failed
     assert [item.id for item in source.items] == ["1", "2", "3", "4", "6", "7", "8"]
     assert [item.flags[0][0] if item.flags else "" for item in source.items] == [
         "", "", "", "under-refusal", "", "over-refusal", "parser"
     ]  # fmt: skip
     assert source.items[0].wrong.reply == "reply to 1" and source.items[0].wrong.choice == "A"
-    drawn = error_source("errors", table, *places, scorer="robust", sample=3, seed=1).items
+    drawn = error_source("errors", table, *places, parser="robust", sample=3, seed=1).items
     assert len({item.id for item in drawn}) == 3
     tags = {"1": "counting", "2": "counting", "3": "perception", "4": "under-refusal", "6": "counting"}
     lines = [_decision(QUESTIONS[int(name)], "tag", tag=tag) for name, tag in tags.items()]

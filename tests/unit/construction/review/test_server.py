@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from known_unknowns.construction.candidates import read_candidates
-from known_unknowns.construction.review.decisions import apply_decisions, content_of, read_decisions
-from known_unknowns.construction.review.guard import MAX_BODY, Guard, is_loopback
-from known_unknowns.construction.review.log import DecisionLog
-from known_unknowns.construction.review.server import HOST, _listening, chosen_token
 from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns_construction.candidates import read_candidates
+from known_unknowns_construction.review.decisions import apply_decisions, content_of, read_decisions
+from known_unknowns_construction.review.guard import MAX_BODY, Guard, is_loopback
+from known_unknowns_construction.review.log import DecisionLog
+from known_unknowns_construction.review.server import HOST, _listening, chosen_token
 
 from .demo import write
 from .review_server import Server

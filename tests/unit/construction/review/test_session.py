@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from known_unknowns.construction.review.decisions import content_of
-from known_unknowns.construction.review.items import ERRORS, QUESTIONS, Item, Source
-from known_unknowns.construction.review.log import DecisionLog
-from known_unknowns.construction.review.session import RejectedRequest, Request, Review, shared_out
 from known_unknowns.errors import ConfigError
+from known_unknowns_construction.review.decisions import content_of
+from known_unknowns_construction.review.items import ERRORS, QUESTIONS, Item, Source
+from known_unknowns_construction.review.log import DecisionLog
+from known_unknowns_construction.review.session import RejectedRequest, Request, Review, shared_out
 
 from .test_decisions import candidate, decision
 

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
 
-from known_unknowns.engines.sharing import attention, last_layer
+from prefix_sharing import attention, last_layer
 from tests.unit.engines import tiny
 
 MODULE = SimpleNamespace(num_key_value_groups=2, is_causal=True)

@@ -10,12 +10,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from known_unknowns.engines.sharing import segments
-from known_unknowns.engines.sharing.encoder import FeatureCache, digest, split
-from known_unknowns.engines.sharing.prefix_plans import CONTINUED, FEATURES
-from known_unknowns.engines.sharing.segments import Segment, forward_segments
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Turn
+from prefix_sharing import segments
+from prefix_sharing.encoder import FeatureCache, digest, split
+from prefix_sharing.prefix_plans import CONTINUED, FEATURES
+from prefix_sharing.segments import Segment, forward_segments
 from tests.unit.engines import tiny
 
 LETTERS = ("A", "B", "C", "D", "E")
@@ -283,7 +283,7 @@ def test_wrong_features_and_positions_are_detected(folders, monkeypatch, fault):
 
 
 def test_a_model_without_image_features_has_no_encoder():
-    from known_unknowns.engines.sharing.prefix_plans import PrefixPlans
+    from prefix_sharing.prefix_plans import PrefixPlans
 
     plans = PrefixPlans(
         None,

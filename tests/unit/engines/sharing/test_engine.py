@@ -14,10 +14,10 @@ from transformers import GenerationConfig
 
 from known_unknowns.engines import _prompts
 from known_unknowns.engines._batch_invariance import MAX_SAMPLES, BatchInvarianceCheck
-from known_unknowns.engines.sharing.prefix_plans import FEATURES
 from known_unknowns.errors import DataError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Turn
+from prefix_sharing.prefix_plans import FEATURES
 from tests.unit.engines import tiny
 
 LETTERS = ("A", "B", "C", "D", "E")

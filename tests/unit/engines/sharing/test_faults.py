@@ -10,9 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from known_unknowns.engines._prompts import PromptBuilder
-from known_unknowns.engines.sharing import prefix, rows, segments, shared_decoder, token_tree
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
+from prefix_sharing import prefix, rows, segments, shared_decoder, token_tree
 from tests.unit.engines import tiny
 
 ALL = {"packed", "rows", "separate"}

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from known_unknowns.engines.sharing.architecture import Architecture
-from known_unknowns.engines.sharing.prefix import BoundedCache
-from known_unknowns.engines.sharing.shared_decoder import split_into_passes
-from known_unknowns.engines.sharing.token_tree import build_trees
+from prefix_sharing.architecture import Architecture
+from prefix_sharing.prefix import BoundedCache
+from prefix_sharing.shared_decoder import split_into_passes
+from prefix_sharing.token_tree import build_trees
 
 suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
 

@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 
 from known_unknowns import images
-from known_unknowns.benchmarks.actiview import loader as benchmark
-from known_unknowns.benchmarks.actiview import views
-from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
 from known_unknowns.data import check
 from known_unknowns.records import Reply
+from known_unknowns_benchmarks.actiview import loader as benchmark
+from known_unknowns_benchmarks.actiview import views
+from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from known_unknowns_pocket.benchmarks import actiview, actiview_scenes
 from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage
 from known_unknowns_pocket.scenes import Scene, SceneObject, scene_graph

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from known_unknowns import images, variants
-from known_unknowns.benchmarks.mmsap import loader as benchmark
+from known_unknowns_benchmarks.mmsap import loader as benchmark
 from known_unknowns_pocket.benchmarks import mmsap, mmsap_beyond, mmsap_emblems, mmsap_images
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS
 

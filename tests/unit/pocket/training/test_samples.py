@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from known_unknowns.benchmarks.actiview import loader as actiview
-from known_unknowns.benchmarks.actiview import prompts
-from known_unknowns.benchmarks.humblebench import loader as humblebench
-from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
-from known_unknowns.scoring import SCORERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns_benchmarks.actiview import loader as actiview
+from known_unknowns_benchmarks.actiview import prompts
+from known_unknowns_benchmarks.humblebench import loader as humblebench
+from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks import mmsap_emblems
 from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
@@ -50,7 +50,7 @@ def made(count: int, mix: SampleMix = QUESTIONS) -> list[TrainingSample]:
 
 
 def as_question(asked: TrainingPrompt) -> Question:
-    """The question as a scorer sees it, read from the prompt alone."""
+    """The question as a parser sees it, read from the prompt alone."""
     listed = re.search(r"Question: (.+) Options: (.+)\. Answer:$", asked.prompt)
     if listed:
         lines = listed[2].split("; ")
@@ -63,10 +63,10 @@ def as_question(asked: TrainingPrompt) -> Question:
     return Question("1", name, lines[0], options, None, refusal, (), "", "")
 
 
-def read(asked: TrainingPrompt, scorer: str) -> ParsedAnswer:
+def read(asked: TrainingPrompt, parser: str) -> ParsedAnswer:
     question = as_question(asked)
     reply = Reply(text=asked.reply_text)
-    return SCORERS[scorer](AnsweredTurn("1", 0, "answer", asked.prompt, (), question.labels, "", reply), question)
+    return PARSERS[parser](AnsweredTurn("1", 0, "answer", asked.prompt, (), question.labels, "", reply), question)
 
 
 def is_asked_whole(asked: TrainingPrompt) -> bool:
@@ -107,7 +107,7 @@ def test_no_held_out_wording_is_asked():
     assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
 
 
-def test_both_scorers_parse_every_reply_as_its_option():
+def test_both_parsers_parse_every_reply_as_its_option():
     seen = Counter()
     for one in made(90, EVERYTHING):
         for asked in filter(is_asked_whole, one.prompts):
@@ -208,8 +208,8 @@ def test_refused_share_turns_answers_into_refusals():
         if before.refuses or question.refusal is None:
             assert after.reply_text == before.reply_text
             continue
-        for scorer in SCORERS.keys() - {"likelihood"}:
-            assert read(after, scorer).choice == question.refusal
+        for parser in PARSERS.keys() - {"likelihood"}:
+            assert read(after, parser).choice == question.refusal
         assert after.refuses
         assert not after.letter or after.letter == question.options[question.refusal].label
         refused[question.benchmark] += 1

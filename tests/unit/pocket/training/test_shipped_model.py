@@ -107,9 +107,9 @@ def test_an_adapter_is_small_and_its_card_has_the_hash_of_its_weights(folder):
     assert weights_sha256(folder) in (folder / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scorer", ["official", "robust"])
-def test_it_answers_from_the_image(engine, scorer):
-    found = tally(engine, seed=SEED, images=IMAGES, scorer=scorer)
+@pytest.mark.parametrize("parser", ["official", "robust"])
+def test_it_answers_from_the_image(engine, parser):
+    found = tally(engine, seed=SEED, images=IMAGES, parser=parser)
     assert sum(asked for _, asked in found.values()) == 5 * IMAGES
     assert share(found) >= OVERALL_FLOOR
     for category, (right, asked) in found.items():
@@ -138,7 +138,7 @@ def test_it_does_not_answer_from_the_text_alone(engine):
 
 
 def test_it_names_taught_emblems_and_refuses_unanswerable_questions(engine):
-    found = mmsap_tally(engine, seed=SEED, images=90, scorer="official")
+    found = mmsap_tally(engine, seed=SEED, images=90, parser="official")
     for sort, floor in MMSAP_FLOORS.items():
         right, asked = found[sort]
         assert asked >= 10

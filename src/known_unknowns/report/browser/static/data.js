@@ -123,7 +123,7 @@ function loadPlane(name) {
 
 const nameOfKind = (index, [, cell, row], kind, which) => index.cells[cell][4][Math.floor(row / index.together)][kind][which];
 
-/** Load a byte for each question: one kind of one model's replies to one variant and seed, for one scorer or group of pairs. */
+/** Load a byte for each question: one kind of one model's replies to one variant and seed, for one parser or group of pairs. */
 function loadKind(index, entry, kind, which) {
   const place = entry[2] % index.together;
   const part = (bytes) => bytes.subarray(place * index.size, (place + 1) * index.size);
@@ -131,8 +131,8 @@ function loadKind(index, entry, kind, which) {
   return value instanceof Uint8Array ? part(value) : value.then(part);
 }
 
-const loadOutcomes = (index, entry, scorer) => loadKind(index, entry, OUTCOME, scorer);
-const loadAnswers = (index, entry, scorer) => loadKind(index, entry, ANSWER, scorer);
+const loadOutcomes = (index, entry, parser) => loadKind(index, entry, OUTCOME, parser);
+const loadAnswers = (index, entry, parser) => loadKind(index, entry, ANSWER, parser);
 
 /** Load a byte for each question of a variant and seed: 1 if the refusal is the right answer. */
 const loadRefusals = (index, cell) => loadPlane(index.cells[cell][5]);
@@ -158,7 +158,7 @@ function rowsOf(part) {
   };
   const scoreOf = (i) => {
     const start = scores.start[i] < 0 ? null : scores.start[i];
-    return [scores.turn[i], scores.scorer[i], scores.outcome[i], valueOf(scores.label, i), scores.choice[i],
+    return [scores.turn[i], scores.parser[i], scores.outcome[i], valueOf(scores.label, i), scores.choice[i],
       start, start === null ? null : scores.end[i], notes.get(i)];
   };
   part.rows = part.turns.map((count, q) => {

@@ -50,12 +50,12 @@ async function copyLink(link, button) {
   }
 }
 
-const finalScore = (row, scorer, name = "answer") =>
-  row?.[1].findLast((score) => score[1] === scorer && row[0][score[0]]?.[0] === name) ?? null;
+const finalScore = (row, parser, name = "answer") =>
+  row?.[1].findLast((score) => score[1] === parser && row[0][score[0]]?.[0] === name) ?? null;
 
 function questionParts(index, opened, shared, question, names, rows) {
-  const scorer = index.scorers.indexOf(state.parser);
-  const chosen = rows.map((row, i) => [names[i], finalScore(row, scorer)?.[4] ?? null]);
+  const parser = index.parsers.indexOf(state.parser);
+  const chosen = rows.map((row, i) => [names[i], finalScore(row, parser)?.[4] ?? null]);
   return [
     h("section", { class: "asked" }, h("h3", {}, "Question"),
       h("div", { class: "beside" }, imagesPart(shared, question[4].slice(0, 1)),
@@ -63,7 +63,7 @@ function questionParts(index, opened, shared, question, names, rows) {
           question[2] === null ? h("p", { class: "note" }, "No option is right.") : null))),
     h("div", { class: rows.length > 1 ? "dialogues two" : "dialogues" }, rows.map((row, i) =>
       h("section", { class: "dialogue" }, h("h3", {}, `Reply of ${plain(names[i])}`),
-        row ? [summaryPart(row, scorer), row[0].map((turn, t) => turnPart(turn, t, row[0].length, row, shared, question, index.scorers)),
+        row ? [summaryPart(row, parser), row[0].map((turn, t) => turnPart(turn, t, row[0].length, row, shared, question, index.parsers)),
           provenancePart(index, { ...opened, model: names[i] }, row, shared, question)]
           : h("p", { class: "note" }, "It was not asked this question.")))),
     names.length ? null : h("p", { class: "note" }, `${plain(opened.model)} was not asked this variant.`),
@@ -72,8 +72,8 @@ function questionParts(index, opened, shared, question, names, rows) {
   ].filter(Boolean);
 }
 
-function summaryPart(row, scorer) {
-  const score = finalScore(row, scorer), forced = finalScore(row, scorer, "forced");
+function summaryPart(row, parser) {
+  const score = finalScore(row, parser), forced = finalScore(row, parser, "forced");
   if (!score) return h("p", { class: "note" }, `The ${plain(state.parser)} parser has no result.`);
   return h("p", { class: "summary" }, outcomeMark(score[2]), ` ${OUTCOMES[score[2]]}`,
     score[3] === null ? "" : `, label ${plain(score[3])}`, ` (${plain(state.parser)} parser)`,
@@ -84,13 +84,13 @@ function summaryPart(row, scorer) {
 async function addVariants(index, opened, token) {
   const cells = [...index.cells.keys()].filter((cell) => cell !== opened.cell && index.at.has(`${modelNumber(opened.model)} ${cell}`));
   const cards = [];
-  const scorer = index.scorers.indexOf(state.parser);
+  const parser = index.parsers.indexOf(state.parser);
   await forAll(cells.map((cell, i) => [cell, i]), async ([cell, i]) => {
     if (token !== opening) return;
     const { shared, question } = await loadQuestion(index, cell, opened.place);
     if (!question) return;
     const row = await loadReply(index, index.at.get(`${modelNumber(opened.model)} ${cell}`), opened.place);
-    const score = finalScore(row, scorer);
+    const score = finalScore(row, parser);
     const [variant, title, seed] = index.cells[cell];
     const last = row?.[0].findLast((turn) => turn[0] === "answer");
     const link = linkTo({ ...opened, variant, seed });
@@ -109,9 +109,9 @@ async function addVariants(index, opened, token) {
 
 /** The outcomes of all models for the same variant and seed. */
 async function addModels(index, opened, question, token) {
-  const scorer = index.scorers.indexOf(state.parser);
+  const parser = index.parsers.indexOf(state.parser);
   const entries = index.replies.filter((entry) => entry[1] === opened.cell);
-  const planesOf = (load) => Promise.all(entries.map((entry) => load(index, entry, scorer)));
+  const planesOf = (load) => Promise.all(entries.map((entry) => load(index, entry, parser)));
   const [outcomes, answers] = await Promise.all([planesOf(loadOutcomes), planesOf(loadAnswers)]);
   if (token !== opening) return;
   const rows = entries.map((entry, i) => {

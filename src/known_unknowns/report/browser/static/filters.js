@@ -96,10 +96,10 @@ class Rows {
 /** Return the bits of the pairs of parsers whose disagreement is asked for: any pair, or those named. [group, bits] */
 function pairBits(values, index) {
   if (!values.parsers) return [];
-  const named = values.parsers === "any" ? index.scorers : values.parsers.split("~");
+  const named = values.parsers === "any" ? index.parsers : values.parsers.split("~");
   const groups = [];
   let pair = 0;
-  index.scorers.forEach((one, i) => index.scorers.slice(i + 1).forEach((other) => {
+  index.parsers.forEach((one, i) => index.parsers.slice(i + 1).forEach((other) => {
     groups[pair >> 3] |= (named.includes(one) && named.includes(other)) << (pair & 7);
     pair++;
   }));
@@ -107,9 +107,9 @@ function pairBits(values, index) {
 }
 
 /** Start to load all bytes that the filters need, so that no shard waits for another. */
-function preload(values, index, entries, scorer) {
-  const differing = values.other && !values.differ ? [[ANSWER, scorer]] : [];
-  const kinds = [[OUTCOME, scorer], ...differing, ...pairBits(values, index).map(([group]) => [DISAGREEMENT, group])];
+function preload(values, index, entries, parser) {
+  const differing = values.other && !values.differ ? [[ANSWER, parser]] : [];
+  const kinds = [[OUTCOME, parser], ...differing, ...pairBits(values, index).map(([group]) => [DISAGREEMENT, group])];
   for (const entry of entries) for (const [kind, which] of kinds) loadPlane(nameOfKind(index, entry, kind, which));
 }
 
@@ -125,12 +125,12 @@ async function keepDisagreements(mask, values, index, entry) {
 }
 
 /** Keep the questions on which a reply and that of another model differ. */
-async function keepDifferences(mask, values, index, entry, scorer) {
+async function keepDifferences(mask, values, index, entry, parser) {
   const other = index.at.get(`${modelNumber(values.other)} ${entry[1]}`);
   if (!other || other === entry) return mask.fill(0);
   const rights = (DIFFERENCES[values.differ] ?? DIFFERENCES[""])[1];
   const load = rights ? loadOutcomes : loadAnswers;
-  const [mine, theirs] = await Promise.all([entry, other].map((of) => load(index, of, scorer)));
+  const [mine, theirs] = await Promise.all([entry, other].map((of) => load(index, of, parser)));
   if (!rights) for (let q = 0; q < mask.length; q++) mask[q] &= Number(theirs[q] !== 0 && mine[q] !== theirs[q]);
   else {
     const [first, second] = rights;
@@ -142,10 +142,10 @@ async function keepDifferences(mask, values, index, entry, scorer) {
 }
 
 /** Keep the questions that are right in the relation's first variant and not refused in its second. */
-async function keepRelated(mask, relation, index, entry, scorer) {
+async function keepRelated(mask, relation, index, entry, parser) {
   const pair = related(index, relation, entry);
   if (!pair) return mask.fill(0);
-  const [first, second] = await Promise.all(pair.map((of) => loadOutcomes(index, of, scorer)));
+  const [first, second] = await Promise.all(pair.map((of) => loadOutcomes(index, of, parser)));
   const refusals = await loadRefusals(index, pair[1][1]);
   const kept = tableOf((byte) => (byte & 7) !== NOT_ASKED && !isRefused(byte));
   for (let q = 0; q < mask.length; q++) mask[q] &= RIGHT_BYTES[first[q]] & refusals[q] & kept[second[q]];
@@ -154,16 +154,16 @@ async function keepRelated(mask, relation, index, entry, scorer) {
 
 /** Return the mask of one entry: which questions pass the filters of outcomes. */
 async function maskOf(values, index, entry, base, table) {
-  const scorer = index.scorers.indexOf(values.parser);
-  const loading = loadOutcomes(index, entry, scorer);
+  const parser = index.parsers.indexOf(values.parser);
+  const loading = loadOutcomes(index, entry, parser);
   const outcome = loading instanceof Uint8Array ? loading : await loading;
   const mask = new Uint8Array(index.size);
   if (base) for (let q = 0; q < mask.length; q++) mask[q] = table[outcome[q]] & base[q];
   else for (let q = 0; q < mask.length; q++) mask[q] = table[outcome[q]];
   if (values.parsers) await keepDisagreements(mask, values, index, entry);
-  if (values.other) await keepDifferences(mask, values, index, entry, scorer);
+  if (values.other) await keepDifferences(mask, values, index, entry, parser);
   const relation = index.relations[values.relation];
-  if (relation) await keepRelated(mask, relation, index, entry, scorer);
+  if (relation) await keepRelated(mask, relation, index, entry, parser);
   return mask;
 }
 
@@ -181,7 +181,7 @@ async function filterRows(values, index, progress, partial) {
   const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
   const table = tableOf((byte) => (byte & 7) !== NOT_ASKED && matches(byte));
   const masks = new Array(entries.length).fill(null), counts = new Uint32Array(index.size);
-  preload(values, index, entries, index.scorers.indexOf(values.parser));
+  preload(values, index, entries, index.parsers.indexOf(values.parser));
   let done = 0, patience = PATIENCE, shownAt = performance.now();
   await forAll([...entries.keys()], async (i) => {
     const texts = inReplies && both(category, inReplies[i].map((value, q) => value | inText[q]));

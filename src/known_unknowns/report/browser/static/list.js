@@ -50,9 +50,9 @@ function rowElement(place, top) {
   facts.push(plain(index.categories[index.category[q]]));
   link.append(mark, h("span", { class: "excerpt", dir: "auto" }, excerpt), h("span", { class: "facts" }, facts.join(" · ")));
   item.append(link);
-  const scorer = index.scorers.indexOf(state.parser);
+  const parser = index.parsers.indexOf(state.parser);
   const entries = [entry, state.other && index.at.get(`${modelNumber(state.other)} ${entry[1]}`)].filter(Boolean);
-  Promise.all(entries.map((e) => loadOutcomes(index, e, scorer))).then((planes) => {
+  Promise.all(entries.map((e) => loadOutcomes(index, e, parser))).then((planes) => {
     mark.append(...planes.map((outcome) => outcomeMark(outcome[q] & 7)));
   });
   return item;

@@ -14,8 +14,8 @@ function modelOptions(blank) {
   return [blank, h("optgroup", { label: "Models" }, of(false)), baselines.length ? h("optgroup", { label: "Baselines" }, baselines) : null];
 }
 
-function parserPairs(scorers) {
-  return scorers.flatMap((one, i) => scorers.slice(i + 1).map((other) => phrase(`${one}~${other}`, `${one} and ${other} disagree`)));
+function parserPairs(parsers) {
+  return parsers.flatMap((one, i) => parsers.slice(i + 1).map((other) => phrase(`${one}~${other}`, `${one} and ${other} disagree`)));
 }
 
 const relationName = ([first, second], index) => {
@@ -40,8 +40,8 @@ function buildForm(index) {
       field("other", "Compare with", modelOptions(choice("", "No other model"))),
       field("differ", "Show where", named(DIFFERENCES)),
       field("relation", "Right, but not refused", [choice("", "Any"), ...index.relations.map((r, i) => phrase(String(i), relationName(r, index)))]),
-      field("parser", "Parser", index.scorers.map((name) => choice(name, name))),
-      field("parsers", "Two parsers", [choice("", "Agree or not"), choice("any", "Any two disagree"), ...parserPairs(index.scorers)]),
+      field("parser", "Parser", index.parsers.map((name) => choice(name, name))),
+      field("parsers", "Two parsers", [choice("", "Agree or not"), choice("any", "Any two disagree"), ...parserPairs(index.parsers)]),
       field("seed", "Seed", [choice("", "All seeds"), ...seeds.map((seed) => choice(String(seed), String(seed)))], { hidden: seeds.length < 2 }),
       h("label", { class: "check", for: "replies" }, h("input", { id: "replies", name: "replies", type: "checkbox", value: "1" }), "Search replies too"),
       h("button", { type: "button", onclick: () => apply({ benchmark: index.name, question: state.question }) }, "Reset"))));
@@ -144,14 +144,14 @@ const IDLE = 24e6; // bytes of one parser's outcomes; if there are more, filters
 
 /** Return the shards that filters may need: the outcomes of all variants, all of the listed variant, then the others. */
 function shardsOfFilters(index) {
-  const { replies, scorers, main } = index;
+  const { replies, parsers, main } = index;
   const namesOf = (entries, kind, which) => entries.map((entry) => nameOfKind(index, entry, kind, which));
   const listedCell = listed(state, index)[0]?.[1];
   const ofVariant = replies.filter((entry) => entry[1] === listedCell);
   const groups = pairBits({ parsers: "any" }, index).map(([group]) => group);
   return new Set([
     ...namesOf(replies, OUTCOME, main),
-    ...[...scorers.keys()].flatMap((scorer) => [OUTCOME, ANSWER].flatMap((kind) => namesOf(ofVariant, kind, scorer))),
+    ...[...parsers.keys()].flatMap((parser) => [OUTCOME, ANSWER].flatMap((kind) => namesOf(ofVariant, kind, parser))),
     ...namesOf(replies, ANSWER, main),
     ...groups.flatMap((group) => namesOf(replies, DISAGREEMENT, group)),
     ...(index.relations.length ? index.cells.map((cell) => cell[5]) : []),

@@ -39,8 +39,8 @@ async function showOverview(index, base = searched) {
   const shownVariant = first ? index.cells[first[1]] : index.cells[0];
   const variant = shownVariant[0];
   const entries = listed({ ...values, relation: "", model: ALL, variant }, index);
-  const scorer = index.scorers.indexOf(values.parser);
-  const planes = await Promise.all(entries.map((entry) => loadOutcomes(index, entry, scorer)));
+  const parser = index.parsers.indexOf(values.parser);
+  const planes = await Promise.all(entries.map((entry) => loadOutcomes(index, entry, parser)));
   if (values !== state) return;
   const isBaseline = (model) => manifest.models[model][1];
   const ofModel = new Map(entries.map((entry) => [entry[0], noCounts()])), ofCategory = index.categories.map(noCounts);

@@ -39,26 +39,26 @@ function optionsPart(question, chosen) {
 
 const NOTES = { "-1": "The parser does not return this result for this reply. The recorded result is older than the parser, or was imported." };
 
-function passageNote(score, turn, scorer) {
+function passageNote(score, turn, parser) {
   const [, , code, label, , start, , note] = score;
   if (code === FAILED) return "The turn failed; no parser ran.";
-  if (scorer === "likelihood") return "It uses the log-probabilities, not the text.";
+  if (parser === "likelihood") return "It uses the log-probabilities, not the text.";
   if (label === null) return "No passage: the parser found no single option.";
   if (start === null || start === undefined) return note >= 0 ? `Result of turn ${note + 1}, about a view.` : NOTES[note] ?? "";
   return h("q", { dir: "auto" }, visible(turn[5].slice(start, score[6])));
 }
 
-/** How each scorer parsed a turn. */
-function scoresPart(scores, turn, question, scorers) {
+/** How each parser parsed a turn. */
+function scoresPart(scores, turn, question, parsers) {
   if (!scores.length) return null;
   return h("div", { class: "scroll-x", tabindex: 0, role: "group", "aria-label": "Parsed answers" }, h("table", { class: "scores" },
     h("thead", {}, h("tr", {}, ["Parser", "Outcome", "Label", "Option", "Passage"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, scores.map((score) => {
-      const [, scorer, code, label, choice] = score;
+      const [, parser, code, label, choice] = score;
       const option = choice === null ? "" : question[1][choice]?.[2] ?? "";
-      return h("tr", {}, h("th", { scope: "row" }, plain(scorers[scorer])), h("td", {}, outcomeMark(code), " ", OUTCOMES[code]),
+      return h("tr", {}, h("th", { scope: "row" }, plain(parsers[parser])), h("td", {}, outcomeMark(code), " ", OUTCOMES[code]),
         h("td", {}, label === null ? "–" : plain(label)), h("td", { dir: "auto" }, visible(option)),
-        h("td", {}, passageNote(score, turn, scorers[scorer])));
+        h("td", {}, passageNote(score, turn, parsers[parser])));
     }))));
 }
 
@@ -80,10 +80,10 @@ function logprobsPart(logprobs, question) {
 }
 
 /** One turn: its prompt, its reply with the passages, its parsed answers and its log-probabilities. */
-function turnPart(turn, i, count, row, shared, question, scorers) {
+function turnPart(turn, i, count, row, shared, question, parsers) {
   const [step, prompt, images, labels, , reply, logprobs, tokens, finish, error] = turn;
   const scores = row[1].filter((score) => score[0] === i);
-  const passages = scores.filter((s) => s[5] !== null && s[5] !== undefined).map((s) => [s[5], s[6], plain(scorers[s[1]])]);
+  const passages = scores.filter((s) => s[5] !== null && s[5] !== undefined).map((s) => [s[5], s[6], plain(parsers[s[1]])]);
   const told = shared.prompts[prompt];
   const facts = [labels ? `labels on offer: ${labels.map(plain).join(", ")}` : "free text",
     tokens[0] === null ? "" : `${number(tokens[0])} input tokens`, tokens[1] === null ? "" : `${number(tokens[1])} of them for images`,
@@ -97,7 +97,7 @@ function turnPart(turn, i, count, row, shared, question, scorers) {
         error === null ? null : h("p", { class: "failure" }, "Failed: ", visible(error)),
         reply === "" && error === null ? h("p", { class: "note" }, "The reply is empty.") : h("pre", { class: "text", dir: "auto" }, highlighted(reply, passages)),
         h("p", { class: "note" }, facts.join(" · ")))),
-    scoresPart(scores, turn, question, scorers), logprobsPart(logprobs, question));
+    scoresPart(scores, turn, question, parsers), logprobsPart(logprobs, question));
 }
 
 const definitions = (pairs) => h("dl", { class: "facts-list" },

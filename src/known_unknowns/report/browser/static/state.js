@@ -18,7 +18,7 @@ function hashOf(values) {
 /** The parser, or nothing if it is the main one. */
 const parserKey = (values = state) => {
   const index = indices.get(values.benchmark);
-  return values.parser === index?.scorers[index.main] ? "" : values.parser;
+  return values.parser === index?.parsers[index.main] ? "" : values.parser;
 };
 
 /** Put a state into the address; as a new entry of the history if the question changes. */
@@ -63,8 +63,8 @@ function complete(values, index) {
     problems.push(`“${plain(titles.get(values.variant))}” has no seed ${plain(values.seed)}.`);
     values.seed = "";
   }
-  if (values.parser && !index.scorers.includes(values.parser)) unknown("parser", "parser", index.scorers[index.main]);
-  values.parser ||= index.scorers[index.main];
+  if (values.parser && !index.parsers.includes(values.parser)) unknown("parser", "parser", index.parsers[index.main]);
+  values.parser ||= index.parsers[index.main];
   if (values.category && !index.categories.includes(values.category)) unknown("category", "category");
   if (values.outcome && !(values.outcome in OUTCOME_FILTERS)) unknown("outcome", "outcome");
   if (!(values.relation in index.relations)) values.relation = "";

@@ -1,0 +1,1 @@
+"""A benchmark: its interface, the registry, and helpers for loading published files."""

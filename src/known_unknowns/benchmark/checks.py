@@ -1,0 +1,199 @@
+"""Shared code of the checks: findings, quantities, options and images."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+from known_unknowns.benchmark.images import image_bytes
+from known_unknowns.errors import DataError
+from known_unknowns.images import decode
+from known_unknowns.records import Option
+
+T = TypeVar("T")
+NOTE, WARNING, ERROR = "note", "warning", "error"
+SEVERITIES = (NOTE, WARNING, ERROR)
+"""A note is worth knowing and changes no number; a warning may change one; with an error the data cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of a check.
+
+    Attributes
+    ----------
+    severity : str
+        One of `SEVERITIES`.
+    code : str
+        Its kind in kebab-case ("duplicate-pixels", "count"), for machines.
+    where : str
+        The file, row or question; "" for the whole benchmark.
+    text : str
+        The description for people.
+    """
+
+    severity: str
+    code: str
+    where: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.severity not in SEVERITIES:
+            raise ValueError(f"{self.severity!r} is not one of {SEVERITIES}")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number computed from the files, and the expected one.
+
+    Attributes
+    ----------
+    name : str
+        What is counted.
+    observed : float
+        The number in the files.
+    expected : float, optional
+        The number according to ``source``; None if there is no such statement.
+    source : str
+        Where the expected number is stated.
+    """
+
+    name: str
+    observed: float
+    expected: float | None = None
+    source: str = ""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the observed number equals the expected one, rounded to its digits; None without expected number."""
+        if self.expected is None:
+            return None
+        digits = len(f"{self.expected:.10f}".rstrip("0").partition(".")[2])
+        return round(self.observed, digits) == self.expected
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry of the check's result file."""
+        return asdict(self) | {"agrees": self.agrees}
+
+
+@dataclass
+class CheckState:
+    """Findings so far, and what is needed to find duplicates. Each benchmark adds its own counts."""
+
+    findings: list[Finding] = field(default_factory=list)
+    places_of_ids: dict[str, str] = field(default_factory=dict)
+    places_of_questions: dict[tuple[str | None, str], str] = field(default_factory=dict)
+
+    def add(self, severity: str, code: str, where: str, text: str) -> None:
+        """Add a finding."""
+        self.findings.append(Finding(severity, code, where, text))
+
+    def attempt(self, code: str, where: str, read: Callable[[], T]) -> T | None:
+        """Return the result of ``read``; None, with a finding, if it raises."""
+        try:
+            return read()
+        except (ValueError, TypeError, KeyError) as error:
+            self.add(ERROR, code, where, str(error))
+            return None
+
+    def add_id(self, identifier: str, place: str, *, where: str = "") -> None:
+        """Register the ``place`` of a question id, with a finding (at ``where`` or there) if it occurred before."""
+        if identifier in self.places_of_ids:
+            first = self.places_of_ids[identifier]
+            self.add(ERROR, "id-twice", where or place, f"the question id {identifier} is already that of {first}")
+        self.places_of_ids[identifier] = place
+
+    def add_question(self, digest: str | None, text: str, where: str) -> None:
+        """Register a question about the image ``digest``, with a finding if it occurred before."""
+        if digest is not None and (digest, text) in self.places_of_questions:
+            place = self.places_of_questions[digest, text]
+            self.add(WARNING, "question-twice", where, f"the same question on the same image as {place}")
+        self.places_of_questions[digest, text] = where
+
+
+_LEAK = re.compile(
+    r"^\(?(?P<alone>[A-Z])\)?\.?$"
+    r"|^\(?[A-H]\)?\s*[.):]\s*(?![A-Za-z]\.)\S"
+    r"|\b(?i:option|answer|choice|letter)\s+\(?[A-H]\b"
+    r"|[(\[]\s*(?i:correct|right|true|answer)\s*[)\]]"
+    r"|\b(?i:the\s(?:correct|right)\s(?:answer|option|choice))\b"
+)
+
+
+def leaks(options: Sequence[Option]) -> Iterator[str]:
+    """The options that name a letter, or say that they are right: "B. Red" as the text of A, "Red (correct)".
+
+    A letter alone is one only where it is another's or the option's own; letters may be what is asked for, which only
+    a person can tell.
+    """
+    labels = {option.label for option in options}
+    for option in options:
+        found = _LEAK.search(option.text.strip())
+        if found and (found["alone"] is None or found["alone"] in labels):
+            yield f"option {option.label} reads {option.text!r}, which names a letter or says that it is right"
+
+
+def option_findings(options: Sequence[Option], *, expected: int | None, where: str) -> Iterator[Finding]:
+    """What is wrong with the options of one question."""
+    if expected is not None and len(options) != expected:
+        yield Finding(WARNING, "option-count", where, f"{len(options)} options, where {expected} are expected")
+    labels = [option.label for option in options]
+    if labels != [chr(ord("A") + place) for place in range(len(labels))]:
+        yield Finding(WARNING, "lettering", where, f"the options are lettered {', '.join(labels)}")
+    counts = Counter(" ".join(option.text.split()).casefold() for option in options)
+    for text, count in counts.items():
+        if count > 1:
+            yield Finding(WARNING, "option-twice", where, f"{count} options read {text!r}")
+    for option in options:
+        if not option.text.strip():
+            yield Finding(WARNING, "option-empty", where, f"option {option.label} has no text")
+    for text in leaks(options):
+        yield Finding(WARNING, "leak", where, text)
+
+
+class ImageChecks:
+    """Decode every image once, and find images that do not decode or have the same pixels."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.sizes: dict[str, tuple[int, int]] = {}
+        self._names: dict[str, set[str]] = defaultdict(set)
+        self._pixels: dict[str, set[str]] = defaultdict(set)
+
+    def add(self, cell: str | Mapping[str, Any], root: Path, *, file: Path, row: int, where: str) -> str | None:
+        """Return the sha256 of an image's bytes (see `image_bytes`); None, and a finding, if it cannot be read."""
+        name = cell if isinstance(cell, str) else str(cell.get("path") or "") if isinstance(cell, Mapping) else ""
+        try:
+            data = image_bytes(cell, root)
+            digest = sha256(data).hexdigest()
+            if digest not in self.sizes:
+                image = decode(data, file=file, row=row)
+                self.sizes[digest] = image.size
+                pixels = sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()
+                self._pixels[pixels].add(digest)
+        except (DataError, ValueError, OSError) as error:
+            self.findings.append(Finding(ERROR, "unreadable-image", where, f"{name or 'the image'}: {error}"))
+            return None
+        if name:
+            self._names[digest].add(name)
+        return digest
+
+    def duplicates(self) -> Iterator[Finding]:
+        """Find equal images in different files, which would count as independent."""
+        for digests in self._pixels.values():
+            if len(digests) > 1:
+                named = sorted(self._name(digest) for digest in digests)
+                text = f"{len(digests)} files hold the same pixels: {', '.join(named)}"
+                yield Finding(WARNING, "duplicate-pixels", "", text)
+        for names in self._names.values():
+            if len(names) > 1:
+                text = f"one image has {len(names)} names: {', '.join(sorted(names))}"
+                yield Finding(NOTE, "duplicate-file", "", text)
+
+    def _name(self, digest: str) -> str:
+        return min(self._names[digest], default=digest[:12])

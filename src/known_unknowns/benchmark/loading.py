@@ -1,0 +1,146 @@
+"""Shared code of the loaders: rows of published files, and the loop from rows to questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from known_unknowns.benchmark.images import parquet_batches
+from known_unknowns.errors import DataError
+from known_unknowns.progress import Advance
+from known_unknowns.records import Question
+
+
+class Row(NamedTuple):
+    """One row of a published file, numbered from 0 within the file."""
+
+    file: Path
+    number: int
+    values: Mapping[str, Any]
+
+
+def questions(
+    rows: Iterable[Row],
+    build: Callable[[Row], Question],
+    *,
+    source: Path,
+    what: str = "questions",
+    advance: Advance | None = None,
+) -> Iterator[Question]:
+    """Build a question from each row.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        The published rows.
+    build : callable
+        ``(row) -> Question``. Its ValueError, TypeError, KeyError and OSError become a DataError.
+    source : Path
+        The file or folder that an error names if there are no rows.
+    what : str
+        What the source should hold, for the same error.
+    advance : callable, optional
+        Called after each question.
+
+    Yields
+    ------
+    Question
+        The questions, in the order of the rows.
+
+    Raises
+    ------
+    DataError
+        For an invalid row, an id that occurs twice, or a source without rows. It names the file and the row.
+    """
+    places: dict[str, str] = {}
+    for row in rows:
+        try:
+            question = build(row)
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            raise DataError(str(error), file=row.file, row=row.number) from error
+        if question.id in places:
+            message = f"the question id {question.id} is already that of {places[question.id]}"
+            raise DataError(message, file=row.file, row=row.number)
+        places[question.id] = f"{row.file}, row {row.number}"
+        yield question
+        if advance:
+            advance()
+    if not places:
+        raise DataError(f"holds no {what}", file=source)
+
+
+def parquet_rows(file: Path, *, columns: Sequence[str] | None = None) -> Iterator[Row]:
+    """Read the rows of a Parquet file.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    columns : sequence of str, optional
+        Columns to read, all of which must be there; all columns, if absent.
+
+    Raises
+    ------
+    DataError
+        If a column is missing or the file is not a valid Parquet file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(file) as table:
+            missing = [name for name in columns or () if name not in table.schema_arrow.names]
+            if missing:
+                raise DataError(f"the column(s) {', '.join(missing)} are missing", file=file)
+            for batch in parquet_batches(table, columns=None if columns is None else list(columns)):
+                for values in batch.to_pylist():
+                    yield Row(file, number, values)
+                    number += 1
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"not a whole Parquet file ({error}); fetch it again", file=file, row=number or None) from error
+
+
+def json_rows(file: Path) -> Iterator[Row]:
+    """Read the rows of a JSON file, which holds a list of objects or one object per line.
+
+    Raises
+    ------
+    DataError
+        If the file is not such a JSON file.
+    """
+    text = _text(file)
+    try:
+        if text.lstrip().startswith("["):
+            values = json.loads(text)
+        else:
+            values = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(file, error) from error
+    for number, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise DataError(f"{str(value)[:80]!r} is not an object", file=file, row=number)
+        yield Row(file, number, value)
+
+
+def read_json(file: Path) -> Any:
+    """Read a JSON file. DataError names a file that is missing or is not valid JSON."""
+    try:
+        return json.loads(_text(file))
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(file, error) from error
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror}); fetch the data again", file=file) from error
+    except ValueError as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: Exception) -> DataError:
+    return DataError(f"not a readable JSON file ({error}); fetch it again", file=file)

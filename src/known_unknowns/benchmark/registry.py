@@ -1,0 +1,100 @@
+"""The registry of benchmarks. A benchmark is one folder with an object named ``BENCHMARK``.
+
+`get` returns the object of one benchmark, `names` the names of all of them. A folder in the package
+``known_unknowns_benchmarks`` is found by itself. A benchmark of another distribution is found through its entry point
+in the group ``known_unknowns.benchmarks``, whose value is the `Benchmark` object (docs/architecture.md,
+CONTRIBUTING.md).
+
+No other module of this package knows a benchmark by name.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from known_unknowns.benchmark.interface import (
+    Audit,
+    Benchmark,
+    Check,
+    Contents,
+    Lazy,
+    Load,
+    OfficialParser,
+    Pocket,
+    Prompt,
+    PublishedProtocol,
+    Render,
+)
+from known_unknowns.benchmark.pocket import is_installed
+from known_unknowns.benchmark.terms import Terms
+from known_unknowns.errors import ConfigError, unknown_name
+
+__all__ = [
+    "GROUP",
+    "Audit",
+    "Benchmark",
+    "Check",
+    "Contents",
+    "Lazy",
+    "Load",
+    "OfficialParser",
+    "Pocket",
+    "Prompt",
+    "PublishedProtocol",
+    "Render",
+    "Terms",
+    "get",
+    "names",
+]
+
+PACKAGE = "known_unknowns_benchmarks"
+"""The package with the folders of the benchmarks that are part of this distribution."""
+GROUP = "known_unknowns.benchmarks"
+"""The entry point group of benchmarks that live in other distributions."""
+
+
+def names() -> list[str]:
+    """Names of all benchmarks, those of `PACKAGE` first."""
+    return list(dict.fromkeys([*_own(), *(entry.name for entry in _elsewhere(tuple(sys.path)))]))
+
+
+@cache
+def get(name: str) -> Benchmark:
+    """Return the benchmark called ``name``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such benchmark, or if its folder has no sound ``BENCHMARK``.
+    """
+    if name in _own():
+        found = getattr(import_module(f"{PACKAGE}.{name}"), "BENCHMARK", None)
+    else:
+        entry = next((entry for entry in _elsewhere(tuple(sys.path)) if entry.name == name), None)
+        if entry is None:
+            raise ConfigError(unknown_name(name, names()), path=f"benchmarks.{name}")
+        found = entry.load()
+    if not isinstance(found, Benchmark) or found.name != name:
+        raise ConfigError(
+            f"the folder of the benchmark {name!r} must define BENCHMARK = Benchmark(name={name!r}, ...)",
+            path=f"benchmarks.{name}",
+        )
+    return found if found.pocket is None or is_installed() else replace(found, pocket=None)
+
+
+@cache
+def _own() -> tuple[str, ...]:
+    """Folders of `PACKAGE`, in alphabetical order."""
+    folders = import_module(PACKAGE).__path__
+    return tuple(m.name for m in pkgutil.iter_modules(folders) if m.ispkg and not m.name.startswith("_"))
+
+
+@cache
+def _elsewhere(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Entry points of the distributions on ``path``. Reading them takes 30 ms."""
+    return tuple(entry_points(group=GROUP))

@@ -1,0 +1,41 @@
+"""The variants of a benchmark's questions: those of any benchmark, and the benchmark's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from known_unknowns import variants
+from known_unknowns.benchmark import registry
+from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.variants import Variant
+
+if TYPE_CHECKING:
+    from known_unknowns.config import ResolvedVariant
+
+
+def variants_of(benchmark: str) -> dict[str, Variant]:
+    """Return the variants that the benchmark's questions can have, by the names of their functions."""
+    own = registry.get(benchmark).variants
+    return {**variants.VARIANTS, **(own.get() if own is not None else {})}
+
+
+def every_variant() -> dict[str, Variant]:
+    """Return the variants of all registered benchmarks."""
+    found = dict(variants.VARIANTS)
+    for name in registry.names():
+        found |= variants_of(name)
+    return found
+
+
+def variant_of(benchmark: str, entry: ResolvedVariant) -> Variant:
+    """Return the variant that an entry of params.yaml's ``variants`` describes.
+
+    Raises
+    ------
+    ConfigError
+        If the benchmark has no such variant.
+    """
+    known = variants_of(benchmark)
+    if entry.function not in known:
+        raise ConfigError(unknown_name(entry.function, known), path=f"benchmarks.{benchmark}.variants")
+    return known[entry.function]

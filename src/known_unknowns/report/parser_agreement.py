@@ -1,0 +1,114 @@
+"""How often two parsers disagree, from the tables of scores.
+
+The published data have millions of rows, so scores are columns here, not objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from known_unknowns.errors import DataError
+from known_unknowns.protocols import ANSWER
+from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
+from known_unknowns.report.tables import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pair = tuple[str, str]
+_QUESTION = ["question_id", "parser"]
+_COLUMNS = ["question_id", "turn", "parser", "outcome", "choice", "correct"]
+
+
+def score_path(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Path:
+    """Return the path of a table of scores."""
+    return results / "scores" / model / benchmark / variant / f"seed{seed}.parquet"
+
+
+def final_scores(path: Path) -> pd.DataFrame:
+    """Return the answer of each question under each parser: the last turn of the step "answer".
+
+    Columns question_id, parser, outcome, choice, correct, and ``parsed``: the index of the option chosen as text, or
+    the outcome where none was. Raises DataError when the file is not a table of scores.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        answers = [("step", "==", ANSWER)]
+        scores = pd.read_parquet(path, columns=_COLUMNS, filters=answers, page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"not a readable table of scores ({error}); delete it and run again", file=path) from error
+    last = scores.sort_values("turn", kind="stable").drop_duplicates(_QUESTION, keep="last")
+    chosen = last["choice"].astype("Int64").astype("string")
+    parsed = chosen.where(chosen.notna(), last["outcome"].astype("string"))
+    return last.drop(columns="turn").assign(parsed=parsed).reset_index(drop=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """``table`` has the models with a reply on which two parsers disagree; ``agreed`` are the others."""
+
+    table: Table | None
+    agreed: tuple[str, ...]
+
+
+def disagreement(run: Run, results: Path) -> Disagreement | None:
+    """Return how often two parsers disagree on the same reply, per model and variant, over all seeds.
+
+    Returns None for a single parser. Raises DataError for an invalid table of scores.
+    """
+    pairs = list(combinations(run.parsers, 2))
+    if not pairs:
+        return None
+    rows: list[Row] = []
+    agreed = []
+    for model in run.models:
+        counts = {}
+        for variant in run.variants:
+            paths = [score_path(results, model, run.benchmark, variant, seed) for seed in run.seeds[variant]]
+            counts[variant] = _count(paths, pairs)
+        if any(differ for count in counts.values() for differ, _ in count.values()):
+            rows += _rows(run, model, counts)
+        else:
+            agreed.append(model)
+    columns = [Head(f"{run.parser_name(one)} and {run.parser_name(other)}") for one, other in pairs]
+    columns, rows = move_n_to_column(*move_n_to_heading(columns, rows))
+    table = Table(
+        caption=f"{run.section.title}: replies on which two parsers disagree, in percent (and number)",
+        corner=("Model", "Variant"),
+        columns=columns,
+        rows=rows,
+    )
+    return Disagreement(table if rows else None, tuple(agreed))
+
+
+def _rows(run: Run, model: str, counts: Mapping[str, Mapping[Pair, tuple[int, int]]]) -> Iterator[Row]:
+    for place, (variant, count) in enumerate(counts.items()):
+        heads = [Head(model, span=len(counts))] if place == 0 else []
+        heads.append(Head(run.section.name(variant), note=variant))
+        yield Row(tuple(heads), tuple(_share(*count[pair]) for pair in count))
+
+
+def _share(differ: int, n: int) -> Cell:
+    return Cell(percent(differ / n), f"({differ:,})", n) if n else Cell(percent(None))
+
+
+def _count(paths: Iterable[Path], pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
+    """Return for each pair of parsers the number of questions on which they disagree, and of questions with both."""
+    counts = dict.fromkeys(pairs, (0, 0))
+    for path in paths:
+        if not path.is_file():
+            continue
+        scores = final_scores(path)
+        answers_by_parser = scores.pivot(index="question_id", columns="parser", values="parsed")  # noqa: PD010
+        for pair in pairs:
+            if set(pair) <= set(answers_by_parser.columns):
+                both = answers_by_parser[list(pair)].dropna()
+                differ, n = counts[pair]
+                counts[pair] = differ + int((both[pair[0]] != both[pair[1]]).sum()), n + len(both)
+    return counts

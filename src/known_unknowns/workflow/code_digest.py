@@ -1,0 +1,78 @@
+"""Digests of the code behind the steps of the workflow. As a rule's parameter, a digest reruns the rule.
+
+A step names the packages that do its work, and every file in them counts. A test compares the names with what the step
+imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+from known_unknowns.benchmark import registry
+
+_BASE = tuple(
+    f"known_unknowns.{name}"
+    for name in (
+        *("records", "tables", "images", "files", "json_files", "csv_cells", "yaml_reader", "errors", "progress"),
+        *("processes", "pandas_import", "config", "benchmark", "variants", "protocols", "data"),
+    )
+)
+_SCORING = (*_BASE, "known_unknowns.scoring")
+_METRICS = (*_SCORING, "known_unknowns.metrics")
+_INFERENCE = (*_SCORING, "known_unknowns.engines", "known_unknowns.inference", "prefix_sharing")
+_COMPARISON = (*_INFERENCE, "known_unknowns.metrics", "known_unknowns.verification", "known_unknowns.comparison")
+_RESULTS = (*_COMPARISON, "known_unknowns.report", "known_unknowns.exchange")
+_CONSTRUCTION = (*_INFERENCE, "known_unknowns_construction")
+STEPS: dict[str, tuple[str, ...]] = {
+    "render": (*_CONSTRUCTION, "known_unknowns_pocket"),
+    "questions": _BASE,
+    "check": _BASE,
+    "vary": _BASE,
+    "infer": _INFERENCE,
+    "release": (*_INFERENCE, "known_unknowns.exchange"),
+    "score": _SCORING,
+    "measure": _METRICS,
+    "summarise": _METRICS,
+    "compare": _COMPARISON,
+    "report": _RESULTS,
+    "track": (*_RESULTS, "known_unknowns.tracking"),
+    "construct": _CONSTRUCTION,
+    "train": (*_CONSTRUCTION, "known_unknowns_pocket"),
+}
+"""The packages and modules of each step."""
+
+
+def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str) -> str:
+    """Return the digest of a step's code.
+
+    Parameters
+    ----------
+    step : str
+        A key of `STEPS`.
+    benchmarks : iterable of str
+        The benchmarks whose folders the step uses.
+    *packages : str
+        Further packages or modules.
+    """
+    digest = sha256()
+    for name in sorted({*STEPS[step], *packages, *(registry.get(each).package for each in benchmarks)}):
+        digest.update(f"{name}\0{_of_package(name)}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _of_package(name: str) -> str:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"no module {name}", name=name)
+    folder = Path(spec.origin).parent if spec.submodule_search_locations else None
+    files = [Path(spec.origin)] if folder is None else sorted(folder.rglob("*"))
+    digest = sha256()
+    for file in files:
+        if file.is_file() and "__pycache__" not in file.parts:
+            digest.update(f"{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()

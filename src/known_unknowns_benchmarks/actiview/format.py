@@ -1,0 +1,217 @@
+"""ActiView's published files, without the images: data.json, groundtruth_views.json, shifting_level.json.
+
+``data.json`` is an object whose "data" lists the questions: question, options, answer (an index from 0), images (seven
+paths), category, distraction, id, contains_bbox. The two other files have the same order: the views with clues,
+numbered from 1, and for each of easy, medium and hard the view in which shifting starts, numbered from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from known_unknowns.benchmark.loading import Row, read_json
+from known_unknowns.errors import DataError
+from known_unknowns_benchmarks.actiview.categories import TYPES
+
+DATA, GROUNDTRUTH, LEVELS = "data.json", "groundtruth_views.json", "shifting_level.json"
+STARTS: Mapping[str, str] = {"E": "easy", "M": "medium", "H": "hard"}
+"""Names of Shifting-E, -M and -H (Section 4.1) in the file of levels."""
+
+LETTERS = "ABCDEFGH"
+VIEWS = 4
+IMAGES = ("original", "resized", "gridded", "upper-left", "lower-left", "upper-right", "lower-right")
+"""The seven images of a question, in their order: ``images[2 + v]`` is view v."""
+
+CATEGORIES: Mapping[str, str] = {
+    "geo-loc(counrty)": "Geo-Loc",  # sic, in the published file
+    "orientation": "Orient",
+    "daily loc": "Daily-Loc",
+    "object-attr": "Obj-Attr",
+    "object-rel": "Obj-Rel",
+    "counting": "Count-Dis",
+    "event-multi": "Event-M",
+    "event-single": "Event-S",
+}
+"""The published names of the sub-classes."""
+
+Clue = str | int
+"""The clues in a view: "no", "partial", or the number of complete clues."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One question as published. ``row`` is its position in data.json, from 0.
+
+    ``groundtruth`` numbers views from 1; it is None if the file was not read. ``starts`` has E, M and H, each a view
+    from 0, or None if the file of levels has none.
+    """
+
+    row: int
+    id: str
+    text: str
+    options: tuple[str, ...]
+    answer: int
+    images: tuple[str, ...]
+    category: str
+    distraction: int
+    clues: tuple[Clue, ...]
+    groundtruth: tuple[int, ...] | None
+    starts: Mapping[str, int | None]
+
+    @property
+    def type(self) -> str:
+        return next(name for name, sub_classes in TYPES.items() if self.category in sub_classes)
+
+
+class Files(NamedTuple):
+    """The decoded files. ``groundtruth`` is None, and ``levels`` is empty, if the file is absent."""
+
+    file: Path
+    rows: list[Any]
+    groundtruth: list[Any] | None
+    levels: Mapping[str, Any]
+
+    def annotation(self, row: int) -> Annotation:
+        """Return the question in this row. ValueError if it is invalid."""
+        groundtruth = None
+        if self.groundtruth is not None:
+            groundtruth = _views(_at(self.groundtruth, row, GROUNDTRUTH))
+        return _annotation(row, self.rows[row], groundtruth, self._starts(row))
+
+    def _starts(self, row: int) -> dict[str, int | None]:
+        starts = {}
+        for name, level in STARTS.items():
+            views = self.levels.get(level) or []
+            starts[name] = _start(views[row] if row < len(views) else None, level)
+        return starts
+
+
+def read_files(raw: Path, *, require_all: bool = True) -> Files:
+    """Decode the files. Rows are not checked.
+
+    Parameters
+    ----------
+    raw : Path
+        The folder of the files, a folder above it (the repository has them in ``asset``), or data.json under any name.
+    require_all : bool
+        Whether the two files beside data.json must exist.
+
+    Raises
+    ------
+    DataError
+        If a file is missing or has another format.
+    """
+    file = _data_file(raw)
+    data = read_json(file)
+    rows = data.get("data") if isinstance(data, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise DataError('is no object with a list of questions under "data"; fetch it again', file=file)
+    beside = file.with_name(GROUNDTRUTH)
+    groundtruth = read_json(beside) if require_all or beside.is_file() else None
+    if groundtruth is not None and not isinstance(groundtruth, list):
+        raise DataError("is no list; fetch it again", file=beside)
+    beside = file.with_name(LEVELS)
+    levels = read_json(beside) if require_all or beside.is_file() else {}
+    if not isinstance(levels, dict) or not all(isinstance(starts, list) for starts in levels.values()):
+        raise DataError("is no object of lists; fetch it again", file=beside)
+    return Files(file, rows, groundtruth, levels)
+
+
+def rows(files: Files) -> Iterator[Row]:
+    """Iterate over the rows of data.json, undecoded."""
+    for number, values in enumerate(files.rows):
+        yield Row(files.file, number, values)
+
+
+def _data_file(raw: Path) -> Path:
+    if raw.is_file():
+        return raw
+    if (raw / DATA).is_file():
+        return raw / DATA
+    found = sorted(raw.rglob(DATA))
+    if len(found) != 1:
+        there = f"there are {len(found)} in the folders below" if found else "there is none"
+        raise DataError(f"no {DATA} ({there}); fetch the data again", file=raw)
+    return found[0]
+
+
+def _annotation(
+    row: int, values: Any, groundtruth: tuple[int, ...] | None, starts: Mapping[str, int | None]
+) -> Annotation:
+    if not isinstance(values, dict):
+        raise ValueError(f"{str(values)[:80]} is not an object")
+    names = ("question", "options", "answer", "images", "category", "distraction", "id", "contains_bbox")
+    missing = [name for name in names if values.get(name) is None]
+    if missing:
+        raise ValueError(f"no value for {', '.join(missing)}")
+    options = _texts(values["options"], "options", (2, len(LETTERS)))
+    answer, distraction = _integer(values["answer"], "answer"), _integer(values["distraction"], "distraction")
+    if not 0 <= answer < len(options):
+        raise ValueError(f"the answer is {answer}, where the options are 0 to {len(options) - 1}")
+    if values["category"] not in CATEGORIES:
+        raise ValueError(f"the category is {values['category']!r}, not one of {', '.join(CATEGORIES)}")
+    if distraction not in (0, 1):
+        raise ValueError(f"the distraction is {distraction}, not 0 or 1")
+    return Annotation(
+        row=row,
+        id=_text(str(values["id"]), "id"),
+        text=_text(values["question"], "question"),
+        options=options,
+        answer=answer,
+        images=_texts(values["images"], "images", (len(IMAGES), len(IMAGES))),
+        category=CATEGORIES[values["category"]],
+        distraction=distraction,
+        clues=_clues(values["contains_bbox"]),
+        groundtruth=groundtruth,
+        starts=starts,
+    )
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"the {what} is {value!r}, not a text")
+    return value
+
+
+def _texts(values: Any, what: str, count: tuple[int, int]) -> tuple[str, ...]:
+    least, most = count
+    if not isinstance(values, list) or not least <= len(values) <= most:
+        number = str(least) if least == most else f"{least} to {most}"
+        raise ValueError(f"the {what} are {str(values)[:80]}, not a list of {number}")
+    return tuple(_text(value, f"{what}' entry") for value in values)
+
+
+def _integer(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"the {what} is {value!r}, not a whole number")
+    return value
+
+
+def _clues(values: Any) -> tuple[Clue, ...]:
+    if not isinstance(values, list) or len(values) != VIEWS:
+        raise ValueError(f"contains_bbox is {str(values)[:80]}, not a list of {VIEWS}")
+    for value in values:
+        if value not in ("no", "partial") and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise ValueError(f'contains_bbox has {value!r}, not "no", "partial" or a number of clues')
+    return tuple(values)
+
+
+def _views(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list) or not all(type(view) is int and 1 <= view <= VIEWS for view in values):
+        raise ValueError(f"{GROUNDTRUTH} has {str(values)[:80]} here, not views from 1 to {VIEWS}")
+    return tuple(values)
+
+
+def _start(view: Any, level: str) -> int | None:
+    if view is not None and (type(view) is not int or not 0 <= view < VIEWS):
+        raise ValueError(f"{LEVELS} has {view!r} here under {level!r}, not a view from 0 to {VIEWS - 1}")
+    return view
+
+
+def _at(values: list[Any], row: int, name: str) -> Any:
+    if row >= len(values):
+        raise ValueError(f"{name} has only {len(values)} entries, none for this question")
+    return values[row]

@@ -1,0 +1,359 @@
+"""ActiView's metrics; see `known_unknowns.metrics.benchmark_hooks`. Sources are sections and tables of the paper.
+
+| metric                   | numerator                                  | denominator                | source         |
+|--------------------------|--------------------------------------------|----------------------------|----------------|
+| view_recall              | annotated views that the answer is from    | annotated views            | Equation 1     |
+| view_recall_as_published | the same, as Table 13 counts them          | annotated views            | Table 13       |
+| invalid_selections       | any selection of views was invalid         | questions with a selection | Section 5      |
+| fraction_of_views        | views that the answer is from              | all views                  | Tables 3, 13   |
+| fraction_zoomed          | views that the mixed pipeline zoomed into  | all views                  | Table 3        |
+| fraction_shifted         | views shifted to                           | all views                  | Table 3        |
+| views, zooms, shifts     | the numerators of the last three           | questions                  | Tables 3, 13   |
+
+``views``, ``zooms`` and ``shifts`` are means computed from shares of all views (`derived`), so that their intervals are
+those of a share. The accuracy and chance of `AVERAGES` are means over pipelines, with their name in place of a variant.
+A recall is computed only where the model selected views, and only for splits into four views, which
+are annotated. 42 questions without a clue in any view have all four annotated.
+
+- Table 13 numbers the views of shifting from 0 and the annotated ones from 1. Every model whose answer is from all four
+  views (#view 4.00) is printed with 74.62, and 641 of the 859 annotated views are 1, 2 or 3. Equation 1 gives 100.
+- Table 3 does not define #shift, and it exceeds #view in three of five rows. Ours is the number of views of the answer
+  that the mixed pipeline had not zoomed into, and in shifting the views after the first.
+- Whether a selection is invalid is parsed as the toolkit parses it under the official parser, and robustly under the
+  others, whichever parser decided the next turn. The difference is the number of replies that only quirks reject.
+- Chance follows from each question's own options (34.24% of the published data; the paper prints 33.95%).
+
+References
+----------
+.. [1] Wang et al., "ActiView: Evaluating Active Perception Ability for Multimodal Large Language Models".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
+from known_unknowns.metrics.proportions import Ratio
+from known_unknowns.protocols import ANSWER, VIEW
+from known_unknowns.records import AnsweredTurn, Metric, Question
+from known_unknowns_benchmarks.actiview.averages import AVERAGES
+from known_unknowns_benchmarks.actiview.parsing import (
+    FAILED_REPLY,
+    OFFICIAL,
+    ROBUST,
+    Selection,
+    parse_missing,
+    parse_operation,
+    parse_selection,
+    parse_zoom,
+)
+from known_unknowns_benchmarks.actiview.prompts import keep_field, names_missing_views, shown_views, stated_split
+from known_unknowns_benchmarks.actiview.protocols import MORE, OPERATE, SELECT, ZOOM
+from known_unknowns_benchmarks.actiview.views import SPLITS
+
+_QUARTERED = 4
+TYPES = ("Type I", "Type II", "Type III")
+"""Environment-, object- and event-centric questions (Section 3.1)."""
+DISTRACTION, NO_DISTRACTION = "Distraction", "No distraction"
+"""Questions by the annotation ``distraction``: whether a visual clue could lead to a wrong answer (Appendix A.2)."""
+MEANS = {"fraction_of_views": "views", "fraction_zoomed": "zooms", "fraction_shifted": "shifts"}
+"""Shares of all views, to the means that `derived` computes from them."""
+
+
+def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
+    """Return the three types of questions, and those with and without annotated distraction, as categories."""
+    types = np.array([question.extra["type"] for question in questions])
+    distracted = np.array([bool(question.extra["distraction"]) for question in questions])
+    return {name: types == name for name in TYPES} | {DISTRACTION: distracted, NO_DISTRACTION: ~distracted}
+
+
+@dataclass(frozen=True)
+class DialogueViews:
+    """The views of one dialogue.
+
+    Attributes
+    ----------
+    steps : frozenset of str
+        Steps of the dialogue.
+    used : frozenset of int
+        Views that the answer is from, numbered from 1.
+    zoomed, shifted : frozenset of int, optional
+        Views that the mixed pipeline zoomed into, and views that were shifted to; None if the pipeline has no such
+        operation.
+    selections : tuple of Selection
+        Selections of views, as one parser parses them.
+    """
+
+    steps: frozenset[str]
+    used: frozenset[int]
+    zoomed: frozenset[int] | None
+    shifted: frozenset[int] | None
+    selections: tuple[Selection, ...]
+
+    @classmethod
+    def of(cls, question: Question, turns: Sequence[AnsweredTurn], parser: str) -> DialogueViews:
+        """Extract the views from the ``turns``, with the selections parsed by ``parser`` (official or robust)."""
+        named = {turn.turn: shown_views(turn.text, question) for turn in turns}
+
+        def of_step(*steps: str) -> list[int]:
+            return [view for turn in turns if turn.step in steps for view in named[turn.turn]]
+
+        steps = frozenset(turn.step for turn in turns)
+        used = frozenset(of_step(VIEW, ANSWER))
+        zoomed_into = frozenset(of_step(OPERATE)) if ZOOM in steps else None
+        shifted = None
+        if zoomed_into is not None:
+            shifted = used - zoomed_into
+        elif MORE in steps:
+            shifted = used - set(of_step(MORE)[:1])
+        selections = (_selection(turn, named[turn.turn], parser) for turn in turns)
+        return cls(steps, used, zoomed_into, shifted, tuple(found for found in selections if found is not None))
+
+    @property
+    def selects(self) -> bool:
+        """Whether the dialogue has a step that selects views."""
+        return bool(self.steps & {SELECT, MORE, ZOOM})
+
+
+def _selection(turn: AnsweredTurn, current: Sequence[int], parser: str) -> Selection | None:
+    """The selection of views in a turn's reply; None if the turn does not ask for one."""
+    asks_for_views = turn.step in (SELECT, ZOOM, OPERATE) or (turn.step == MORE and names_missing_views(turn.text))
+    if not asks_for_views:
+        return None
+    text = FAILED_REPLY if turn.reply.error is not None else turn.reply.text
+    split = stated_split(turn.text) or _QUARTERED
+    if turn.step == OPERATE:
+        return parse_operation(text, current, split, parser, keep_field(turn.text))
+    if turn.step == MORE:
+        return parse_missing(text, current, split, parser)
+    return (parse_selection if turn.step == SELECT else parse_zoom)(text, split, parser)
+
+
+def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
+    """Compute the metrics of the module's table that the pipeline has.
+
+    Parameters
+    ----------
+    scored : ScoredAnswers
+        The dialogues, as one parser parsed them.
+
+    Returns
+    -------
+    dict from str to Ratio
+        Numerators and denominators, arrays of shape (questions,).
+
+    References
+    ----------
+    .. [1] Wang et al., ActiView, Equation 1, Section 5, Tables 3 and 13.
+    """
+    parser = OFFICIAL if scored.parser == OFFICIAL else ROBUST
+    dialogues = [
+        DialogueViews.of(question, turns, parser)
+        for question, turns in zip(scored.questions, scored.dialogues, strict=True)
+    ]
+    return _recalls(scored.questions, dialogues) | _invalid_selections(dialogues) | _shares_of_views(dialogues)
+
+
+def _recalls(questions: Sequence[Question], dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
+    """Recall of the annotated views, by Equation 1 and as Table 13 counts it."""
+    if not any(dialogue.selects for dialogue in dialogues) or _highest_view(dialogues) > _QUARTERED:
+        return {}
+    annotated = [
+        frozenset(question.extra["groundtruth_views"]) if dialogue.selects else frozenset()
+        for question, dialogue in zip(questions, dialogues, strict=True)
+    ]
+    from_zero = [{view - 1 for view in d.used} if MORE in d.steps else d.used for d in dialogues]
+    total = np.array([len(views) for views in annotated])
+    found = np.array([len(views & d.used) for views, d in zip(annotated, dialogues, strict=True)])
+    published = np.array([len(views & used) for views, used in zip(annotated, from_zero, strict=True)])
+    return {"view_recall": Ratio(found, total), "view_recall_as_published": Ratio(published, total)}
+
+
+def _invalid_selections(dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
+    has_selection = np.array([bool(dialogue.selections) for dialogue in dialogues])
+    invalid = np.array([not all(selection.valid for selection in d.selections) for d in dialogues])
+    return {"invalid_selections": Ratio(invalid, has_selection)} if has_selection.any() else {}
+
+
+def _shares_of_views(dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
+    """Shares of all views, for the operations that the pipeline has.
+
+    Only splits into four views have named views. Of larger splits, the highest number tells how many views there are.
+    """
+    if not any(dialogue.used or dialogue.selects for dialogue in dialogues):
+        return {}
+    highest = _highest_view(dialogues)
+    all_views = np.full(len(dialogues), next(split for split in sorted(SPLITS) if split >= highest))
+    views_of = {
+        "fraction_of_views": [dialogue.used for dialogue in dialogues],
+        "fraction_zoomed": [dialogue.zoomed for dialogue in dialogues],
+        "fraction_shifted": [dialogue.shifted for dialogue in dialogues],
+    }
+    return {
+        name: Ratio(np.array([len(views or ()) for views in of_each]), all_views)
+        for name, of_each in views_of.items()
+        if any(views is not None for views in of_each)
+    }
+
+
+def _highest_view(dialogues: Sequence[DialogueViews]) -> int:
+    return max((view for dialogue in dialogues for view in dialogue.used), default=0)
+
+
+def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
+    """Compute the means of `MEANS`, numbers of views per question, from shares of all views.
+
+    Parameters
+    ----------
+    metrics : mapping from str to Metric
+        The metrics of one category by name.
+
+    Yields
+    ------
+    Metric
+        ``views``, ``zooms`` and ``shifts``, those that the pipeline has.
+
+    References
+    ----------
+    .. [1] Wang et al., ActiView, Tables 3 and 13.
+    """
+    for share, mean in MEANS.items():
+        if share in metrics:
+            yield _mean_views(metrics[share], mean)
+
+
+def _mean_views(share: Metric, name: str) -> Metric:
+    """The mean number of views per question of a share of all views."""
+    views = share.denominator / share.n
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * views
+
+    return replace(
+        share,
+        name=name,
+        value=scaled(share.value),
+        low=scaled(share.low),
+        high=scaled(share.high),
+        spread=scaled(share.spread),
+        denominator=share.n,
+        method=share.method if share.value is None else f"{share.method}, times {views:g} views",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ViewNecessity:
+    """Numbers of questions that a pipeline answers correctly with and without its views.
+
+    Attributes
+    ----------
+    right : int
+        Correct with the views.
+    needed : int
+        Correct with the views and wrong without them.
+    spoiled : int
+        Wrong with the views and correct without them.
+    n : int
+        All questions.
+    """
+
+    right: int
+    needed: int
+    spoiled: int
+    n: int
+
+    @property
+    def share(self) -> float | None:
+        """Share of the correct answers that need the views; None if no answer is correct."""
+        return self.needed / self.right if self.right else None
+
+
+WITHOUT: Mapping[str, str] = {
+    "zooming": "full_image",
+    "mixed": "full_image",
+    "groundtruth_views": "full_image",
+    "shifting_r": "single_view",
+}
+"""Pipelines, to the variant that shows only what the pipeline starts from."""
+
+
+def view_necessity(with_views: Mapping[str, bool], without: Mapping[str, bool]) -> ViewNecessity:
+    """Count the questions that need the views.
+
+    Parameters
+    ----------
+    with_views, without : mapping from str to bool
+        Whether each question, by its id, was answered correctly.
+
+    Returns
+    -------
+    ViewNecessity
+
+    Raises
+    ------
+    ValueError
+        If the questions differ.
+    """
+    if with_views.keys() != without.keys():
+        unpaired = sorted(with_views.keys() ^ without.keys())
+        raise ValueError(f"{len(unpaired)} questions are not in both, among them {unpaired[:3]}")
+    return ViewNecessity(
+        right=sum(with_views.values()),
+        needed=sum(right and not without[question] for question, right in with_views.items()),
+        spoiled=sum(without[question] and not right for question, right in with_views.items()),
+        n=len(with_views),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Means over ``n`` questions of the numbers of turns, images, input tokens and image tokens.
+
+    Tokens are None if the engine does not count them.
+    """
+
+    turns: float
+    images: float
+    input_tokens: float | None
+    visual_tokens: float | None
+    n: int
+
+
+def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
+    """Compute the mean cost per question. An image that is shown in two turns counts twice.
+
+    Parameters
+    ----------
+    dialogues : sequence of sequence of AnsweredTurn
+        All turns of each question of one variant.
+
+    Returns
+    -------
+    Cost
+
+    Raises
+    ------
+    ValueError
+        If there are no questions.
+    """
+    if not dialogues:
+        raise ValueError("no dialogues: the cost of a question is not defined")
+    turns = [turn for dialogue in dialogues for turn in dialogue]
+    replies = [turn.reply for turn in turns if turn.reply.error is None]
+
+    def mean(counts: Sequence[int | None]) -> float | None:
+        return sum(counts) / len(dialogues) if counts and None not in counts else None
+
+    return Cost(
+        turns=len(turns) / len(dialogues),
+        images=sum(len(turn.images) for turn in turns) / len(dialogues),
+        input_tokens=mean([reply.input_tokens for reply in replies]),
+        visual_tokens=mean([reply.visual_tokens for reply in replies]),
+        n=len(dialogues),
+    )
+
+
+METRICS = BenchmarkMetrics(categories=categories, ratios=ratios, across_variants=AVERAGES, derived=derived)

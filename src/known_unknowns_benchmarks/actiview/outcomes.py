@@ -1,0 +1,121 @@
+"""The outcome of each question of ActiView in each pipeline, and metrics that compare pipelines.
+
+All pipelines ask the same questions, so comparisons are paired by question. Intervals are clustered by image, as in
+the metrics. With several seeds, numbers are means over seeds; costs and dialogues are those of the first seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from known_unknowns import tables
+from known_unknowns.metrics.estimates import ratio_estimates
+from known_unknowns.metrics.intervals import Interval
+from known_unknowns.metrics.proportions import Ratio
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
+from known_unknowns.report.parser_agreement import final_scores, score_path
+from known_unknowns.report.tables import Run
+from known_unknowns.scoring.table import read_turns
+from known_unknowns_benchmarks.actiview.metrics import Cost, cost
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIFFERENCE = "difference"
+Dialogues = Sequence[tuple[Question, list[AnsweredTurn]]]
+
+
+class Outcomes:
+    """The outcomes of a run. Every table is read once. Outcomes that were not measured are None."""
+
+    def __init__(self, run: Run, *, results: Path, data: Path) -> None:
+        self._run, self._results = run, results
+        self._questions = data / "questions" / run.benchmark
+        self._statistics = run.params.statistics
+        self._scores = lru_cache(maxsize=None)(final_scores)
+        self.right = lru_cache(maxsize=None)(self._right)
+        self.cost = lru_cache(maxsize=None)(self._cost)
+
+    def _right(self, model: str, variant: str, parser: str) -> pd.Series | None:
+        """Return the share of seeds in which a question was right, by question in the order of the table."""
+        import pandas as pd
+
+        if variant not in self._run.variants or parser not in self._run.parsers:
+            return None
+        paths = [
+            score_path(self._results, model, self._run.benchmark, variant, seed) for seed in self._run.seeds[variant]
+        ]
+        if not all(path.is_file() for path in paths):
+            return None
+        found = [self._scores(path) for path in paths]
+        found = [frame[frame["parser"] == parser].set_index("question_id")["correct"].astype(float) for frame in found]
+        return pd.concat(found, axis=1).mean(axis=1).reindex(self._groups.index)
+
+    def dialogues(self, model: str, variant: str) -> Dialogues | None:
+        """Return every question with all its turns."""
+        if variant not in self._run.variants:
+            return None
+        file = Path(variant) / f"seed{self._run.seeds[variant][0]}.parquet"
+        replies = self._results / "replies" / model / self._run.benchmark / file
+        return read_turns(self._questions / file, replies) if replies.is_file() else None
+
+    def _cost(self, model: str, variant: str) -> Cost | None:
+        found = self.dialogues(model, variant)
+        return cost([turns for _, turns in found]) if found else None
+
+    @cached_property
+    def _groups(self) -> pd.Series:
+        """The image of each question, by its id. It is the same in every variant."""
+        import pandas as pd
+
+        variant = self._run.variants[0]
+        file = self._questions / variant / f"seed{self._run.seeds[variant][0]}.parquet"
+        return pd.Series({question.id: question.group for question in tables.read_questions(file)})
+
+    def share(self, metric: Metric, among: pd.Series, those: pd.Series) -> Metric:
+        """Return the share of the questions ``among`` (flags by question) that are also ``those``.
+
+        ``n`` is the number of all questions. The denominator is the number of questions ``among``.
+        """
+        return self._ratio(metric, among & those, among)
+
+    def difference(self, metric: Metric, first: pd.Series, second: pd.Series) -> Metric:
+        """Return the paired difference in accuracy: ``second`` minus ``first``."""
+        return self._ratio(metric, second - first, None, proportion=False, suffix=", paired")
+
+    def _ratio(
+        self, metric: Metric, above: pd.Series, below: pd.Series | None, *, proportion: bool = True, suffix: str = ""
+    ) -> Metric:
+        below_values = np.ones(len(above)) if below is None else below.to_numpy(float)
+        column, _ = self._groups.factorize()
+        ratio = Ratio(above.to_numpy(float), below_values, proportion)
+        everything = np.ones(len(above), dtype=bool)
+        estimated = ratio_estimates({metric.name: ratio}, {OVERALL: everything}, column)[OVERALL]
+        interval = estimated.intervals(self._statistics.confidence)[0]
+        if interval.low is not None:
+            interval = interval._replace(method=interval.method + suffix)
+        value = None if np.isnan(estimated.value[0]) else float(estimated.value[0])
+        return _with_value(metric, value, interval, n=len(above), denominator=int(below_values.sum()))
+
+
+def empty_metric(run: Run, model: str, variant: str, parser: str, name: str) -> Metric:
+    """Return a metric of all questions, without a value."""
+    return Metric(model, run.benchmark, variant, None, parser, OVERALL, name, None, None, None, 0, "")
+
+
+def _with_value(empty: Metric, value: float | None, interval: Interval, *, n: int, denominator: int) -> Metric:
+    return replace(
+        empty,
+        value=value,
+        low=interval.low,
+        high=interval.high,
+        n=n,
+        method=interval.method,
+        denominator=float(denominator),
+    )

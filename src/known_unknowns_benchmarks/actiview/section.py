@@ -1,0 +1,45 @@
+"""The report's section on ActiView."""
+
+from __future__ import annotations
+
+from known_unknowns.benchmark.registry import Lazy
+from known_unknowns.report.section import Extra, Notes, Section
+from known_unknowns_benchmarks.actiview.categories import TYPES
+
+SECTION = Section(
+    title="ActiView",
+    headline=("full_image", "zooming", "shifting_r", "mixed"),
+    by_type=("full_image", "mixed"),
+    names={
+        "full_image": "full image",
+        "single_view": "single view",
+        "mixed": "mixed",
+        "groundtruth_views": "annotated views",
+        "text_only_commonsense": "no image, may answer None",
+        "text_only_guess": "no image, must guess",
+        **{f"shifting_{level.lower()}": f"Shifting-{level}" for level in "REMH"},
+        **{f"shifting_{level.lower()}_robust": f"Shifting-{level}, robust parser" for level in "REMH"},
+        **{f"{name}_robust": f"{name}, robust parser" for name in ("zooming", "mixed")},
+        "average": "mean of zooming and shifting",
+        "average_robust": "mean of zooming and shifting, robust parser",
+        **{f"shifting_{level.lower()}_paper": f"Shifting-{level}, paper's prompts" for level in "REMH"},
+        **{f"{name}_paper": f"{name.replace('_', ' ')}, paper's prompts" for name in ("full_image", "single_view")},
+        **{f"{name}_paper": f"{name}, paper's prompts" for name in ("zooming", "mixed")},
+        "groundtruth_views_paper": "annotated views, paper's prompts",
+        "full_image_paper_short": "full image, paper's short prompt",
+        **{f"zooming_{split}": f"zooming, {split} views" for split in (6, 8, 9, 16)},
+        **{f"shifting_r_{split}": f"Shifting-R, {split} views" for split in (6, 8, 9, 16)},
+    },
+    categories=(
+        *(name for kind, names in TYPES.items() for name in (*names, kind)),
+        *("Distraction", "No distraction"),
+    ),
+    answers_figure="actiview_letters",
+    answers_note="Questions have two to seven options, so later letters are less frequent. The label is that of the "
+    "last turn, the answer.",
+    notes=Notes("actiview/notes.html.j2", "The released toolkit, and open choices", "The released toolkit"),
+    extra=Extra(Lazy("known_unknowns_benchmarks.actiview.report:build"), "actiview/section.html.j2"),
+    about="ActiView shows a large image at a reduced size, or one part of it at a time. Before the model answers, "
+    "it can ask for views of missing parts. A model that knows what it has not seen asks for these views only.",
+    figures=("actiview_pipelines", "actiview_needed", "actiview_cost_images", "actiview_cost_tokens"),
+)

@@ -1,0 +1,64 @@
+"""What the user's files hold: numbers, every mistake, recognised refusals and columns (``known-unknowns check``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks
+from known_unknowns.config import DataEntry
+from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
+from known_unknowns_benchmarks.multiple_choice.loader import refusal_note
+from known_unknowns_benchmarks.multiple_choice.refusals import plain
+from known_unknowns_benchmarks.multiple_choice.settings import Settings
+
+
+def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+    """Check the files (`known_unknowns.benchmark.interface.Check`)."""
+    chosen = Settings.of(settings)
+    drafts = read_drafts(raw, chosen)
+    findings = [Finding(ERROR, "row", "", problem.line(raw)) for problem in drafts.problems]
+    findings += [finding for draft in drafts.questions for finding in _of_question(draft)]
+    findings += _repeated(drafts)
+    findings.append(Finding(NOTE, "refusal", "", refusal_note(drafts, chosen)))
+    used = ", ".join(f"{part}: {' and '.join(sorted(names)) or 'none'}" for part, names in drafts.columns.items())
+    findings.append(Finding(NOTE, "columns", "", f"{used}; the answers are read as {drafts.answer_is or 'nothing'}"))
+    return _quantities(drafts), findings
+
+
+def _quantities(drafts: Drafts) -> list[Quantity]:
+    questions = drafts.questions
+    numbers = {
+        "questions": len(questions),
+        "questions with a refusal option": sum(d.refusal is not None for d in questions),
+        "questions whose right option is the refusal": sum(d.refusal == d.answer is not None for d in questions),
+        "questions without an image": sum(not d.image_column for d in questions),
+    }
+    options = Counter(len(draft.options) for draft in questions)
+    numbers |= {f"questions with {count} options": number for count, number in sorted(options.items())}
+    categories = Counter(draft.category for draft in questions)
+    numbers |= {f"category {name}": number for name, number in categories.items()}
+    return [Quantity(name, float(number)) for name, number in numbers.items()]
+
+
+def _of_question(draft: Draft) -> Iterator[Finding]:
+    where = f"{draft.file.name}, row {draft.number}"
+    texts = Counter(plain(option.text) for option in draft.options)
+    for text, count in texts.items():
+        if count > 1:
+            yield Finding(WARNING, "option-twice", where, f"{count} options read {text!r}")
+    for text in leaks(draft.options):
+        yield Finding(NOTE, "leak", where, text)
+
+
+def _repeated(drafts: Drafts) -> Iterator[Finding]:
+    """Questions with the same text and options; they may be on different images."""
+    places: dict[tuple[str, ...], str] = {}
+    for draft in drafts.questions:
+        key = (draft.text, *(option.line for option in draft.options))
+        where = f"{draft.file.name}, row {draft.number}"
+        if key in places:
+            text = f"the same question and options as {places[key]}"
+            yield Finding(NOTE, "question-twice", where, f"{text}; a question on the same image would count twice")
+        places.setdefault(key, where)

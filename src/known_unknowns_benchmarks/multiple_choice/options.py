@@ -1,0 +1,167 @@
+"""The options of a row: one column for each, a list, or lines of text."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from known_unknowns.records import Option
+from known_unknowns_benchmarks.multiple_choice.settings import LETTERS, Settings, is_empty
+
+MAX_TEXT = 20_000
+"""Largest number of characters of a question or an option."""
+_LABELLED = re.compile(r"\s*\(?([A-Z])\s*[.):]\s*")
+_LINE = re.compile(r"\s*\(?([A-Z])\s*[.):]\s*(\S.*)")
+_MAX_LIST = 100_000
+
+
+class ColumnError(ValueError):
+    """A mistake in one column of a row."""
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(f"column {column}: {message}" if column else message)
+
+
+class NoColumnError(ColumnError):
+    """A column that a file does not have: one mistake, and not one in each row."""
+
+    def __init__(self, column: str, values: Mapping[str, Any], otherwise: str = "") -> None:
+        there = ", ".join(values) or "none"
+        super().__init__(
+            column,
+            f"no such column; there are {there}. Correct the header, or name the column with fields{otherwise}. "
+            "If the file has no questions, name the others with files",
+        )
+
+
+def text_of(value: Any, column: str) -> str:
+    """Return a cell as a text.
+
+    Raises
+    ------
+    ColumnError
+        If it is not a text or a number, too long, or not valid Unicode.
+    """
+    if not isinstance(value, str | int | float):
+        raise ColumnError(column, f"{str(value)[:60]!r} is not a text")
+    text = str(value).strip()
+    if len(text) > MAX_TEXT:
+        raise ColumnError(column, f"{len(text):,} characters; the limit is {MAX_TEXT:,}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ColumnError(column, f"{error.object[error.start]!r} is not a valid character; correct it") from error
+    if "\0" in text:
+        raise ColumnError(column, "it has a null character; remove it")
+    return text
+
+
+def read_options(values: Mapping[str, Any], settings: Settings) -> tuple[str, tuple[Option, ...], str]:
+    """Return the question's text, its options, and the column of the options.
+
+    Raises
+    ------
+    ColumnError
+        If there are fewer than 2 or more than 26 options, or if an option is empty.
+    """
+    question_column = settings.column("question", values)
+    if question_column is None:
+        raise NoColumnError("question", values)
+    if is_empty(values[question_column]):
+        raise ColumnError(question_column, "no question; fill it in, or remove the row")
+    stem = text_of(values[question_column], question_column)
+    columns = settings.option_columns(values)
+    column = None if columns else settings.column("options", values)
+    if columns:
+        name = f"{columns[0]} to {columns[-1]}"
+        options = _of_columns(values, columns)
+    elif column is not None and not is_empty(values[column]):
+        name = column
+        options = _of_cell(values[column], column)
+    else:
+        name = question_column
+        stem, options = _of_lines(stem)
+        if not options:
+            message = "no options: give columns A, B, C, ..., a column options, or lines 'A. ...' below the question"
+            raise ColumnError(question_column, f"{message}; the columns are {', '.join(values)}")
+    if not 2 <= len(options) <= len(LETTERS):
+        raise ColumnError(name, f"{len(options)} option(s); a question needs 2 to {len(LETTERS)}")
+    return stem, options, name
+
+
+def _of_columns(values: Mapping[str, Any], columns: Sequence[str]) -> tuple[Option, ...]:
+    """One option per column. The last columns may be empty, for questions with fewer options."""
+    filled = [name for name in columns if not is_empty(values[name])]
+    for name, expected in zip(filled, columns, strict=False):
+        if name != expected:
+            raise ColumnError(expected, f"the option is empty, and {name} is not; move the options up, or fill it")
+    return labelled([text_of(values[name], name) for name in filled], filled)
+
+
+def _of_cell(value: Any, column: str) -> tuple[Option, ...]:
+    if isinstance(value, str):
+        value = _parsed(value, column)
+    if isinstance(value, str):
+        options = _of_lines("\n" + value)[1]
+        return options or labelled([line.strip() for line in value.splitlines() if line.strip()], None)
+    if isinstance(value, Mapping):
+        filled = {str(label).strip(): text for label, text in value.items() if not is_empty(text)}
+        wrong = [label for label in filled if label not in tuple(LETTERS)]
+        if wrong:
+            raise ColumnError(column, f"the label {wrong[0]!r} is not a letter from A to Z")
+        return tuple(Option(label, text_of(text, column), f"{label}. ") for label, text in filled.items())
+    if not isinstance(value, Sequence):
+        raise ColumnError(column, f"{str(value)[:60]!r} is neither a list, nor labels with texts, nor lines")
+    for place, text in enumerate(value):
+        if is_empty(text):
+            raise ColumnError(column, f"option {place + 1} is empty; fill it or remove it")
+    return labelled([text_of(text, column) for text in value], None)
+
+
+def _parsed(cell: str, column: str) -> Any:
+    """Return a list in JSON or in Python's notation as such (lists of the hub's data sets); other texts unchanged."""
+    cell = cell.strip()
+    if not cell.startswith(("[", "{")):
+        return cell
+    if len(cell) > _MAX_LIST:
+        raise ColumnError(column, f"a list of {len(cell):,} characters; the limit is {_MAX_LIST:,}")
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(cell)  # literals only; nothing is executed
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise ColumnError(column, f"{cell[:60]!r} is not a list; write it in JSON") from None
+
+
+def labelled(texts: Sequence[str], columns: Sequence[str] | None) -> tuple[Option, ...]:
+    """Return options with the labels A, B, C, ... Labels at the start of all texts ("A. Red") are removed.
+
+    Columns that are single letters give their own names as labels.
+    """
+    if len(texts) > len(LETTERS):
+        raise ColumnError("", f"{len(texts)} options; a question needs 2 to {len(LETTERS)}")
+    marks = [_LABELLED.match(text) for text in texts]
+    if texts and all(
+        mark and mark[1] == label and text[mark.end() :]
+        for mark, label, text in zip(marks, LETTERS, texts, strict=False)
+    ):
+        texts = [text[mark.end() :] for mark, text in zip(marks, texts, strict=True) if mark]
+    letters = columns if columns and all(name in tuple(LETTERS) for name in columns) else LETTERS
+    return tuple(Option(label, text, f"{label}. ") for label, text in zip(letters, texts, strict=False))
+
+
+def _of_lines(text: str) -> tuple[str, tuple[Option, ...]]:
+    """Split a text into the question and its options: the last lines, if they are labelled A, B, C, ... in order."""
+    lines = text.splitlines()
+    for start in range(1, len(lines)):
+        found = [_LINE.match(line) for line in lines[start:] if line.strip()]
+        if len(found) > 1 and all(m and m[1] == label for m, label in zip(found, LETTERS, strict=False)):
+            options = tuple(Option(m[1], text_of(m[2], ""), f"{m[1]}. ") for m in found if m)
+            if len(options) == len(found) <= len(LETTERS):
+                return "\n".join(lines[:start]).strip(), options
+    return text, ()

@@ -1,0 +1,47 @@
+"""The prompts, and the strict parser, which stands for the official one: the user's questions have no released code."""
+
+from __future__ import annotations
+
+import re
+
+from known_unknowns.records import Question
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
+from known_unknowns_benchmarks.multiple_choice.refusals import plain
+
+_INSTRUCTION = "Answer with the option's letter from the given choices directly."
+_START = re.compile(r"\(?([A-Z])(?:[).:]+(?=\s|\Z)|\Z)")
+
+
+def prompt(question: Question) -> str:
+    """Return the hint (if there is one), the question, the options one per line, and the instruction.
+
+    The instruction is the one that LLaVA-1.5 was trained with (Liu et al., arXiv:2310.03744, Table 7) and that
+    VLMEvalKit and lmms-eval use for many models. The line of the hint is VLMEvalKit's.
+    """
+    return f"{_with_hint(question)}\n{_INSTRUCTION}"
+
+
+def refusal_prompt(question: Question) -> str:
+    """Return the prompt with one more sentence that names the refusal option; the same prompt without such an option.
+
+    The sentence is our own.
+    """
+    if question.refusal is None:
+        return prompt(question)
+    option = question.options[question.refusal]
+    return f"{prompt(question)} If you do not know the answer, answer with {option.label}."
+
+
+def _with_hint(question: Question) -> str:
+    hint = question.extra.get("hint")
+    return f"Hint: {hint}\n{question.rendered}" if hint else question.rendered
+
+
+def official(text: str, question: Question) -> ParsedAnswer:
+    """Parse a reply strictly: it starts with a label ("B", "(B)", "B. Blue"), or it is exactly an option's text."""
+    text = text.strip()
+    found = _START.match(text)
+    if found:
+        return parse_label(found[1], question)
+    same = [option.label for option in question.options if plain(option.text) == plain(text) != ""]
+    return parse_label(same[0] if len(same) == 1 else None, question)

@@ -1,0 +1,171 @@
+"""The images of a row: paths of files, base64, bytes as the hub stores them, or the index of a row with the image."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import json
+import re
+from collections.abc import Container, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from known_unknowns.images import MAX_PIXELS
+from known_unknowns_benchmarks.multiple_choice.options import ColumnError
+
+MAX_BYTES = 50_000_000
+"""Largest size of an encoded image in bytes."""
+MAX_IMAGES = 32
+"""Largest number of images of a question."""
+_SUFFIX = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?|ppm)$", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_QUOTED = re.compile(r"""\s*\[\s*(['"])[A-Za-z0-9+/=]+\1(?:\s*,\s*(['"])[A-Za-z0-9+/=]+\2)*\s*\]\s*""")
+_LONGEST_PATH, _LONGEST_INDEX = 1024, 64
+_MAX_LIST = 100_000
+
+
+class ImageCell(NamedTuple):
+    """One image: its bytes, or the index of another row, whose image it is."""
+
+    data: bytes
+    row_index: str = ""
+
+
+class ImageFolder(NamedTuple):
+    """Where paths of images start: the folder of all files, and the folders that are searched within it."""
+
+    root: Path
+    searched: tuple[Path, ...]
+
+
+def cells(value: Any, column: str, folder: ImageFolder, indices: Container[str]) -> list[ImageCell]:
+    """Return the images in a cell.
+
+    Parameters
+    ----------
+    value : object
+        A text (path, base64 or index), the hub's struct of bytes and path, or a list of these.
+    column : str
+        The column, for errors.
+    folder : ImageFolder
+        Where paths start.
+    indices : container of str
+        The ids of the file's rows, any of which a text may name.
+
+    Raises
+    ------
+    ColumnError
+        If there is no such image, it is too large, or its path leads out of the folder.
+    """
+    values = _listed(value, column)
+    if len(values) > MAX_IMAGES:
+        raise ColumnError(column, f"{len(values)} images; the limit is {MAX_IMAGES}")
+    return [_cell(each, column, folder, indices) for each in values]
+
+
+def _listed(value: Any, column: str) -> list[Any]:
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        if _QUOTED.fullmatch(value):
+            return re.findall(r"[A-Za-z0-9+/=]+", value)
+        if len(value) > _MAX_LIST:
+            raise ColumnError(column, "not a list of paths or of images in base64")
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            try:
+                parsed = ast.literal_eval(value.strip())  # literals only; nothing is executed
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                raise ColumnError(column, f"{value[:60]!r} is not a list of images; write it in JSON") from None
+        return list(parsed) if isinstance(parsed, list | tuple) else [parsed]
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _cell(value: Any, column: str, folder: ImageFolder, indices: Container[str]) -> ImageCell:
+    if isinstance(value, Mapping):
+        data, path = value.get("bytes"), value.get("path")
+        if isinstance(data, bytes):
+            return ImageCell(_bounded(data, column))
+        if data is not None or not isinstance(path, str) or not path:
+            raise ColumnError(column, "the image has neither bytes nor a path")
+        value = path
+    if isinstance(value, bytes):
+        return ImageCell(_bounded(value, column))
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise ColumnError(column, f"a {type(value).__name__}, neither a path nor base64 nor bytes")
+    return _of_text(value.strip(), column, folder, indices)
+
+
+def _of_text(text: str, column: str, folder: ImageFolder, indices: Container[str]) -> ImageCell:
+    if text.startswith(("http://", "https://")):
+        message = f"{text[:80]!r} is an address; download the image into the folder, and give its path"
+        raise ColumnError(column, message)
+    if text.startswith("data:"):
+        return ImageCell(_decoded(text.partition(",")[2], column))
+    if len(text) <= _LONGEST_PATH:
+        path = _file(text.replace("\\", "/"), column, folder, required=_SUFFIX.search(text) is not None)
+        if path is not None:
+            if path.stat().st_size > MAX_BYTES:
+                message = f"{text!r} has {path.stat().st_size:,} bytes; the limit is {MAX_BYTES:,}"
+                raise ColumnError(column, f"{message}. Make the image smaller")
+            return ImageCell(path.read_bytes())
+    if len(text) <= _LONGEST_INDEX and text in indices:
+        return ImageCell(b"", text)
+    if len(text) <= _LONGEST_INDEX and not _BASE64.fullmatch(text):
+        raise ColumnError(column, f"there is no image {text!r} in the folder; add the file, or correct the path")
+    return ImageCell(_decoded(text, column))
+
+
+def _file(name: str, column: str, folder: ImageFolder, *, required: bool) -> Path | None:
+    root = folder.root.resolve()
+    try:
+        for start in folder.searched:
+            path = (start / name).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return path
+        leads_out = not any((start / name).resolve().is_relative_to(root) for start in folder.searched)
+    except (OSError, ValueError):  # too long for a path, or with a null character: base64
+        return None
+    if required and leads_out:
+        raise ColumnError(column, f"the path {name!r} leads out of the folder; copy the image into the folder")
+    if required:
+        raise ColumnError(column, f"there is no image {name!r} in the folder; add the file, or correct the path")
+    return None
+
+
+def _decoded(text: str, column: str) -> bytes:
+    if len(text) > MAX_BYTES * 4 // 3 + 4:
+        raise ColumnError(column, f"an image of about {len(text) * 3 // 4:,} bytes; the limit is {MAX_BYTES:,}")
+    try:
+        return _bounded(base64.b64decode("".join(text.split()), validate=True), column)
+    except (binascii.Error, ValueError):
+        raise ColumnError(column, f"{text[:40]!r} is neither an image in the folder nor base64; correct it") from None
+
+
+def _bounded(data: bytes, column: str) -> bytes:
+    if len(data) > MAX_BYTES:
+        raise ColumnError(column, f"an image of {len(data):,} bytes; the limit is {MAX_BYTES:,}. Make it smaller")
+    return data
+
+
+def check_header(data: bytes, column: str) -> None:
+    """Raise ColumnError unless the bytes start as an image of an allowed size. Pixels are not decoded."""
+    import warnings
+
+    from PIL import Image as Pillow
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower
+            with Pillow.open(BytesIO(data)) as image:
+                width, height = image.size
+    except Pillow.DecompressionBombError as error:
+        raise ColumnError(column, f"the limit is {MAX_PIXELS:,} pixels ({error}). Make the image smaller") from error
+    except Exception as error:  # Pillow's parsers raise many types of errors
+        raise ColumnError(column, f"{len(data):,} bytes that are not an image; replace it") from error
+    if width * height > MAX_PIXELS:
+        message = f"the image has {width} x {height} pixels; the limit is {MAX_PIXELS:,}. Make it smaller"
+        raise ColumnError(column, message)

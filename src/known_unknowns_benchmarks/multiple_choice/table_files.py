@@ -1,0 +1,171 @@
+"""Rows of CSV, TSV, JSON, JSON lines and Parquet files, one after the other.
+
+Cells of CSV and TSV stay texts: an option can be "None", "NA" or "=1+1". No file is unpickled, and
+nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from known_unknowns.benchmark.loading import json_rows, parquet_rows
+from known_unknowns.errors import DataError
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+MAX_CELL = 2**27
+"""Largest number of characters of a cell, or of a line of JSON: an image of 100 MB in base64."""
+MAX_JSON = 2**30
+"""Largest size of a JSON file in bytes. JSON lines and Parquet have no such limit."""
+
+_SEPARATORS = {"tabs": "\t", "commas": ",", "semicolons": ";", "vertical bars": "|"}
+_SEPARATED_BY = {
+    "tabs": "name the file .tsv, or save it with commas",
+    "commas": "name the file .csv, or save it with tabs",
+    "semicolons": "name the file .csv, or save it with tabs",
+    "vertical bars": "save it with commas as .csv, or with tabs as .tsv",
+}
+"""What to do if the columns of a file are not separated as its suffix says."""
+
+
+class SourceRow(NamedTuple):
+    """A row of a file.
+
+    ``number`` is the row of a spreadsheet (CSV, TSV; the header is 1), the line of JSON lines, the entry of a JSON list
+    (from 1), or the row of a Parquet table (from 0).
+    """
+
+    file: Path
+    number: int
+    values: Mapping[str, Any]
+
+
+def question_files(folder: Path, patterns: Sequence[str] = ()) -> list[Path]:
+    """Return the files with questions, in the order of their names.
+
+    Raises
+    ------
+    DataError
+        If there is none, a pattern matches none, a file has an unknown suffix, or its path leads out of the folder.
+    """
+    root = folder.resolve()
+    if not patterns:
+        found = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES]
+    else:
+        found = []
+        for pattern in patterns:
+            if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+                raise DataError(f"the pattern {pattern!r} under files leads out of the folder", file=folder)
+            matching = [path for path in folder.glob(pattern) if path.is_file()]
+            if not matching:
+                raise DataError(f"no file matches {pattern!r}; correct the name under files", file=folder)
+            found += matching
+    hidden = {path for path in found if any(part.startswith(".") for part in path.relative_to(folder).parts)}
+    files = sorted({path for path in found if path.is_file()} - hidden)
+    if not files:
+        others = sorted({path.suffix.lower() for path in folder.rglob("*") if path.is_file()})
+        there = f"it has {', '.join(filter(None, others))} files" if any(others) else "it is empty"
+        raise DataError(
+            f"no file with questions ({', '.join(SUFFIXES)}); {there}. Save the questions in one of these formats",
+            file=folder,
+        )
+    for path in files:
+        if path.suffix.lower() not in SUFFIXES:
+            raise DataError(f"unknown suffix; questions can be in {', '.join(SUFFIXES)} files", file=path)
+        if not path.resolve().is_relative_to(root):
+            raise DataError("a link that leads out of the folder; copy the file itself", file=path)
+    return files
+
+
+def rows(file: Path) -> Iterator[SourceRow]:
+    """Yield the rows of a file.
+
+    Raises
+    ------
+    DataError
+        If the file is not of the format that its suffix names. It names the row.
+    """
+    suffix = file.suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        yield from _separated(file, "\t" if suffix == ".tsv" else ",")
+    elif suffix == ".jsonl":
+        yield from _json_lines(file)
+    elif suffix == ".json":
+        if file.stat().st_size > MAX_JSON:
+            raise DataError(
+                f"larger than {MAX_JSON // 2**30} GiB; save it as JSON lines (.jsonl) or Parquet", file=file
+            )
+        for row in json_rows(file):
+            yield SourceRow(file, row.number + 1, row.values)
+    else:
+        for row in parquet_rows(file):
+            yield SourceRow(file, row.number, row.values)
+
+
+def _separated(file: Path, delimiter: str) -> Iterator[SourceRow]:
+    csv.field_size_limit(MAX_CELL)
+    number = 1
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            first = lines.readline()
+            # Excel writes CSV files with semicolons where the comma is the decimal sign.
+            if delimiter == "," and "," not in first and ";" in first:
+                delimiter = ";"
+            lines.seek(0)
+            reader = csv.reader(lines, delimiter=delimiter, strict=True)
+            header = [name.strip() for name in next(reader, [])]
+            doubled = sorted({name for name in header if header.count(name) > 1})
+            if doubled == [""]:
+                raise DataError(f"{header.count('')} columns without a name; name or remove them", file=file, row=1)
+            if doubled:
+                raise DataError(f"the column {doubled[-1]!r} is there twice; rename one of them", file=file, row=1)
+            if (name := _other_separator(header)) is not None:
+                raise DataError(f"one column, and {name} in its name; {_SEPARATED_BY[name]}", file=file, row=1)
+            for cells in reader:
+                number += 1
+                if not cells:
+                    continue  # an empty line
+                if len(cells) != len(header):
+                    raise DataError(
+                        f"{len(cells)} cells under {len(header)} columns; put a cell with a "
+                        f"{'tab' if delimiter == chr(9) else 'comma'} or a quote in double quotes",
+                        file=file,
+                        row=number,
+                    )
+                yield SourceRow(file, number, dict(zip(header, cells, strict=True)))
+    except csv.Error as error:
+        text = f"not readable as a table ({error}); check the double quotes from this row on"
+        raise DataError(text, file=file, row=number + 1) from error
+    except UnicodeDecodeError as error:
+        raise DataError("not UTF-8 text; save the file as UTF-8", file=file, row=number + 1) from error
+
+
+def _other_separator(header: Sequence[str]) -> str | None:
+    """Return the name of a separator in the name of the only column; None without one."""
+    if len(header) != 1:
+        return None
+    return next((name for name, sign in _SEPARATORS.items() if sign in header[0]), None)
+
+
+def _json_lines(file: Path) -> Iterator[SourceRow]:
+    number = 0
+    try:
+        with file.open(encoding="utf-8-sig") as lines:
+            while line := lines.readline(MAX_CELL):
+                number += 1
+                if not line.strip():
+                    continue
+                values = json.loads(line)
+                if not isinstance(values, dict):
+                    text = f"{line.strip()[:60]!r} is not an object with keys; write one object per line"
+                    raise DataError(text, file=file, row=number)
+                yield SourceRow(file, number, values)
+    except RecursionError as error:
+        raise DataError("not JSON: nested too deep", file=file, row=number) from error
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON ({error.msg}); write one object per line", file=file, row=number) from error
+    except UnicodeDecodeError as error:
+        raise DataError("not UTF-8 text; save the file as UTF-8", file=file, row=number + 1) from error

@@ -1,0 +1,209 @@
+"""Import annotated images into a folder of scene graphs: ``graphs.jsonl``, ``images/`` and ``masks/``.
+
+Images and masks are found below the source folder, or in the zip archives there (as COCO publishes them, also archives
+in archives). They are stored once, named by their sha256.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+
+from known_unknowns.errors import DataError
+from known_unknowns_construction.candidates import CandidateImage, Outline
+from known_unknowns_construction.psg import Annotation
+from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph
+
+GRAPHS = "graphs.jsonl"
+MAX_BYTES = 200 * 2**20
+"""Larger members of archives are refused."""
+
+
+class SourceFiles:
+    """Files below a folder and in its zip archives, by their published path; a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = ExitStack()
+        self._members: dict[str, tuple[zipfile.ZipFile, str]] = {}
+        self._scanned = False
+
+    def __enter__(self) -> SourceFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file.
+
+        Raises
+        ------
+        DataError
+            If the file is missing, too large, or its path leads out of the folder.
+        """
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or "\\" in name:
+            raise DataError(f"the path {name!r} leads out of the folder", file=self._folder)
+        plain = self._folder / path
+        if plain.is_file():
+            if plain.stat().st_size > MAX_BYTES:
+                raise DataError(f"the file is larger than {MAX_BYTES:,} bytes", file=plain)
+            return plain.read_bytes()
+        self._scan()
+        found = self._members.get(str(path)) or self._members.get(path.name)
+        if found is None:
+            raise DataError(f"there is no {name!r}, neither as a file nor in a zip archive there", file=self._folder)
+        archive, member = found
+        if archive.getinfo(member).file_size > MAX_BYTES:
+            raise DataError(f"{member!r} is larger than {MAX_BYTES:,} bytes", file=str(archive.filename))
+        return archive.read(member)
+
+    def _scan(self) -> None:
+        if self._scanned:
+            return
+        self._scanned = True
+        for path in sorted(self._folder.glob("*.zip")):
+            self._add(path)
+
+    def _add(self, path: Path) -> None:
+        try:
+            archive = self._stack.enter_context(zipfile.ZipFile(path))
+        except (OSError, zipfile.BadZipFile) as error:
+            raise DataError(f"not a readable zip archive: {error}", file=path) from error
+        for member in archive.namelist():
+            if member.endswith(".zip"):  # seeking in a compressed member is slow, so it is unpacked
+                inner = Path(self._stack.enter_context(tempfile.TemporaryDirectory())) / "inner.zip"
+                with archive.open(member) as source, inner.open("wb") as target:
+                    shutil.copyfileobj(source, target)
+                self._add(inner)
+            elif not member.endswith("/"):
+                self._members.setdefault(member, (archive, member))
+                self._members.setdefault(PurePosixPath(member).name, (archive, member))
+
+
+def store_file(data: bytes, folder: Path, kind: str, suffix: str) -> tuple[str, str]:
+    """Write a file to ``folder``/``kind``, named by its sha256, and return its relative path and the digest."""
+    digest = sha256(data).hexdigest()
+    name = f"{kind}/{digest}{suffix}"
+    path = folder / name
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.write_bytes(data)
+        part.replace(path)
+    return name, digest
+
+
+def scene_graph(
+    annotation: Annotation, image: bytes, mask: bytes | None, folder: Path, licence: str | None
+) -> SceneGraph:
+    """Store an image and its mask, and return the scene graph.
+
+    Raises
+    ------
+    DataError
+        If the image or the mask does not decode or has another size than annotated.
+    """
+    from known_unknowns.images import decode
+    from known_unknowns_construction.masks import outlines, segment_ids
+
+    size = decode(image, file=annotation.file_name).size
+    if size != (annotation.width, annotation.height):
+        raise DataError(
+            f"the image has {size[0]} x {size[1]} pixels, the annotation says {annotation.width} x {annotation.height}",
+            file=annotation.file_name,
+        )
+    path, digest = store_file(image, folder, "images", PurePosixPath(annotation.file_name).suffix.lower() or ".png")
+    mask_path, ids = None, None
+    if mask is not None and annotation.mask_name is not None:
+        ids = segment_ids(decode(mask, file=annotation.mask_name))
+        if ids.shape != (annotation.height, annotation.width):
+            raise DataError(f"the mask has the shape {ids.shape}", file=annotation.mask_name)
+        mask_path, _ = store_file(mask, folder, "masks", ".png")
+    return graph_of(
+        annotation,
+        CandidateImage(path, digest, annotation.width, annotation.height, licence),
+        mask=mask_path,
+        outline=lambda segment: () if ids is None else outlines(ids == segment),
+    )
+
+
+def graph_of(
+    annotation: Annotation,
+    image: CandidateImage,
+    *,
+    mask: str | None = None,
+    outline: Callable[[int], tuple[Outline, ...]] = lambda segment: (),
+) -> SceneGraph:
+    """Return the scene graph of an annotation.
+
+    Parameters
+    ----------
+    annotation : Annotation
+    image : CandidateImage
+    mask : str, optional
+        The path of the stored mask.
+    outline : callable
+        Returns the polygons of a segment.
+    """
+    nodes = tuple(
+        Node(
+            id=str(position),
+            name=segment.name,
+            box=segment.box,
+            thing=segment.thing,
+            crowd=segment.crowd,
+            segment=segment.segment,
+            outline=() if segment.segment is None else outline(segment.segment),
+            attributes=segment.attributes,
+        )
+        for position, segment in enumerate(annotation.segments)
+    )
+    return SceneGraph(
+        id=annotation.id,
+        image=image,
+        objects=nodes,
+        relations=tuple(Relation(str(s), predicate, str(o)) for s, predicate, o in annotation.relations),
+        mask=mask,
+        captions=annotation.captions,
+        extra=annotation.extra,
+    )
+
+
+def import_graphs(
+    annotations: Iterable[Annotation],
+    source: Path,
+    out: Path,
+    *,
+    only: Collection[str] | None = None,
+    licence: str | None = None,
+) -> Iterator[SceneGraph]:
+    """Yield the scene graphs of annotated images, and store their images and masks.
+
+    Parameters
+    ----------
+    annotations : iterable of Annotation
+        They are consumed one at a time.
+    source : Path
+        The folder of images, masks and archives.
+    out : Path
+        The folder to store images and masks in.
+    only : collection of str, optional
+        Ids of the images to import; all if absent.
+    licence : str, optional
+        The licence of the images.
+    """
+    with SourceFiles(source) as files:
+        for annotation in annotations:
+            if only is None or annotation.id in only:
+                mask = None if annotation.mask_name is None else files.read(annotation.mask_name)
+                yield scene_graph(annotation, files.read(annotation.file_name), mask, out, licence)

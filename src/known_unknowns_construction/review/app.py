@@ -1,0 +1,205 @@
+"""The web application of a review: a page, its data, and decisions."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from known_unknowns.errors import DataError, MachineError
+from known_unknowns_construction.review import session
+from known_unknowns_construction.review.items import Item, servable
+from known_unknowns_construction.review.records import ADJUDICATOR, Content, Decision
+from known_unknowns_construction.review.session import REASONS, TAGS, RejectedRequest, Review
+
+_SCRIPTS = ("review.js", "view.js", "outbox.js", "drafts.js", "difference.js", "images.js")
+_STATIC = {
+    "": ("index.html", "text/html; charset=utf-8"),
+    "review.css": ("review.css", "text/css; charset=utf-8"),
+    **{name: (name, "text/javascript; charset=utf-8") for name in _SCRIPTS},
+}
+_LONGEST_TEXT = 10_000
+
+Text = Annotated[str, Field(max_length=_LONGEST_TEXT)]
+Key = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Name = Annotated[str, Field(max_length=64)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SentContent(_Strict):
+    """A question as the reviewer changed it."""
+
+    question: Text
+    labels: Annotated[list[Text], Field(max_length=26)]
+    options: Annotated[list[Text], Field(max_length=26)]
+    answer: Text | None
+
+    def as_content(self) -> Content:
+        """Return the content, or raise RejectedRequest."""
+        try:
+            return Content(self.question, tuple(self.labels), tuple(self.options), self.answer)
+        except ValueError as error:
+            raise RejectedRequest(str(error)) from error
+
+
+class SentDecision(_Strict):
+    """A decision as the page sends it."""
+
+    key: Key
+    reviewer: Name
+    item: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    action: Annotated[str, Field(max_length=20)]
+    reason: Annotated[str, Field(max_length=2000)] = ""
+    after: SentContent | None = None
+    tag: Annotated[str, Field(max_length=40)] = ""
+    seconds: Annotated[float, Field(ge=0, le=86_400, strict=False)] | None = None
+
+
+class SentUndo(_Strict):
+    """A request to undo the last decision."""
+
+    key: Key
+    reviewer: Name
+
+
+def make_app(review: Review) -> FastAPI:
+    """Return the application of a review. Put `known_unknowns_construction.review.guard.Guard` around it."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    _add_errors(app)
+    _add_pages(app, review)
+    _add_decisions(app, review)
+    return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(RejectedRequest)
+    def refused(request: Request, error: RejectedRequest) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, error.status)
+
+    @app.exception_handler(MachineError)
+    def unwritten(request: Request, error: MachineError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 507)
+
+    @app.exception_handler(OSError)
+    def failed(request: Request, error: OSError) -> JSONResponse:
+        return JSONResponse({"detail": f"the decision could not be written: {error.strerror}"}, 507)
+
+    @app.exception_handler(DataError)
+    def unreadable(request: Request, error: DataError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 404)
+
+
+def _add_pages(app: FastAPI, review: Review) -> None:
+    @app.get("/api/session")
+    def describe(reviewer: Annotated[Name, Query()] = "") -> dict[str, Any]:
+        return _session(review, reviewer)
+
+    @app.get("/api/item/{place}")
+    def show(place: Annotated[int, Path(ge=0)], reviewer: Annotated[Name, Query()]) -> dict[str, Any]:
+        return _item(review, reviewer, place)
+
+    @app.get("/images/{place}/{number}")
+    def image(place: Annotated[int, Path(ge=0)], number: Annotated[int, Path(ge=0)]) -> Response:
+        items = review.source.items
+        if place >= len(items) or number >= len(items[place].images):
+            raise RejectedRequest("no such image", 404)
+        data, media_type = servable(items[place].images[number], name=f"image of {items[place].id}")
+        return Response(data, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
+
+    @app.get("/{name}")
+    def static(name: str) -> Response:
+        if name not in _STATIC:
+            raise RejectedRequest("no such page", 404)
+        file, media_type = _STATIC[name]
+        data = files(__package__).joinpath("static", file).read_bytes()
+        return Response(data, media_type=media_type, headers={"cache-control": "no-cache"})
+
+    app.get("/")(lambda: static(""))
+
+
+def _add_decisions(app: FastAPI, review: Review) -> None:
+    @app.post("/api/decision")
+    def decide(sent: SentDecision) -> dict[str, Any]:
+        values = sent.model_dump() | {"after": sent.after.as_content() if sent.after else None}
+        written = review.decide(session.Request(**values))
+        return {
+            "state": review.state(sent.reviewer, sent.item),
+            "time": written.time,
+            "progress": review.progress(sent.reviewer),
+        }
+
+    @app.post("/api/undo")
+    def undo(sent: SentUndo) -> dict[str, Any]:
+        place = review.undo(sent.reviewer, sent.key)
+        return {
+            "item": place,
+            "state": None if place is None else review.state(sent.reviewer, place),
+            "progress": review.progress(sent.reviewer),
+        }
+
+
+def _session(review: Review, reviewer: str) -> dict[str, Any]:
+    common = {
+        "title": review.source.title,
+        "kind": review.source.kind,
+        "reviewers": review.reviewers,
+        "adjudicates": review.role == ADJUDICATOR,
+        "blind": review.blind,
+        "tags": TAGS,
+        "reasons": REASONS,
+        "file": review.log.path.name,
+        "needsReason": review.source.needs_reason,
+    }
+    if not reviewer:
+        return common
+    queue = review.queue(reviewer)
+    items = review.source.items
+    return common | {
+        "reviewer": reviewer,
+        "queue": [[place, int(bool(items[place].flags)), review.state(reviewer, place)] for place in queue],
+        "progress": review.progress(reviewer),
+    }
+
+
+def _item(review: Review, reviewer: str, place: int) -> dict[str, Any]:
+    item = review.item(reviewer, place)
+    own = review.own(reviewer, place)
+    return {
+        "id": item.id,
+        "category": item.category,
+        "content": item.content.as_dict(),
+        "sha256": item.content.sha256,
+        "images": [{"width": image.width, "height": image.height} for image in item.images],
+        "objects": _objects(item),
+        "flags": [{"filter": name, "reason": reason} for name, reason in item.flags],
+        "facts": dict(item.facts),
+        "wrong": None if item.wrong is None else {name: getattr(item.wrong, name) for name in item.wrong.__slots__},
+        "decision": None if own is None else _shown(own),
+        "others": [_shown(decision) for decision in review.of_others(reviewer, place)],
+        "state": review.state(reviewer, place),
+    }
+
+
+def _objects(item: Item) -> list[dict[str, Any]]:
+    return [
+        {"name": each.name, "box": list(each.box), "outline": [list(polygon) for polygon in each.outline]}
+        for each in item.objects
+    ]
+
+
+def _shown(decision: Decision) -> dict[str, Any]:
+    return {
+        "reviewer": decision.reviewer,
+        "time": decision.time,
+        "action": decision.action,
+        "reason": decision.reason,
+        "tag": decision.tag,
+        "after": decision.after.as_dict() if decision.after else None,
+    }

@@ -1,0 +1,135 @@
+"""Shares of the kinds of wrong answers that reviewers tagged."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from io import StringIO
+from pathlib import Path
+
+from known_unknowns.csv_cells import escape_cell
+from known_unknowns.files import write_text
+from known_unknowns.metrics import clustered_interval
+from known_unknowns.records import OVERALL
+from known_unknowns_construction.review.decisions import DISPUTED, PENDING, TAGGED, outcome, standing
+from known_unknowns_construction.review.items import Source
+from known_unknowns_construction.review.records import Decision
+from known_unknowns_construction.review.session import TAGS
+
+EXAMPLES = 3
+METHOD = "modified Wilson, clustered by image (docs/intervals.md)"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShare:
+    """The share of one kind of error.
+
+    Attributes
+    ----------
+    category : str
+        Category of the questions, or "Overall".
+    tag : str
+        One of `known_unknowns_construction.review.session.TAGS`.
+    count : int
+        Number of wrong answers with this tag.
+    n : int
+        Number of wrong answers with a tag.
+    share, low, high : float or None
+        ``count / n`` with its interval; None if nothing is tagged.
+    pending, disputed : int
+        Wrong answers without a tag yet, and those on which reviewers differ. They are not in n.
+    examples : tuple of str
+        Ids of the first questions.
+    method : str
+        Method of the interval.
+    """
+
+    category: str
+    tag: str
+    count: int
+    n: int
+    share: float | None
+    low: float | None
+    high: float | None
+    pending: int
+    disputed: int
+    examples: tuple[str, ...]
+    method: str = METHOD
+
+
+def reviewed_part(source: Source, decisions: Sequence[Decision]) -> Source:
+    """Return the wrong answers that some reviewer has tagged: of a sample, it is what was drawn and reached."""
+    tagged = standing(decisions)
+    return replace(source, items=[item for item in source.items if item.id in tagged])
+
+
+def write_table(rows: Sequence[ErrorShare], out: Path) -> None:
+    """Write the table as CSV. The examples are a JSON list."""
+    lines = StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow([field.name for field in fields(ErrorShare)])
+    for row in rows:
+        values = [getattr(row, field.name) for field in fields(ErrorShare)]
+        writer.writerow(
+            [
+                escape_cell(json.dumps(v, ensure_ascii=False) if isinstance(v, tuple) else "" if v is None else v)
+                for v in values
+            ]
+        )
+    write_text(out, lines.getvalue())
+
+
+def error_table(
+    source: Source, decisions: Sequence[Decision], *, required: int = 1, confidence: float = 0.95
+) -> list[ErrorShare]:
+    """Return the share of each tag among the tagged wrong answers, overall and for each category.
+
+    Parameters
+    ----------
+    source : Source
+        The wrong answers. If they are a random sample of all wrong answers, the intervals are those of all of them.
+    decisions : sequence of Decision
+        All decisions, undone ones included.
+    required : int
+        Number of reviewers without whom a wrong answer is pending.
+    confidence : float
+        Level of the intervals, which are clustered by image.
+    """
+    found = standing(decisions)
+    after = {
+        item.id: outcome(item.content, found.get(item.id, {}).values(), required=required) for item in source.items
+    }
+    rows = []
+    categories = dict.fromkeys(item.category for item in source.items)
+    for category in (OVERALL, *(categories if len(categories) > 1 else ())):
+        items = [item for item in source.items if category in (OVERALL, item.category)]
+        states = [after[item.id].state for item in items]
+        tags = {item.id: after[item.id].decisions[0].tag for item in items if after[item.id].state == TAGGED}
+        tagged = [item for item in items if item.id in tags]
+        groups = list(dict.fromkeys(item.group for item in tagged))
+        for tag in TAGS:
+            having = [item for item in tagged if tags[item.id] == tag]
+            right, asked = dict.fromkeys(groups, 0), dict.fromkeys(groups, 0)
+            for item in tagged:
+                asked[item.group] += 1
+                right[item.group] += tags[item.id] == tag
+            low, high = clustered_interval(list(right.values()), list(asked.values()), confidence)
+            share = len(having) / len(tagged) if tagged else None
+            examples = tuple(item.id for item in having[:EXAMPLES])
+            rows.append(
+                ErrorShare(
+                    category,
+                    tag,
+                    len(having),
+                    len(tagged),
+                    share,
+                    low,
+                    high,
+                    states.count(PENDING),
+                    states.count(DISPUTED),
+                    examples,
+                )
+            )
+    return rows

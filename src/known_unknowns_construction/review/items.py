@@ -1,0 +1,165 @@
+"""What is reviewed: a list of items from a source, and their images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+
+from known_unknowns.errors import DataError
+from known_unknowns.images import decode
+from known_unknowns_construction.candidates import Candidate, SceneObject, read_candidates
+from known_unknowns_construction.review.decisions import content_of
+from known_unknowns_construction.review.records import Content
+
+QUESTIONS, ERRORS = "questions", "errors"
+"""The two kinds of review: questions are kept, modified or deleted; wrong answers get a tag."""
+MAX_IMAGE_BYTES = 64 * 2**20
+_SERVED_AS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+
+
+@dataclass(frozen=True, slots=True)
+class ItemImage:
+    """An image of an item. ``read`` returns the bytes of an image file, and raises DataError if there are none."""
+
+    width: int
+    height: int
+    sha256: str
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """The reply of a model that is tagged.
+
+    Attributes
+    ----------
+    reply : str
+        The text of the reply.
+    outcome : str
+        What the parser made of it: "answered", "refused" or "unparsed".
+    choice : str
+        Label of the option that the parser found; empty without one.
+    """
+
+    reply: str
+    outcome: str
+    choice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question to review.
+
+    Attributes
+    ----------
+    id, group, category : str
+    content : Content
+    images : tuple of ItemImage
+    objects : tuple of SceneObject
+        Objects of the first image to outline.
+    flags : tuple of (str, str)
+        Name of a filter, and its reason.
+    facts : Mapping
+        Further texts to show, by name.
+    wrong : WrongAnswer, optional
+        For reviews of errors.
+    """
+
+    id: str
+    group: str
+    category: str
+    content: Content
+    images: tuple[ItemImage, ...]
+    objects: tuple[SceneObject, ...] = ()
+    flags: tuple[tuple[str, str], ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    wrong: WrongAnswer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A list of items with a title.
+
+    ``kind`` is "questions" or "errors". ``needs_reason`` says whether a modification needs a reason, as a correction of
+    a published question does.
+    """
+
+    title: str
+    kind: str
+    items: Sequence[Item]
+    needs_reason: bool = False
+
+
+def candidate_source(path: str | Path) -> Source:
+    """Return the candidates of a file as items.
+
+    Raises
+    ------
+    DataError
+        If a line is not a candidate, or there are none.
+    """
+    path = Path(path)
+    items = [_of_candidate(candidate, path.parent) for candidate in read_candidates(path)]
+    if not items:
+        raise DataError("the file has no candidates", file=path)
+    return Source(path.name, QUESTIONS, items)
+
+
+def _of_candidate(candidate: Candidate, folder: Path) -> Item:
+    image, file = candidate.image, folder / candidate.image.path
+    facts = {"licence of the image": image.licence or "not known"}
+    facts |= {name: str(value) for name, value in candidate.source.items() if isinstance(value, str | int)}
+    return Item(
+        id=candidate.id,
+        group=candidate.group,
+        category=candidate.kind,
+        content=content_of(candidate),
+        images=(ItemImage(image.width, image.height, image.sha256, lambda: read_listed(file, image.sha256)),),
+        objects=candidate.objects,
+        flags=tuple((flag.filter, flag.reason) for flag in candidate.flags),
+        facts=facts,
+    )
+
+
+def read_listed(file: Path, digest: str) -> bytes:
+    """Return the bytes of a listed image file.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, larger than `MAX_IMAGE_BYTES`, or not the listed one.
+    """
+    try:
+        size = file.stat().st_size
+        if size > MAX_IMAGE_BYTES:
+            raise DataError(f"the image has {size:,} bytes; the limit is {MAX_IMAGE_BYTES:,}", file=file)
+        data = file.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read the image: {error.strerror}", file=file) from error
+    if sha256(data).hexdigest() != digest:
+        raise DataError("the image was changed: its sha256 is not the listed one", file=file)
+    return data
+
+
+def servable(image: ItemImage, *, name: str) -> tuple[bytes, str]:
+    """Return an image as bytes that a browser shows, and their media type.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, does not decode, or has more pixels than `known_unknowns.images.MAX_PIXELS`.
+    """
+    from PIL import Image as Pillow
+
+    data = image.read()
+    pixels = decode(data, file=name)  # checks the size before it decodes
+    with Pillow.open(BytesIO(data)) as opened:
+        media_type = _SERVED_AS.get(opened.format or "")
+    if media_type is None:
+        buffer = BytesIO()
+        pixels.save(buffer, "PNG")
+        return buffer.getvalue(), "image/png"
+    return data, media_type

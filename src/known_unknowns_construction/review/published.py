@@ -1,0 +1,208 @@
+"""Published questions as items: a benchmark's questions, or a model's wrong answers to them."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
+from known_unknowns.protocols import ANSWER
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Question, Score
+from known_unknowns_construction.review.items import (
+    ERRORS,
+    QUESTIONS,
+    Item,
+    ItemImage,
+    Source,
+    WrongAnswer,
+    read_listed,
+)
+from known_unknowns_construction.review.records import Content
+
+_SHOWN_COLUMNS = ("models", "right", "refused", "top", "top_count")
+
+
+def content_of_question(question: Question) -> Content:
+    """Return the content of a published question."""
+    answer = None if question.answer is None else question.labels[question.answer]
+    return Content(question.text, question.labels, tuple(option.text for option in question.options), answer)
+
+
+def benchmark_source(title: str, questions: Path, *, listed: Path | None = None) -> Source:
+    """Return a benchmark's questions as items.
+
+    Parameters
+    ----------
+    title : str
+        Name of the benchmark.
+    questions : Path
+        Table of the published questions; images are in its folder.
+    listed : Path, optional
+        A CSV file with a column ``id``: the questions to review, in this order. Its other columns are shown, and a row
+        of ``all_wrong.csv`` becomes a flag.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, or an id is not one of the questions.
+    """
+    every = tables.read_questions(questions)
+    if listed is None:
+        return Source(title, QUESTIONS, [_of_question(question, questions.parent) for question in every], True)
+    by_id = {question.id: question for question in every}
+    items = []
+    for row, values in enumerate(_rows(listed)):
+        question = by_id.get(values["id"])
+        if question is None:
+            message = f"question {values['id']!r} is not one of the {len(every)} questions of {questions}"
+            raise DataError(message, file=listed, row=row)
+        items.append(_of_question(question, questions.parent, values))
+    return Source(f"{title}: {listed.name}", QUESTIONS, items, True)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"cannot read the list of questions: {error}", file=path) from error
+    if not rows or "id" not in rows[0]:
+        raise DataError("the list of questions is empty, or has no column 'id'", file=path)
+    first: dict[str, dict[str, str]] = {}
+    for row in rows:
+        first.setdefault(row["id"], row)
+    return list(first.values())
+
+
+def _of_question(question: Question, folder: Path, listed: Mapping[str, str] | None = None) -> Item:
+    shown = {name: listed[name] for name in _SHOWN_COLUMNS if listed.get(name)} if listed else {}
+    flags = []
+    if shown.get("right") == "0" and {"models", "top", "top_count"} <= shown.keys():
+        chosen = f"{shown['top_count']} of {shown['models']} models chose {shown['top']}"
+        flags.append(("models", f"no model chose the published answer; {chosen}"))
+    return Item(
+        id=question.id,
+        group=question.group,
+        category=question.category,
+        content=content_of_question(question),
+        images=tuple(_image(image, folder) for image in question.images if has_pixels(image)),
+        flags=tuple(flags),
+        facts=shown,
+    )
+
+
+def _image(image: Image, folder: Path) -> ItemImage:
+    return ItemImage(image.width, image.height, image.sha256, _reader(image, folder))
+
+
+def _reader(image: Image, folder: Path) -> Callable[[], bytes]:
+    """A function that returns the bytes of a question's image: those of its file, or a PNG of a recipe."""
+    if image.source.partition(":")[0] in RECIPES | COMPOSITES:
+        return lambda: _png(image, folder)
+    path = PurePosixPath(image.source)
+    if path.is_absolute() or ".." in path.parts:
+        raise DataError(f"the image path {image.source!r} leaves the folder of the questions", file=folder)
+    return lambda: read_listed(folder / path, image.sha256)
+
+
+def _png(image: Image, folder: Path) -> bytes:
+    buffer = BytesIO()
+    open_image(image, folder).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def error_source(
+    title: str,
+    questions: Path,
+    scores: Path,
+    replies: Path,
+    *,
+    parser: str,
+    sample: int | None = None,
+    seed: int = 0,
+) -> Source:
+    """Return the wrong answers of a model as items.
+
+    They have the order of the questions. A sample has a random order, so that the first ones of it are a sample too.
+
+    Parameters
+    ----------
+    title : str
+        Names the model, the benchmark and the variant.
+    questions, scores, replies : Path
+        Tables of the same variant and seed.
+    parser : str
+        The parser whose outcomes count.
+    sample : int, optional
+        Number of wrong answers to draw; by default all.
+    seed : int
+        Seed of the drawing.
+
+    Raises
+    ------
+    DataError
+        If a table cannot be read, or no answer is wrong.
+    """
+    asked = {question.id: question for question in tables.read_questions(questions)}
+    wrong = [score for score in final_scores(tables.read_scores(scores), parser) if is_error(score)]
+    unknown = next((score.question_id for score in wrong if score.question_id not in asked), None)
+    if unknown is not None:
+        raise DataError(f"question {unknown!r} is not one of {questions}; score again", file=scores)
+    if not wrong:
+        raise DataError(f"no answer is wrong by the parser {parser!r}", file=scores)
+    if sample is not None and sample < len(wrong):
+        wrong = random.Random(seed).sample(wrong, sample)
+    texts = {(turn.question_id, turn.turn): turn.reply.text for turn in tables.read_replies(replies)}
+    folder = questions.parents[1] if questions.name != "questions.parquet" else questions.parent
+    items = [
+        _of_error(asked[score.question_id], score, texts.get((score.question_id, score.turn), ""), folder)
+        for score in wrong
+    ]
+    return Source(title, ERRORS, items)
+
+
+def final_scores(scores: Iterable[Score], parser: str) -> list[Score]:
+    """Return the score of the final answer to each question, by one parser."""
+    found: dict[str, Score] = {}
+    for score in scores:
+        if score.parser == parser and score.step == ANSWER:
+            before = found.get(score.question_id)
+            if before is None or score.turn >= before.turn:
+                found[score.question_id] = score
+    return list(found.values())
+
+
+def is_error(score: Score) -> bool:
+    """Whether an answer is wrong. A failed request is not an error of the model."""
+    return not score.correct and score.outcome in (ANSWERED, REFUSED, UNPARSED)
+
+
+def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Item:
+    item = _of_question(question, folder)
+    flags: Sequence[tuple[str, str]] = ()
+    if score.outcome == UNPARSED:
+        flags = (("parser", "the parser found no option in the reply"),)
+    elif score.outcome == REFUSED:
+        flags = (("over-refusal", "the model refused, but an option is correct"),)
+    elif question.refusal is not None and question.answer == question.refusal:
+        flags = (("under-refusal", "the model chose an option, but refusing is correct"),)
+    return Item(
+        id=item.id,
+        group=item.group,
+        category=item.category,
+        content=item.content,
+        images=item.images,
+        flags=tuple(flags),
+        wrong=WrongAnswer(reply, score.outcome, _label(question, score)),
+    )
+
+
+def _label(question: Question, score: Score) -> str:
+    if score.choice is not None and 0 <= score.choice < len(question.labels):
+        return question.labels[score.choice]
+    return score.label or ""

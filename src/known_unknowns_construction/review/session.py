@@ -1,0 +1,343 @@
+"""A running review: who reviews what, the queue of each reviewer, and what is decided."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from known_unknowns.errors import ConfigError, KnownUnknownsError
+from known_unknowns_construction.review.decisions import DISPUTED, PENDING, outcome, result, standing
+from known_unknowns_construction.review.items import ERRORS, QUESTIONS, Item, Source
+from known_unknowns_construction.review.log import DecisionLog
+from known_unknowns_construction.review.records import (
+    ADJUDICATOR,
+    DELETE,
+    KEEP,
+    MODIFY,
+    REVIEWER,
+    TAG,
+    UNDO,
+    Content,
+    Decision,
+)
+
+TAGS = (
+    "perception",
+    "counting",
+    "language prior",
+    "over-refusal",
+    "under-refusal",
+    "annotation error",
+    "parser",
+    "other",
+)
+"""Kinds of wrong answers; docs/review.md defines them."""
+REASONS = (
+    "question is unclear",
+    "options are not sound",
+    "several options are correct",
+    "answerable without the image",
+    "image does not show it",
+    "trivial or duplicate",
+)
+"""Reasons for a deletion that the page offers."""
+_ACTIONS = {QUESTIONS: (KEEP, MODIFY, DELETE), ERRORS: (TAG,)}
+_NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
+_PACE_OVER, _LONGEST = 20, 600.0
+
+
+class RejectedRequest(KnownUnknownsError):
+    """A request that the review cannot fulfil. ``status`` is that of HTTP."""
+
+    def __init__(self, message: str, status: int = 422) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A decision as the page sends it; `known_unknowns_construction.review.records.Decision` has the fields."""
+
+    key: str
+    reviewer: str
+    item: int
+    sha256: str
+    action: str
+    reason: str = ""
+    after: Content | None = None
+    tag: str = ""
+    seconds: float | None = None
+
+
+class Review:
+    """The items of a source, the decisions of a file, and the queues of reviewers.
+
+    Parameters
+    ----------
+    source : Source
+    log : DecisionLog
+        The file that decisions are appended to.
+    reviewers : sequence of str
+        Names. Several reviewers share the items between them, images being kept together.
+    blind : bool
+        Every reviewer gets all items, and sees no other's decision.
+    adjudicate : bool
+        The queue has the disputed items, and the decisions on them are shown.
+    required : int
+        Number of reviewers without whom an item is not disputed.
+    others : sequence of Decision
+        Decisions of further files, which are not written.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        log: DecisionLog,
+        *,
+        reviewers: Sequence[str],
+        blind: bool = False,
+        adjudicate: bool = False,
+        required: int = 1,
+        others: Sequence[Decision] = (),
+    ) -> None:
+        for name in reviewers:
+            if not _NAME.fullmatch(name):
+                raise ConfigError(f"{name!r} is not a name of 1 to 64 characters", path="--reviewer")
+        if not reviewers or len(set(reviewers)) != len(reviewers):
+            raise ConfigError("give different names, at least one", path="--reviewer")
+        self.source, self.log = source, log
+        self.reviewers, self.blind, self.required = tuple(sorted(reviewers)), blind, required
+        self.role = ADJUDICATOR if adjudicate else REVIEWER
+        self._lock = threading.Lock()
+        self._by_id = {item.id: place for place, item in enumerate(source.items)}
+        self._digests = [item.content.sha256 for item in source.items]
+        self._lines: dict[str, list[Decision]] = {}
+        for line in [*others, *log.decisions]:
+            self._lines.setdefault(line.item, []).append(line)
+        self._found = standing([*others, *log.decisions])
+        self._queues = {name: self._queue(name) for name in self.reviewers}
+        self._states = {
+            name: {place: self._state(name, place) for place in places} for name, places in self._queues.items()
+        }
+        self._counts = {name: Counter(states.values()) for name, states in self._states.items()}
+        self._times = {name: deque(_times(log.decisions, name), maxlen=_PACE_OVER) for name in self.reviewers}
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The actions that this kind of review has."""
+        return _ACTIONS[self.source.kind]
+
+    def queue(self, reviewer: str) -> list[int]:
+        """Return the places of the reviewer's items in the source."""
+        if reviewer not in self._queues:
+            raise RejectedRequest(f"{reviewer!r} is not one of the reviewers: {', '.join(self.reviewers)}", 404)
+        return self._queues[reviewer]
+
+    def item(self, reviewer: str, place: int) -> Item:
+        """Return an item of the reviewer's queue."""
+        self.queue(reviewer)
+        if place not in self._states[reviewer]:
+            raise RejectedRequest("this item is not in the reviewer's queue", 404)
+        return self.source.items[place]
+
+    def own(self, reviewer: str, place: int) -> Decision | None:
+        """Return the decision of this reviewer that counts."""
+        decision = self._found.get(self.source.items[place].id, {}).get((self.role, reviewer))
+        return decision if decision is not None and decision.sha256 == self._digests[place] else None
+
+    def state(self, reviewer: str, place: int) -> str:
+        """Return what the reviewer's own decision makes of an item of the queue."""
+        return self._states[reviewer][place]
+
+    def _state(self, reviewer: str, place: int) -> str:
+        decision = self.own(reviewer, place)
+        return PENDING if decision is None else result(decision, self.source.items[place].content)[0]
+
+    def of_others(self, reviewer: str, place: int) -> list[Decision]:
+        """Return the reviewers' decisions that an adjudicator sees; nothing for a reviewer."""
+        if self.role != ADJUDICATOR:
+            return []
+        every = self._found.get(self.source.items[place].id, {}).values()
+        return [d for d in every if d.role == REVIEWER and d.sha256 == self._digests[place]]
+
+    def decide(self, request: Request) -> Decision:
+        """Check a decision and append it. When this returns, it is on the disk.
+
+        Raises
+        ------
+        RejectedRequest
+            If the decision is not possible.
+        MachineError
+            If it cannot be written.
+        """
+        item = self.item(request.reviewer, request.item)
+        if request.sha256 != self._digests[request.item]:
+            raise RejectedRequest("the question was changed since it was shown; load the page again", 409)
+        after = checked(request, item, self.actions)
+        if after is not None and self.source.needs_reason and not request.reason.strip():
+            raise RejectedRequest("a correction of a published question needs a reason")
+        decision = Decision(
+            key=request.key,
+            item=item.id,
+            sha256=request.sha256,
+            reviewer=request.reviewer,
+            time=_now(),
+            action=request.action,
+            role=self.role,
+            reason=request.reason.strip(),
+            after=after,
+            tag=request.tag,
+            seconds=None if request.seconds is None else round(request.seconds, 1),
+        )
+        self._append(decision)
+        return decision
+
+    def undo(self, reviewer: str, key: str) -> int | None:
+        """Withdraw the reviewer's last decision that counts, by an appended line.
+
+        Returns
+        -------
+        int or None
+            The place of its item; None if there is no decision to undo.
+        """
+        self.queue(reviewer)
+        with self._lock:
+            lines = self.log.decisions
+            sent = next((line for line in lines if line.key == key), None)  # the page sends again what it is unsure of
+            if sent is not None:
+                return self._by_id.get(sent.item)
+            undone = {line.undoes for line in lines}
+            last = next(
+                (
+                    line
+                    for line in reversed(lines)
+                    if (line.role, line.reviewer) == (self.role, reviewer)
+                    and line.action != UNDO
+                    and line.key not in undone
+                    and self._by_id.get(line.item) in self._states[reviewer]
+                ),
+                None,
+            )
+        if last is None:
+            return None
+        self._append(Decision(key, last.item, last.sha256, reviewer, _now(), UNDO, self.role, undoes=last.key))
+        return self._by_id[last.item]
+
+    def progress(self, reviewer: str) -> dict[str, Any]:
+        """Return the number of items in each state, the pace, and the time left.
+
+        The pace is the median time of the reviewer's last 20 decisions in seconds; None before the first.
+        """
+        places, counts, times = self.queue(reviewer), self._counts[reviewer], self._times[reviewer]
+        pace = statistics.median(times) if times else None
+        return {
+            "total": len(places),
+            "counts": {state: count for state, count in counts.items() if count},
+            "pace": pace,
+            "seconds_left": None if pace is None else pace * counts[PENDING],
+        }
+
+    def _append(self, decision: Decision) -> None:
+        with self._lock:
+            if not self.log.append(decision):
+                return
+            lines = self._lines.setdefault(decision.item, [])
+            lines.append(decision)
+            self._found[decision.item] = standing(lines).get(decision.item, {})
+            name, place = decision.reviewer, self._by_id[decision.item]
+            self._counts[name][self._states[name][place]] -= 1
+            self._states[name][place] = self._state(name, place)
+            self._counts[name][self._states[name][place]] += 1
+            self._times[name].extend(_times([decision], name))
+
+    def _queue(self, reviewer: str) -> list[int]:
+        items = self.source.items
+        if self.role == ADJUDICATOR:
+            return [place for place in range(len(items)) if self._is_disputed(place)]
+        if self.blind or len(self.reviewers) == 1:
+            return list(range(len(items)))
+        assigned = shared_out([item.group for item in items], self.reviewers)
+        return [
+            place
+            for place, name in enumerate(assigned)
+            if self.own(reviewer, place) or (name == reviewer and not self._decided_by_another(reviewer, place))
+        ]
+
+    def _is_disputed(self, place: int) -> bool:
+        """Whether reviewers differ on an item, adjudicated or not."""
+        of_item = self._found.get(self.source.items[place].id, {}).values()
+        by_reviewers = [decision for decision in of_item if decision.role == REVIEWER]
+        return outcome(self.source.items[place].content, by_reviewers, required=self.required).state == DISPUTED
+
+    def _decided_by_another(self, reviewer: str, place: int) -> bool:
+        of_item = self._found.get(self.source.items[place].id, {})
+        return any(
+            role == REVIEWER and name != reviewer and decision.sha256 == self._digests[place]
+            for (role, name), decision in of_item.items()
+        )
+
+
+def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | None:
+    """Return the changed content of a request after checking the request.
+
+    Raises
+    ------
+    RejectedRequest
+        If the action is not one of ``actions``, or what it needs is missing or not sound.
+    """
+    if request.action not in actions:
+        raise RejectedRequest(f"the action is {request.action!r}; this review has {', '.join(actions)}")
+    if request.action == TAG and request.tag not in TAGS:
+        raise RejectedRequest(f"the tag is {request.tag!r}; give one of {', '.join(TAGS)}")
+    if request.action == DELETE and not request.reason.strip():
+        raise RejectedRequest("a deletion needs a reason")
+    if request.action != MODIFY:
+        return None
+    before, after = item.content, request.after
+    if after is None or after == before:
+        raise RejectedRequest("nothing is changed: choose another answer or edit a text")
+    if after.labels != before.labels:
+        raise RejectedRequest("the labels and the number of options cannot be changed")
+    if after.answer is None and before.answer is not None:
+        raise RejectedRequest("choose an answer")
+    if not all(text.strip() for text in (after.question, *after.options)):
+        raise RejectedRequest("the question and each option need a text")
+    repeated = {text.strip().casefold() for text in after.options}
+    if len(repeated) < len(after.options) and after.options != before.options:
+        raise RejectedRequest("two options have the same text")
+    for old, new in zip((before.question, *before.options), (after.question, *after.options), strict=True):
+        if len(new.splitlines()) > max(1, len(old.splitlines())):
+            raise RejectedRequest("a text has a new line break")
+    return after
+
+
+def shared_out(groups: Sequence[str], reviewers: Sequence[str]) -> list[str]:
+    """Return the reviewer of each item: whole groups, in order, each to the one with the fewest items so far."""
+    sizes: dict[str, int] = {}
+    for group in groups:
+        sizes[group] = sizes.get(group, 0) + 1
+    load = dict.fromkeys(reviewers, 0)
+    owner = {}
+    for group, size in sizes.items():
+        owner[group] = min(load, key=lambda name: load[name])
+        load[owner[group]] += size
+    return [owner[group] for group in groups]
+
+
+def _times(lines: Iterable[Decision], reviewer: str) -> list[float]:
+    """Seconds before each decision of a reviewer, without breaks."""
+    return [
+        line.seconds
+        for line in lines
+        if line.reviewer == reviewer and line.seconds is not None and line.seconds <= _LONGEST
+    ]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,195 @@
+"""Scene graphs: one model for panoptic scene graph annotations and for rendered scenes, and its file.
+
+The file has one JSON object on each line. Paths of images and masks are relative to the folder of the file, and their
+names are their sha256, so that a question about an image pins its pixels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.errors import DataError
+from known_unknowns_construction.candidates import CandidateImage, Outline, SceneObject
+
+_UNCOUNTABLE = re.compile(r"-(?:other-)?merged$|-other$|-stuff$")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An object of an image.
+
+    Parameters
+    ----------
+    id : str
+        Unique within the image.
+    name : str
+        The annotated class, such as "person" or "sky-other-merged".
+    box : tuple of float
+        Left, top, width and height in pixels.
+    thing : bool
+        Whether its objects can be counted. False for stuff such as sky and grass.
+    crowd : bool
+        Whether it stands for several objects of the class.
+    segment : int, optional
+        The value of its pixels in the mask image: red + 256 green + 65536 blue.
+    outline : tuple of Outline
+        Polygons around its mask.
+    attributes : Mapping
+        Attributes that are certain, such as ``{"colour": "red"}``.
+    description : str
+        A model's description of the cropped object; "" if there is none.
+    """
+
+    id: str
+    name: str
+    box: tuple[float, float, float, float]
+    thing: bool = True
+    crowd: bool = False
+    segment: int | None = None
+    outline: tuple[Outline, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+
+    @property
+    def spoken(self) -> str:
+        """The class as people say it: without "merged", "other" and "stuff"."""
+        return _UNCOUNTABLE.sub("", self.name).replace("-", " ")
+
+    @property
+    def countable(self) -> bool:
+        """Whether questions may count the objects of the class."""
+        return self.thing and not self.crowd and not _UNCOUNTABLE.search(self.name)
+
+    def as_scene_object(self) -> SceneObject:
+        """Return what a candidate stores of the object."""
+        return SceneObject(self.id, self.spoken, self.box, self.outline)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A triplet: the ids of two objects, and the predicate from the first to the second."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
+class SceneGraph:
+    """An image with its objects and relations.
+
+    Parameters
+    ----------
+    id : str
+        Unique within the file.
+    image : CandidateImage
+        The image.
+    objects : tuple of Node
+        Objects with distinct ids.
+    relations : tuple of Relation
+        Relations that hold. Others may hold too.
+    mask : str, optional
+        Path of the mask image, whose pixels name a `Node.segment`.
+    captions : tuple of str
+        Captions of the whole image. They are untrusted text.
+    extra : Mapping
+        Further values that JSON can hold: ``weather``, ``location``, and what a generator of its own needs.
+
+    Raises
+    ------
+    ValueError
+        If ids repeat, or a relation names an object that is not there.
+    """
+
+    id: str
+    image: CandidateImage
+    objects: tuple[Node, ...]
+    relations: tuple[Relation, ...] = ()
+    mask: str | None = None
+    captions: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = {node.id for node in self.objects}
+        if len(known) < len(self.objects):
+            raise ValueError(f"image {self.id}: ids of objects repeat")
+        for relation in self.relations:
+            for name in (relation.subject, relation.object):
+                if name not in known:
+                    raise ValueError(f"image {self.id}: a relation names the object {name!r}, which is not there")
+
+    def node(self, identifier: str) -> Node:
+        """Return an object by its id."""
+        return next(node for node in self.objects if node.id == identifier)
+
+    def indexed_names(self) -> dict[str, str]:
+        """Return names with an index by object id: "cat_0", "cat_1"; "a crowd of cat" for a crowd."""
+        names = {}
+        for number, node in enumerate(self.objects):
+            names[node.id] = ("a crowd of " if node.crowd else "") + f"{node.name}_{number}"
+        return names
+
+
+def may_be_same(one: str, other: str) -> bool:
+    """Return whether objects of one class may be called by the other's name, as a "dining table" is a "table"."""
+    words, others = set(one.split()), set(other.split())
+    return words <= others or others <= words
+
+
+def read_graphs(path: str | Path) -> Iterator[SceneGraph]:
+    """Yield the scene graphs of a file, one line at a time.
+
+    Raises
+    ------
+    DataError
+        If a line is not a scene graph. The message names the file and the line.
+    """
+    path = Path(path)
+    try:
+        lines = path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot read the scene graphs: {error.strerror}", file=path) from error
+    with lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                try:
+                    yield _graph(json.loads(line))
+                except KeyError as error:
+                    raise DataError(f"the scene graph has no {error.args[0]!r}", file=path, line=number) from error
+                except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                    raise DataError(f"not a scene graph: {error}", file=path, line=number) from error
+
+
+def write_graphs(path: str | Path, graphs: Iterable[SceneGraph]) -> int:
+    """Write scene graphs to a file, atomically, and return their number. They are consumed one at a time."""
+    from known_unknowns.files import atomic_path
+
+    count = 0
+    with atomic_path(Path(path)) as partial, partial.open("wb") as file:
+        for graph in graphs:
+            file.write(json.dumps(asdict(graph), ensure_ascii=False, allow_nan=False, default=list).encode() + b"\n")
+            count += 1
+    return count
+
+
+def _graph(values: Mapping[str, Any]) -> SceneGraph:
+    return SceneGraph(
+        id=values["id"],
+        image=CandidateImage(**values["image"]),
+        objects=tuple(_node(entry) for entry in values["objects"]),
+        relations=tuple(Relation(**entry) for entry in values["relations"]),
+        mask=values["mask"],
+        captions=tuple(values["captions"]),
+        extra=values["extra"],
+    )
+
+
+def _node(entry: Mapping[str, Any]) -> Node:
+    outline = tuple(map(Outline, entry["outline"]))
+    left, top, width, height = map(float, entry["box"])
+    return Node(**{**entry, "box": (left, top, width, height), "outline": outline})

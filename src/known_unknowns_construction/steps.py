@@ -1,0 +1,242 @@
+"""The steps of a construction in params.yaml, and its folder.
+
+| file in construction/<name>/   | content                                                                       |
+|--------------------------------|-------------------------------------------------------------------------------|
+| `graphs.jsonl`                 | scene graphs; `images/` and `masks/` hold their files, named by their sha256   |
+| `described.jsonl`              | the same with descriptions; `attributes.json` has the counts                   |
+| `candidates.<generator>.jsonl` | what a generator made; `generation.<generator>.json` has counts and rejections |
+| `filtered.jsonl`               | the release candidate: what the filters kept, with flags                      |
+| `dropped.jsonl`                | what they dropped, with reasons; `filters.json` has the counts                 |
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.registry import Benchmark
+from known_unknowns.config import Params
+from known_unknowns.config.construction import ConstructionEntry
+from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.files import write_text
+from known_unknowns.progress import progress
+from known_unknowns_construction import importing, psg
+from known_unknowns_construction.candidates import Candidate, read_candidates, write_candidates
+from known_unknowns_construction.generation import TEMPLATES, QuestionGenerator
+from known_unknowns_construction.interface import Construction
+from known_unknowns_construction.scene_graph import SceneGraph, read_graphs, write_graphs
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """An entry of the section ``construction``, and where its files are.
+
+    Parameters
+    ----------
+    params : Params
+    name : str
+        The key of the entry.
+    root : Path
+        The project's folder.
+    """
+
+    params: Params
+    name: str
+    root: Path = Path()
+
+    @property
+    def entry(self) -> ConstructionEntry:
+        """The settings. Raises ConfigError for an unknown name."""
+        return self.params.construction(self.name)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "construction" / self.name
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return registry.get(self.entry.benchmark)
+
+    @property
+    def construction(self) -> Construction:
+        """The benchmark's part. Raises ConfigError if it has none."""
+        part = self.benchmark.construction
+        if part is None:
+            raise ConfigError("the benchmark cannot be constructed", path=f"construction.{self.name}.benchmark")
+        return part.get()
+
+    @property
+    def graphs(self) -> Path:
+        """The scene graphs that questions are made from."""
+        return self.folder / ("described.jsonl" if self.entry.attributes else importing.GRAPHS)
+
+    @property
+    def filtered(self) -> Path:
+        return self.folder / "filtered.jsonl"
+
+    def candidates(self, generator: str) -> Path:
+        return self.folder / f"candidates.{generator}.jsonl"
+
+    def journal(self, step: str, model: str) -> Path:
+        return self.root / "journal" / "construction" / self.name / f"{step}.{model}.jsonl"
+
+    def made(self, path: Path, step: str, *arguments: str) -> Path:
+        """Return a file that an earlier step makes. Raises DataError with the command if it is missing."""
+        if not path.is_file():
+            command = " ".join(["known-unknowns construct", step, self.name, *arguments])
+            raise DataError(f"not made yet; run  {command}", file=path)
+        return path
+
+    def read_graphs(self) -> Iterator[SceneGraph]:
+        """Yield the scene graphs that questions are made from."""
+        return read_graphs(self.made(self.graphs, "attributes" if self.entry.attributes else "graphs"))
+
+    def generators(self) -> dict[str, QuestionGenerator]:
+        """Return the generators that the benchmark has."""
+        found = dict(self.construction.generators)
+        pocket = self.benchmark.pocket
+        if pocket is not None and pocket.templates is not None:
+            found[TEMPLATES] = pocket.templates.get()
+        return found
+
+
+def import_graphs(work: Workspace) -> int:
+    """Write ``graphs.jsonl``, the images and the masks, and return the number of images."""
+    entry, out = work.entry, work.folder
+    path = f"construction.{work.name}"
+    if (entry.scenes is None) == (entry.psg is None):
+        raise ConfigError("give exactly one of scenes and psg", path=path)
+    if entry.psg is not None:
+        source = Path(entry.psg.path).expanduser() / "psg.json"
+        only = psg.sample(source, entry.psg.images, entry.psg.seed)
+        return _write(work, psg.read_annotations(source), source.parent, entry.psg.images, only, entry.psg.licence)
+    pocket = work.benchmark.pocket
+    if entry.scenes is None or pocket is None or pocket.scenes is None:
+        raise ConfigError("the benchmark has no rendered scenes; give psg", path=f"{path}.scenes")
+    rendered = out / "rendered"
+    with progress("rendering scenes", entry.scenes.images) as advance:
+        source = pocket.scenes.get()(rendered, seed=entry.scenes.seed, images=entry.scenes.images, advance=advance)
+    licence = pocket.terms.get().licence
+    return _write(work, psg.read_annotations(source), rendered, entry.scenes.images, None, licence)
+
+
+def describe(work: Workspace) -> dict[str, Any]:
+    """Write ``described.jsonl`` and ``attributes.json``, and return the counts."""
+    from known_unknowns_construction.attributes import describe as run
+
+    model = work.entry.attributes
+    if model is None:
+        raise ConfigError("no model describes objects; name one", path=f"construction.{work.name}.attributes")
+    described, counts = run(
+        list(read_graphs(work.made(work.folder / importing.GRAPHS, "graphs"))),
+        model=model,
+        entry=work.params.model(model),
+        journal=work.journal("attributes", model),
+        folder=work.folder,
+    )
+    write_graphs(work.folder / "described.jsonl", described)
+    _write_json(work.folder / "attributes.json", counts)
+    return counts
+
+
+def generate(work: Workspace, generator: str) -> dict[str, Any]:
+    """Write the candidates of a generator and its ``generation.<generator>.json``, and return the counts."""
+    from known_unknowns_construction.run_generator import run_generator
+
+    settings, known = work.entry.generators, work.generators()
+    for names, path in ((settings, "GENERATOR"), (known, f"construction.{work.name}.generators")):
+        if generator not in names:
+            raise ConfigError(unknown_name(generator, names), path=path)
+    model = settings[generator].model
+    candidates, rejected, summary = run_generator(
+        generator,
+        known[generator],
+        list(work.read_graphs()),
+        folder=work.folder,
+        model=model,
+        entry=None if model is None else work.params.model(model),
+        journal=None if model is None else work.journal(f"generation.{generator}", model),
+        questions=settings[generator].questions,
+        seed=work.entry.seed,
+        benchmark=work.benchmark.name,
+    )
+    write_candidates(work.candidates(generator), candidates)
+    report = asdict(summary) | {"rejections": [{"image": image, **asdict(each)} for image, each in rejected]}
+    _write_json(work.folder / f"generation.{generator}.json", report)
+    return asdict(summary)
+
+
+def filter_candidates(work: Workspace) -> dict[str, Any]:
+    """Write ``filtered.jsonl``, ``dropped.jsonl`` and ``filters.json``, and return the counts."""
+    from known_unknowns_construction import filters
+    from known_unknowns_construction.model_answers import asker
+
+    settings, part = work.entry.filters, work.construction
+    files = [work.made(work.candidates(name), "generate", name) for name in work.entry.generators]
+    candidates = [each for file in files for each in read_candidates(file)]
+    ask = None
+    if settings.models:
+        ask = asker(
+            work.params,
+            work.benchmark,
+            settings.models,
+            attempts=settings.attempts,
+            folder=work.folder,
+            journals=work.journal("answers", "x").parent / "answers",
+            refusal=part.refusal is not None,
+        )
+    context = filters.Context(
+        graphs={graph.id: graph for graph in work.read_graphs()},
+        options=part.options,
+        refusal=part.refusal,
+        kinds=frozenset(part.kinds),
+        ask=ask,
+        seed=work.entry.seed,
+    )
+    found = filters.apply(candidates, context, without=settings.without, flag=settings.flag)
+    write_candidates(work.filtered, found.kept)
+    write_candidates(work.folder / "dropped.jsonl", found.dropped)
+    counts = {
+        "candidates": len(candidates),
+        "kept": len(found.kept),
+        "flagged": sum(bool(candidate.flags) for candidate in found.kept),
+        "dropped": len(found.dropped),
+        "filters": [asdict(count) for count in found.counts],
+        "left_out": dict(found.left_out),
+        "kept_by_generator": _counts(found.kept, "generator"),
+        "kept_by_kind": dict(sorted(Counter(candidate.kind for candidate in found.kept).items())),
+    }
+    _write_json(work.folder / "filters.json", counts)
+    return counts
+
+
+def _write(
+    work: Workspace,
+    annotations: Iterator[psg.Annotation],
+    source: Path,
+    total: int | None,
+    only: Any,
+    licence: str | None,
+) -> int:
+    found = importing.import_graphs(annotations, source, work.folder, only=only, licence=licence)
+    with progress("importing images", total or 0) as advance:
+        return write_graphs(work.folder / importing.GRAPHS, _advancing(found, advance))
+
+
+def _advancing(graphs: Iterator[SceneGraph], advance: Any) -> Iterator[SceneGraph]:
+    for graph in graphs:
+        yield graph
+        advance()
+
+
+def _counts(candidates: list[Candidate], key: str) -> dict[str, int]:
+    return dict(sorted(Counter(str(candidate.source.get(key)) for candidate in candidates).items()))
+
+
+def _write_json(path: Path, values: Any) -> None:
+    write_text(path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")

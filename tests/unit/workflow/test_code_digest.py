@@ -1,0 +1,106 @@
+"""Which code a step's digest covers."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib import invalidate_caches
+
+import grimp
+import pytest
+
+from known_unknowns.benchmark import registry
+from known_unknowns.workflow import code_digest
+from known_unknowns.workflow.code_digest import STEPS, code_of
+
+ENTRIES = {
+    "render": ["known_unknowns.data.rendered"],
+    "questions": ["known_unknowns.data.questions"],
+    "check": ["known_unknowns.data.check"],
+    "vary": ["known_unknowns.data.questions", "known_unknowns.variants"],
+    "infer": ["known_unknowns.inference.model_run"],
+    "release": ["known_unknowns.exchange.released"],
+    "score": ["known_unknowns.scoring.table"],
+    "measure": ["known_unknowns.metrics.measure_models"],
+    "summarise": ["known_unknowns.metrics.summary_files"],
+    "compare": ["known_unknowns.comparison.compare", "known_unknowns.comparison.model_pairs"],
+    "report": ["known_unknowns.report.page", "known_unknowns.report.browser.build"],
+    "track": ["known_unknowns.tracking"],
+    "construct": ["known_unknowns_construction.steps"],
+    "train": ["known_unknowns_pocket.cli"],
+}
+PACKAGES = (
+    *("known_unknowns", "known_unknowns_construction", "known_unknowns_pocket", "known_unknowns_benchmarks"),
+    "prefix_sharing",
+)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of a benchmark; call it to write a module."""
+
+    def write(name, text):
+        path = tmp_path / "their_benchmark" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        code_digest._of_package.cache_clear()
+        invalidate_caches()
+
+    write("__init__.py", "")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield write
+    sys.modules.pop("their_benchmark", None)
+    code_digest._of_package.cache_clear()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_named_packages_contain_all_that_the_step_imports(step, graph):
+    named = STEPS[step]
+    modules = set(ENTRIES[step])
+    waiting = list(modules)
+    while waiting:
+        for module in graph.find_modules_directly_imported_by(waiting.pop()) - modules:
+            modules.add(module)
+            waiting.append(module)
+    left_out = {
+        module
+        for module in modules
+        if module not in ("known_unknowns", "known_unknowns_benchmarks")
+        and not module.startswith("known_unknowns_benchmarks.")  # the step's own, which the rule names
+        and not any(f"{module}.".startswith(f"{name}.") for name in named)
+    }
+    assert not left_out
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_has_a_digest(step):
+    digest = code_of(step, registry.names())
+    assert len(digest) == 16
+    assert digest == code_of(step, registry.names()) != code_of(step)
+
+
+def test_every_file_of_a_package_counts(package):
+    before = code_of("score", (), "their_benchmark")
+    package("prompts.py", "x = 1")
+    added = code_of("score", (), "their_benchmark")
+    package("prompts.py", "x = 2")
+    changed = code_of("score", (), "their_benchmark")
+    package("published.yaml", "x: 2")
+    assert len({before, added, changed, code_of("score", (), "their_benchmark")}) == 4
+
+
+def test_compiled_modules_do_not_count(package, tmp_path):
+    before = code_of("score", (), "their_benchmark")
+    package("__pycache__/x.pyc", "x") if (tmp_path / "their_benchmark/__pycache__").mkdir() is None else None
+    assert code_of("score", (), "their_benchmark") == before
+    shutil.rmtree(tmp_path / "their_benchmark/__pycache__")
+
+
+def test_a_package_that_does_not_exist_is_named():
+    with pytest.raises(ModuleNotFoundError, match="their_engine"):
+        code_of("infer", (), "their_engine")
