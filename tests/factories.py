@@ -13,10 +13,10 @@ from PIL import Image as Pillow
 from pydantic import TypeAdapter
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.protocol import Context, Dialogue
 from known_unknowns.config import DataEntry, ModelEntry, ResolvedProtocol, ResolvedVariant, typed_model
 from known_unknowns.config.sections import BenchmarkData
 from known_unknowns.inference.bound_protocols import answer_key, context_of, every_protocol
-from known_unknowns.protocols import Context, Dialogue
 from known_unknowns.records import Image, Option, Question, Reply, Turn
 
 PUBLISHED = pa.schema(

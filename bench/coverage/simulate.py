@@ -21,10 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.metrics import intervals
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
-from known_unknowns.metrics.proportions import Ratio
-from known_unknowns.metrics.selective import RiskCoverage
 
 from methods import CONFIDENCE, METHODS, ours  # isort: skip  # a module beside this file
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import torch
 
+from known_unknowns.benchmark.protocol import Dialogue, ask
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.metrics.intervals import wilson
-from known_unknowns.protocols import Dialogue, ask
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring import PARSERS
 from known_unknowns.variants import blank, gaussian, noise, nota_only, original, shuffled_options, text_only

@@ -12,7 +12,7 @@ import numpy as np
 
 from known_unknowns import comparison
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.conditions import published_counts, published_number
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.records import OVERALL, Metric

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.config import ModelEntry
 from known_unknowns.errors import DataError
 from known_unknowns.images import composite_image
-from known_unknowns.protocols import Dialogue
 from known_unknowns.records import Image, Reply, Turn
 from known_unknowns_construction.model_replies import ask, image_of
 from known_unknowns_construction.prompts import fill, one_line, plain_name

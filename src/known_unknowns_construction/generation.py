@@ -18,10 +18,10 @@ from known_unknowns_construction.prompts import one_line
 from known_unknowns_construction.scene_graph import Node, SceneGraph
 
 if TYPE_CHECKING:
-    from known_unknowns.protocols import Dialogue
+    from known_unknowns.benchmark.protocol import Dialogue
 
 TEMPLATES = "scenes"
-"""Name of the template generator of rendered scenes (`known_unknowns.benchmark.interface.Pocket.templates`)."""
+"""Name of the template generator of rendered scenes (`known_unknowns.benchmark.pocket.Pocket.templates`)."""
 
 MAX_TEXT = 1000
 """Longer questions and options are rejected."""

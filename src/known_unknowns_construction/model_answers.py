@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from known_unknowns.benchmark.registry import Benchmark
+from known_unknowns.benchmark.interface import Benchmark
+from known_unknowns.benchmark.protocol import Dialogue
+from known_unknowns.benchmark.protocol import ask as ask_for_label
 from known_unknowns.config import Params
-from known_unknowns.protocols import Dialogue
-from known_unknowns.protocols import ask as ask_for_label
 from known_unknowns.records import AnsweredTurn, Image, Option, Question
 from known_unknowns.scoring import robust
 from known_unknowns_construction.candidates import Candidate
@@ -46,7 +46,7 @@ def asker(
     refusal : bool
         Whether the last option is a refusal and stays in its place.
     """
-    prompt = benchmark.prompt.get()
+    prompt = benchmark.prompt
 
     def protocol(question: Question) -> Dialogue:
         yield ask_for_label(question, prompt(question))

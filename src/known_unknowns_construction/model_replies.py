@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.config import ModelEntry
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
-from known_unknowns.protocols import Dialogue
 from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns_construction.scene_graph import SceneGraph
 

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.registry import Benchmark
+from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.config import Params
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.progress import progress
 from known_unknowns_construction import importing, psg
+from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import Candidate, read_candidates, write_candidates
 from known_unknowns_construction.generation import TEMPLATES, QuestionGenerator
 from known_unknowns_construction.interface import Construction
@@ -65,10 +66,10 @@ class Workspace:
     @property
     def construction(self) -> Construction:
         """The benchmark's part. Raises ConfigError if it has none."""
-        part = self.benchmark.construction
+        part = construction_of(self.entry.benchmark)
         if part is None:
             raise ConfigError("the benchmark cannot be constructed", path=f"construction.{self.name}.benchmark")
-        return part.get()
+        return part
 
     @property
     def graphs(self) -> Path:
@@ -99,9 +100,9 @@ class Workspace:
     def generators(self) -> dict[str, QuestionGenerator]:
         """Return the generators that the benchmark has."""
         found = dict(self.construction.generators)
-        pocket = self.benchmark.pocket
+        pocket = registry.pocket_of(self.entry.benchmark)
         if pocket is not None and pocket.templates is not None:
-            found[TEMPLATES] = pocket.templates.get()
+            found[TEMPLATES] = pocket.templates
         return found
 
 
@@ -115,13 +116,13 @@ def import_graphs(work: Workspace) -> int:
         source = Path(entry.psg.path).expanduser() / "psg.json"
         only = psg.sample(source, entry.psg.images, entry.psg.seed)
         return _write(work, psg.read_annotations(source), source.parent, entry.psg.images, only, entry.psg.licence)
-    pocket = work.benchmark.pocket
+    pocket = registry.pocket_of(entry.benchmark)
     if entry.scenes is None or pocket is None or pocket.scenes is None:
         raise ConfigError("the benchmark has no rendered scenes; give psg", path=f"{path}.scenes")
     rendered = out / "rendered"
     with progress("rendering scenes", entry.scenes.images) as advance:
-        source = pocket.scenes.get()(rendered, seed=entry.scenes.seed, images=entry.scenes.images, advance=advance)
-    licence = pocket.terms.get().licence
+        source = pocket.scenes(rendered, seed=entry.scenes.seed, images=entry.scenes.images, advance=advance)
+    licence = pocket.terms.licence
     return _write(work, psg.read_annotations(source), rendered, entry.scenes.images, None, licence)
 
 

@@ -8,6 +8,7 @@ import yaml
 
 from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.data.check import check
 from known_unknowns.data.questions import write_variants
 from known_unknowns.inference.model_run import infer
@@ -33,7 +34,7 @@ ROWS = [
 
 
 @pytest.fixture
-def pope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry.Benchmark:
+def pope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     """The benchmark, installed by the metadata of a distribution on the path."""
     info = tmp_path / "site" / "pope_benchmark-1.0.dist-info"
     info.mkdir(parents=True)
@@ -63,7 +64,7 @@ def test_yes_and_no_from_the_published_files_to_the_metrics(pope, tmp_path, mode
     for number in range(3):
         (raw / f"{number}.png").write_bytes(png((number, 90, 30)))
     questions, replies, scores = (tmp_path / name for name in ("questions", "replies", "scores"))
-    loaded = [variants.original(question) for question in pope.load.get()(raw, questions)]
+    loaded = [variants.original(question) for question in pope.load(raw, questions)]
     tables.write_questions(questions / "original/seed0.parquet", loaded, expect=5)
     params, out = configured(), tmp_path / "metrics.parquet"
     infer(params, model, "pope", questions=questions, out=replies, journal=tmp_path / "journal.jsonl")
@@ -82,9 +83,9 @@ def test_its_own_variant_is_applied_and_another_benchmark_does_not_have_it(pope,
     raw["benchmarks"]["pope"]["variants"] = ["original", "negated"]
     raw["variants"]["negated"] = {"word": "not a"}
     entry = configuration.check(raw).variant("negated")
-    rendered = pope.pocket.render.get()(tmp_path / "raw", seed=1, images=2, questions_per_image=2)
+    rendered = pope.pocket().render(tmp_path / "raw", seed=1, images=2, questions_per_image=2)
     folder = tmp_path / "questions"
-    tables.write_questions(folder / "questions.parquet", pope.load.get()(rendered, folder))
+    tables.write_questions(folder / "questions.parquet", pope.load(rendered, folder))
     write_variants({"negated": entry}, [("negated", 0)], folder)
     before = list(tables.read_questions(folder / "questions.parquet"))
     after = list(tables.read_questions(folder / "negated/seed0.parquet"))

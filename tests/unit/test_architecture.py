@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import graphlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -14,7 +15,13 @@ import grimp
 import pytest
 
 from known_unknowns.benchmark import registry
-from known_unknowns.errors import ConfigError
+from known_unknowns.benchmark.exchange import Exchange
+from known_unknowns.benchmark.interface import Benchmark
+from known_unknowns.benchmark.metrics import BenchmarkMetrics
+from known_unknowns.benchmark.protocol import Protocol
+from known_unknowns.benchmark.released import Released
+from known_unknowns.benchmark.section import Section
+from known_unknowns.benchmark.variant import Variant
 from tests.paths import ROOT, SOURCE
 from tests.results_page import unexplained
 
@@ -117,16 +124,22 @@ def test_the_package_root_has_few_modules() -> None:
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_every_part_of_a_benchmark_can_be_imported(name: str) -> None:
+def test_the_parts_of_a_benchmark_are_of_the_kinds_of_the_interface(name: str) -> None:
     benchmark = registry.get(name)
-    parts = {part: value for part, value in vars(benchmark).items() if isinstance(value, registry.Lazy)}
-    assert {"load", "prompt", "official"} <= parts.keys()
-    for value in parts.values():
-        assert value.get() is not None
+    assert isinstance(benchmark.metrics(), BenchmarkMetrics)
+    assert isinstance(benchmark.exchange(), Exchange)
+    assert isinstance(benchmark.released(), Released | None)
+    assert isinstance(benchmark.section(), Section)
+    assert all(isinstance(variant, Variant) for variant in benchmark.variants().values())
+    assert all(isinstance(protocol, Protocol) for protocol in benchmark.protocols().values())
+    assert benchmark.has("section_content") == bool(benchmark.section().template)
+    assert not benchmark.forced_choice_metrics or benchmark.has("refusal_prompt")
 
 
-@pytest.mark.parametrize(("target", "missing"), [("json:dump5", "'dump5'"), ("json.dump5:dumps", "json.dump5")])
-def test_a_part_of_a_benchmark_that_does_not_exist_is_named(target, missing):
-    with pytest.raises(ConfigError, match=re.escape(target)) as raised:
-        registry.Lazy(target).get()
-    assert str(raised.value).endswith(missing)
+@pytest.mark.parametrize("name", registry.names())
+def test_the_methods_of_a_benchmark_have_the_parameters_of_the_interface(name: str) -> None:
+    own = {part: value for part, value in vars(type(registry.get(name))).items() if inspect.isfunction(value)}
+    assert {"load", "prompt", "official"} <= own.keys() <= vars(Benchmark).keys()
+    for part, method in own.items():
+        given, declared = (inspect.signature(each).parameters for each in (method, vars(Benchmark)[part]))
+        assert list(given) == list(declared) or "options" in given, part

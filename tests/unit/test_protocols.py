@@ -9,13 +9,15 @@ import pytest
 
 from known_unknowns import engines, variants
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+from known_unknowns.benchmark.protocol import ask
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import answer_key, impossible_combination
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.protocols import PROTOCOLS, ask
+from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import AnsweredTurn, AnswerKey, Image, Option, Question, Reply
-from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from tests.factories import PARSER_NAMES, asked_by, context, model_entry
 from tests.factories import question as humble_question

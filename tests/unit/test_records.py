@@ -3,7 +3,7 @@ from hashlib import sha256
 
 import pytest
 
-from known_unknowns.protocols import ask
+from known_unknowns.benchmark.protocol import ask
 from known_unknowns.records import AnswerKey, Image, Score, facts_text
 from tests.factories import question
 

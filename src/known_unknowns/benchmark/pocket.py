@@ -1,73 +1,70 @@
-"""Access to the package of rendered data and training. Besides this module, only a folder's ``pocket.py`` uses it."""
+"""The type of a rendered edition: a small data set in a benchmark's published format, made offline."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from known_unknowns.benchmark.interface import Pocket
-from known_unknowns.errors import ConfigError
-
-PACKAGE = "known_unknowns_pocket"
-
-
-def pocket_package() -> ModuleType:
-    """Import `PACKAGE`.
-
-    Raises
-    ------
-    ConfigError
-        If it is not installed.
-    """
-    try:
-        return import_module(PACKAGE)
-    except ModuleNotFoundError as error:
-        if error.name != PACKAGE:
-            raise
-        raise ConfigError(
-            f"the package {PACKAGE} is not installed: install the whole project (pip install -e .), "
-            "or put the src folder of a checkout on PYTHONPATH"
-        ) from error
+if TYPE_CHECKING:
+    from known_unknowns.benchmark.terms import Terms
+    from known_unknowns.progress import Advance
 
 
-def is_installed() -> bool:
-    """Whether `PACKAGE` can be imported."""
-    try:
-        pocket_package()
-    except ConfigError:
-        return False
-    return True
+class Render(Protocol):
+    """Render a pocket edition's files.
 
+    Parameters
+    ----------
+    out : Path
+        Folder to write to. It is created.
+    seed : int
+        The seed of everything random.
+    images : int
+        Number of images.
+    questions_per_image : int
+        Number of questions of an image that has several.
+    advance : callable, optional
+        Called after each image.
 
-def pocket_of(benchmark: str, *, constructed: bool = False) -> Pocket:
-    """Return the rendered edition whose module is in `PACKAGE`, because training uses its questions too.
-
-    ``constructed`` is that of `Pocket.of`.
-    """
-    return Pocket.of(f"{PACKAGE}.benchmarks.{benchmark}", terms=f"{PACKAGE}.terms", constructed=constructed)
-
-
-def scripted_endpoint() -> Callable[..., Any]:
-    """Return the context manager of the scripted endpoint.
+    Returns
+    -------
+    Path
+        What was written: the folder, or its only file.
 
     Raises
     ------
-    ConfigError
-        If `PACKAGE` is not installed.
+    ValueError
+        If a number is out of range. Nothing is written.
     """
-    return pocket_package().ENDPOINT.get()
+
+    def __call__(
+        self, out: Path, *, seed: int, images: int, questions_per_image: int, advance: Advance | None = None
+    ) -> Path: ...
 
 
-def train_command() -> Callable[..., Any]:
-    """Return the function of the ``train`` command. If `PACKAGE` is not installed, calling it raises ConfigError."""
-    try:
-        return pocket_package().TRAIN.get()
-    except ConfigError:
-        return _train_without_package
+@dataclass(frozen=True, slots=True)
+class Pocket:
+    """A small edition that is rendered offline.
 
+    Attributes
+    ----------
+    render : Render
+        The renderer of the published files.
+    digest : callable
+        Returns the digest of its output.
+    terms : Terms
+        The licence.
+    scenes : callable, optional
+        Writes the scenes in the format of panoptic scene graphs, with images and masks, for construction.
+    templates : optional
+        The generator of the edition's questions (`QuestionGenerator` of `known_unknowns_construction.generation`). It
+        needs no model, and is exact on the scenes.
+    """
 
-def _train_without_package() -> None:
-    """Train the pocket model. Its package is not installed."""
-    pocket_package()
+    render: Render
+    digest: Callable[[Path], str]
+    terms: Terms
+    scenes: Callable[..., Path] | None = None
+    templates: Any = None

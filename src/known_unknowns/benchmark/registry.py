@@ -3,7 +3,7 @@
 `get` returns the object of one benchmark, `names` the names of all of them. A folder in the package
 ``known_unknowns_benchmarks`` is found by itself. A benchmark of another distribution is found through its entry point
 in the group ``known_unknowns.benchmarks``, whose value is the `Benchmark` object (docs/architecture.md,
-CONTRIBUTING.md).
+CONTRIBUTING.md). `pocket_of` returns a benchmark's rendered edition.
 
 No other module of this package knows a benchmark by name.
 """
@@ -12,50 +12,20 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from known_unknowns.benchmark.interface import (
-    Audit,
-    Benchmark,
-    Check,
-    Contents,
-    Lazy,
-    Load,
-    OfficialParser,
-    Pocket,
-    Prompt,
-    PublishedProtocol,
-    Render,
-)
-from known_unknowns.benchmark.pocket import is_installed
-from known_unknowns.benchmark.terms import Terms
+from known_unknowns.benchmark.interface import Benchmark
+from known_unknowns.benchmark.pocket import Pocket
 from known_unknowns.errors import ConfigError, unknown_name
-
-__all__ = [
-    "GROUP",
-    "Audit",
-    "Benchmark",
-    "Check",
-    "Contents",
-    "Lazy",
-    "Load",
-    "OfficialParser",
-    "Pocket",
-    "Prompt",
-    "PublishedProtocol",
-    "Render",
-    "Terms",
-    "get",
-    "names",
-]
 
 PACKAGE = "known_unknowns_benchmarks"
 """The package with the folders of the benchmarks that are part of this distribution."""
 GROUP = "known_unknowns.benchmarks"
 """The entry point group of benchmarks that live in other distributions."""
+POCKET = "known_unknowns_pocket.editions"
+"""The module with the rendered editions of this distribution's benchmarks."""
 
 
 def names() -> list[str]:
@@ -81,10 +51,20 @@ def get(name: str) -> Benchmark:
         found = entry.load()
     if not isinstance(found, Benchmark) or found.name != name:
         raise ConfigError(
-            f"the folder of the benchmark {name!r} must define BENCHMARK = Benchmark(name={name!r}, ...)",
+            f"the folder of the benchmark {name!r} must define BENCHMARK, an object of a subclass of Benchmark whose "
+            f"name is {name!r}",
             path=f"benchmarks.{name}",
         )
-    return found if found.pocket is None or is_installed() else replace(found, pocket=None)
+    return found
+
+
+def pocket_of(name: str) -> Pocket | None:
+    """Return the rendered edition of a benchmark: its own, or that of `POCKET`; None if it has none."""
+    own = get(name).pocket()
+    if own is not None:
+        return own
+    found: Pocket | None = import_module(POCKET).edition(name)
+    return found
 
 
 @cache

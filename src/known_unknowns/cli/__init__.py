@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable
 from copy import copy
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -20,7 +21,6 @@ from typing import Annotated
 import typer
 
 from known_unknowns import __version__
-from known_unknowns.benchmark.pocket import train_command
 from known_unknowns.cli import (
     audit,
     construct,
@@ -134,7 +134,7 @@ app = typer.Typer(
 for each in MODULES:
     for command in commands(each):
         app.command(rich_help_panel=panel(command.__name__))(command)
-app.command("train", rich_help_panel=panel("train"))(train_command())
+app.command("train", rich_help_panel=panel("train"))(import_module("known_unknowns_pocket.cli").train)
 group = typer.Typer(help=construct.HELP, no_args_is_help=True, add_completion=False)
 for command in commands(construct):
     group.command()(command)

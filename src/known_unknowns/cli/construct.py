@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -152,9 +153,8 @@ def endpoint(
     Example:
       known-unknowns construct endpoint -- known-unknowns construct generate pocket figure_a1
     """
-    from known_unknowns.benchmark.pocket import scripted_endpoint
-
-    with scripted_endpoint()() as address:
+    scripted_endpoint = import_module("known_unknowns_pocket.scripted_endpoint")
+    with scripted_endpoint.running() as address:
         environment = os.environ | {"OPENAI_BASE_URL": address, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         try:
             done = subprocess.run(command, env=environment, check=False)

@@ -82,9 +82,8 @@ def _own_questions(params: Params | None, benchmark: str) -> Path | None:
 
     if params is None or benchmark not in params.benchmarks:
         return None
-    exchange = registry.get(benchmark).exchange
     table = Path("data", params.data_name, "questions", benchmark, "questions.parquet")
-    return table if table.is_file() and (exchange is None or exchange.get().embedded_question is None) else None
+    return table if table.is_file() and registry.get(benchmark).exchange().embedded_question is None else None
 
 
 def _printable(text: str) -> str:

@@ -4,7 +4,7 @@
 The module `models` compares models with each other on the same questions.
 """
 
-from known_unknowns.comparison.cells import PublishedCell, load
+from known_unknowns.comparison.cells import load
 from known_unknowns.comparison.compare import OFFICIAL, ROBUST, compare, compare_cells
 from known_unknowns.comparison.conditions import Conditions
 from known_unknowns.comparison.metric_index import MetricIndex
@@ -42,7 +42,6 @@ __all__ = [
     "ComparisonRow",
     "Conditions",
     "MetricIndex",
-    "PublishedCell",
     "Summary",
     "compare",
     "compare_cells",

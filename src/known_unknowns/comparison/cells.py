@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
+from known_unknowns.benchmark.published import MODEL, PublishedCell
 from known_unknowns.comparison.audit import audit, published, with_notes
-from known_unknowns.comparison.published import (
-    MODEL,
-    PERCENT,
-    QUESTIONS,
-    UNITS,
-    VIEWS,
-    PublishedCell,
-)
-
-__all__ = ["PERCENT", "QUESTIONS", "UNITS", "VIEWS", "PublishedCell", "load"]
 
 
 def load(benchmark: str) -> list[PublishedCell]:

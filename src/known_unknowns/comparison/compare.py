@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.published import PERCENT, PublishedCell
 from known_unknowns.comparison import conditions as condition
-from known_unknowns.comparison.cells import PERCENT, PublishedCell, load
+from known_unknowns.comparison.cells import load
 from known_unknowns.comparison.conditions import Conditions, conditions_of, published_number
 from known_unknowns.comparison.margins import Flips, margin_of, read_flips
 from known_unknowns.comparison.metric_index import MetricIndex

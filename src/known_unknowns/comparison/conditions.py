@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison.cells import PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.margins import Flips, mean_turns
 from known_unknowns.data.revision import data_revision, is_commit
-from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def conditions_of(
 
 def _turns(params: Params, benchmark: str, replies: Path) -> Callable[[str, str], float]:
     """Return the mean number of turns by model and variant. Tables are read at the first use."""
-    combined = {found.name: found.variants for found in benchmark_hooks.of(benchmark).across_variants}
+    combined = {found.name: found.variants for found in registry.get(benchmark).metrics().across_variants}
 
     def turns(model: str, variant: str) -> float:
         variants, cells = combined.get(variant, (variant,)), params.cells(benchmark, model)
@@ -88,7 +87,7 @@ def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
             changed = published.differences(params.protocol(benchmark, variant))
             if changed:
                 reasons[variant] = f"{variant} is asked with the protocol's {', '.join(changed)}"
-    for combined in benchmark_hooks.of(benchmark).across_variants:
+    for combined in registry.get(benchmark).metrics().across_variants:
         reason = next((reasons[variant] for variant in combined.variants if variant in reasons), None)
         reasons |= {} if reason is None else {combined.name: reason}
     return reasons

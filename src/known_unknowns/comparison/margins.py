@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from scipy.special import stdtrit
 
 from known_unknowns import json_files, tables
-from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
+from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
 from known_unknowns.errors import DamagedError
-from known_unknowns.protocols import ANSWER
 from known_unknowns.records import Metric
 from known_unknowns.verification.summaries import read_summary
 

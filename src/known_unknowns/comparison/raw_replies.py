@@ -26,10 +26,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from known_unknowns import tables
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
-from known_unknowns.protocols import ANSWER
 from known_unknowns.records import FAILED, REFUSED, Question
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import json_files
-from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.errors import DataError
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri
 
-from known_unknowns.comparison.cells import PERCENT, QUESTIONS, VIEWS, PublishedCell
+from known_unknowns.benchmark.published import PERCENT, QUESTIONS, VIEWS, PublishedCell
 from known_unknowns.comparison.margins import CONFIDENCE, Margin
 
 IDENTICAL, REPRODUCED, COMPATIBLE = "identical", "reproduced", "compatible"

@@ -1,6 +1,6 @@
 """Comparison of published files with their papers: ``known-unknowns check <benchmark>``.
 
-A benchmark's check (`known_unknowns.benchmark.interface.Check`) reports all mistakes. A loader stops at the first one.
+A benchmark's check (`Benchmark.check`) reports all mistakes. A loader stops at the first one.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ def check(
     """
     if benchmark not in registry.names():
         raise ConfigError(unknown_name(benchmark, ["params", *registry.names()]))
-    rules = registry.get(benchmark).check
     if not raw.is_dir():
         command = f"known-unknowns fetch {benchmark}" + (f" --edition {edition}" if edition else "")
         raise DataError(f"no such folder: fetch the data first ({command})", file=raw)
     name = name or raw
-    if rules is None:
+    found = registry.get(benchmark).check(raw, settings=settings)
+    if found is None:
         return CheckResult(benchmark, name, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
-    quantities, findings = rules.get()(raw, settings=settings)
+    quantities, findings = found
     findings = [_renamed(finding, raw, name) for finding in findings]
     broken = [_broken(number) for number in quantities if number.agrees is False]
     codes = list(dict.fromkeys(finding.code for finding in (*broken, *findings)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.registry import Terms
+from known_unknowns.benchmark.terms import Terms
 from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 
 
@@ -27,8 +27,8 @@ def all_terms() -> Mapping[str, Terms]:
 
 def rendered_terms(benchmark: str) -> Terms | None:
     """Return the terms of a benchmark's rendered edition; None if it has none."""
-    pocket = registry.get(benchmark).pocket
-    return pocket.terms.get() if pocket else None
+    pocket = registry.pocket_of(benchmark)
+    return pocket.terms if pocket else None
 
 
 def terms_of(benchmark: str, entry: DataEntry | None) -> Terms:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.variants import variant_of, variants_of
 from known_unknowns.config import DataEntry, ReleasedData, ResolvedVariant
-from known_unknowns.data import licences
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.data import licences, released_cells
+from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.progress import Advance, progress
 from known_unknowns.records import Question
 from known_unknowns.variants import corrections
+from known_unknowns.variants.of_benchmark import variant_of, variants_of
 
 
 def normalise(benchmark: str, raw: Path, out: Path, *, settings: DataEntry | None = None, workers: int = 1) -> None:
@@ -47,11 +47,9 @@ def _loaded(
     """Yield the questions of published files, or those of released replies."""
     found = registry.get(benchmark)
     if not isinstance(settings, ReleasedData):
-        yield from found.load.get()(raw, out, settings=settings, advance=advance, workers=workers)
-    elif found.load_released is None:
-        raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
+        yield from found.load(raw, out, settings=settings, advance=advance, workers=workers)
     else:
-        for question in found.load_released.get()(raw, out, settings):
+        for question in released_cells.interface(benchmark).load(raw, out, settings):
             yield question
             advance(1)
 
@@ -95,7 +93,7 @@ def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) 
     rows = [(row, question) for row, question in enumerate(originals) if question.id not in dropped]
     if dropped:
         print(f"{len(dropped)} of {len(originals)} questions are left out by the corrections", file=sys.stderr)
-    if not originals or registry.get(originals[0].benchmark).contents is None:
+    if not originals or not registry.get(originals[0].benchmark).has("contents"):
         return rows
     variant = variant_of(originals[0].benchmark, entry)
     fitting = [(row, question) for row, question in rows if variant.fits(question)]

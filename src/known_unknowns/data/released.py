@@ -26,6 +26,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha1
 from pathlib import Path
 
+from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.download import redacted
 from known_unknowns.data.files import safe
@@ -42,36 +43,6 @@ _NO_COMMIT = "not our ref"
 """Part of a server's answer if it has no commit of that name."""
 _FILE_MODE = "100"
 """Modes of regular files start with this. Links and submodules are not fetched."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedFile:
-    """A fetched file.
-
-    Attributes
-    ----------
-    path : str
-        Path in the repository.
-    commit : str
-        The first commit of the entry that has this content under the path.
-    blob : str
-        The content's name in git.
-    place : str
-        Path in the fetched folder.
-    size : int
-        In bytes.
-    """
-
-    path: str
-    commit: str
-    blob: str
-    place: str
-    size: int = 0
-
-    @property
-    def is_first(self) -> bool:
-        """Whether no earlier commit of the entry has another content under the path."""
-        return self.place == self.path
 
 
 def revisions(entry: ReleasedData) -> list[str]:

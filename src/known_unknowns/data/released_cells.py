@@ -12,8 +12,7 @@ from known_unknowns.config.params import ORIGINAL
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
-    from known_unknowns.data.released import ReleasedFile
-    from known_unknowns.exchange.released import Released
+    from known_unknowns.benchmark.released import Released, ReleasedFile
 
 
 def is_released(params: Params, benchmark: str) -> bool:
@@ -73,10 +72,10 @@ def with_cells(params: Params, root: Path = Path()) -> Params:
 
 def interface(benchmark: str) -> Released:
     """Return how a benchmark's replies were released. ConfigError if it has no released replies."""
-    released = registry.get(benchmark).released
+    released = registry.get(benchmark).released()
     if released is None:
         raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
-    return released.get()
+    return released
 
 
 def is_imported_from(params: Params, model: str, benchmark: str) -> bool:

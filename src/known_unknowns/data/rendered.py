@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.pocket import pocket_package
 from known_unknowns.config import ScenesData
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.progress import progress
@@ -34,19 +33,18 @@ def render(benchmark: str, entry: ScenesData, out: Path) -> None:
     DataError
         If the digest of the content is not ``revision``.
     """
-    pocket = registry.get(benchmark).pocket
+    pocket = registry.pocket_of(benchmark)
     if pocket is None:
-        pocket_package()  # raises ConfigError if the package itself is absent
         raise ConfigError("the benchmark has no rendered edition", path=f"benchmarks.{benchmark}.data")
     with progress(f"rendering {benchmark}", entry.images) as advance:
-        path = pocket.render.get()(
+        path = pocket.render(
             out,
             seed=entry.seed,
             images=entry.images,
             questions_per_image=entry.questions_per_image,
             advance=advance,
         )
-    digest = pocket.digest.get()(path)
+    digest = pocket.digest(path)
     if entry.revision == UNPINNED:
         print(f"{path}: unpinned; its content has the digest {digest}", file=sys.stderr)
     elif digest != entry.revision:

@@ -8,13 +8,13 @@ from tempfile import TemporaryDirectory
 
 from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.variants import variants_of
 from known_unknowns.config import DataEntry, ResolvedVariant
 from known_unknowns.config.params import ORIGINAL
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference.bound_protocols import protocols_of
 from known_unknowns.records import Question
 from known_unknowns.variants import corrections
+from known_unknowns.variants.of_benchmark import variants_of
 
 
 def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
@@ -44,8 +44,9 @@ def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None =
                 message = f"question {question.id!r} is of the benchmark {question.benchmark!r}, not {benchmark!r}"
                 raise DataError(message, file=path, row=row)
         return questions
-    if load := registry.get(benchmark).load_without_images:
-        return load.get()(path, settings=settings)
+    annotated = registry.get(benchmark).load_without_images(path, settings=settings)
+    if annotated is not None:
+        return annotated
     if path.is_dir():
         return load_folder(benchmark, path, settings=settings)
     raise DataError(
@@ -58,7 +59,7 @@ def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None =
 def load_folder(benchmark: str, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
     """Load the questions with the benchmark's loader; discard the images that it writes."""
     with TemporaryDirectory() as folder:
-        return list(registry.get(benchmark).load.get()(path, Path(folder), settings=settings))
+        return list(registry.get(benchmark).load(path, Path(folder), settings=settings))
 
 
 def _is_question_table(path: Path) -> bool:

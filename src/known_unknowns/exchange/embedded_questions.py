@@ -35,8 +35,7 @@ def collect_questions(files: Iterable[PredictionFile], benchmark: str, function:
 
     Raises DataError naming the line of a row without a question, or with another question under the same id.
     """
-    exchange = registry.get(benchmark).exchange
-    parse = exchange.get().embedded_question if exchange else None
+    parse = registry.get(benchmark).exchange().embedded_question
     found: dict[str, Question] = {}
     for file in files:
         for prediction in file.predictions:

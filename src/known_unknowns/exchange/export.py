@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from known_unknowns.benchmark.exchange import FileFormat
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.exchange.formats import FileFormat
 from known_unknowns.exchange.predictions import formats
 from known_unknowns.files import write_text
 from known_unknowns.scoring.table import final_answers, read_turns

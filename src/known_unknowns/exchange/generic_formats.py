@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import FileFormat, Prediction, Row
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.csv_cells import escape_row
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import FileFormat, Prediction, parse_reply, parse_rows, reply_text
-from known_unknowns.exchange.rows import Row, parse_identifier
-from known_unknowns.protocols import ANSWER
+from known_unknowns.exchange.formats import parse_reply, parse_rows, reply_text
+from known_unknowns.exchange.rows import parse_identifier
 from known_unknowns.records import AnsweredTurn, Question
 
 FAILURE = "Failed to obtain answer"
@@ -199,8 +200,7 @@ def _separated(rows: Sequence[Mapping[str, Any]], *, delimiter: str) -> str:
 
 def _extra_fields(question: Question) -> dict[str, Any]:
     """Return the further fields that rescoring needs: those of the benchmark, and the image's path (for groups)."""
-    exchange = registry.get(question.benchmark).exchange
-    names = (*(exchange.get().exported_extra if exchange else ()), "image_path")
+    names = (*registry.get(question.benchmark).exchange().exported_extra, "image_path")
     return {name: question.extra[name] for name in names if question.extra.get(name)}
 
 

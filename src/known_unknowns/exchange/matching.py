@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from known_unknowns.benchmark.exchange import FileFormat, Prediction
+from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.embedded_questions import question_text
-from known_unknowns.exchange.formats import FileFormat, Prediction, PredictionFile, QuestionTurns
-from known_unknowns.protocols import ANSWER, FORCED
+from known_unknowns.exchange.formats import PredictionFile, QuestionTurns
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.variants import without_refusal
 

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import FileFormat, Row
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import generic_formats
-from known_unknowns.exchange.formats import FileFormat, PredictionFile, parse_rows
-from known_unknowns.exchange.rows import Row, parse_json, parse_table
+from known_unknowns.exchange.formats import PredictionFile, parse_rows
+from known_unknowns.exchange.rows import parse_json, parse_table
 
 
 @cache
 def formats() -> tuple[FileFormat, ...]:
     """Return every format: those of the benchmarks first, which need more fields, then the generic ones."""
-    exchanges = [registry.get(name).exchange for name in registry.names()]
-    return (*(f for exchange in exchanges if exchange for f in exchange.get().formats), *generic_formats.FORMATS)
+    own = [format for name in registry.names() for format in registry.get(name).exchange().formats]
+    return (*own, *generic_formats.FORMATS)
 
 
 def parse_file(file: Path) -> PredictionFile:

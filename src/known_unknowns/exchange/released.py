@@ -8,85 +8,26 @@ files have.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from known_unknowns import json_files, tables
-from known_unknowns.config import Params, ReleasedData
-from known_unknowns.data.released import ReleasedFile, read_manifest
+from known_unknowns.benchmark.released import ReleasedCell, ReleasedFile, ReleasedTurn
+from known_unknowns.config import Params
+from known_unknowns.data.released import read_manifest
 from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.protocols import ANSWER
 from known_unknowns.records import AnsweredTurn, Question, Reply
 
 if TYPE_CHECKING:  # scipy's statistics, which planning a run does not need
-    from known_unknowns.comparison.published import PublishedCell
+    pass
 
 ENGINE = "imported"
 NO_FILES = "no replies"
 _CHANGED_TEXT = "the correction changes the text that was asked"
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedTurn:
-    """A reply in a released file.
-
-    ``step`` is that of the protocol, and a turn without options has no labels. ``images`` are the sha256 of the images
-    of the turn, by default those of the question.
-    """
-
-    text: str
-    error: str | None = None
-    step: str = ANSWER
-    prompt: str = ""
-    has_labels: bool = True
-    images: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedCell:
-    """The replies of one model to one variant.
-
-    Attributes
-    ----------
-    turns : mapping of str to sequence of ReleasedTurn
-        The turns by question id.
-    files : tuple of ReleasedFile
-        The files that were read.
-    notes : tuple of str
-        What is wrong with them.
-    """
-
-    turns: Mapping[str, Sequence[ReleasedTurn]]
-    files: tuple[ReleasedFile, ...]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
-    """How a benchmark's authors released replies.
-
-    Attributes
-    ----------
-    variants : callable
-        ``(files, entry) -> {model: variants}``: the models in the files, with the variants that they have replies to.
-    replies : callable
-        ``(raw, files, entry, model, variant, questions) -> ReleasedCell``.
-    published : callable
-        ``(raw, files, entry, names, questions) -> (cells, rows)``: the numbers that were released with the replies, and
-        rows that say whether the replies reproduce them. ``names`` maps a model in the files to a published row;
-        ``questions`` maps a variant to its questions.
-    """
-
-    variants: Callable[[Sequence[ReleasedFile], ReleasedData], Mapping[str, Sequence[str]]]
-    replies: Callable[[Path, Sequence[ReleasedFile], ReleasedData, str, str, Sequence[Question]], ReleasedCell]
-    published: Callable[
-        [Path, Sequence[ReleasedFile], ReleasedData, Mapping[str, str], Callable[[str], Sequence[Question]]],
-        tuple[Sequence[PublishedCell], Sequence[Mapping[str, Any]]],
-    ]
 
 
 def import_released(params: Params, model: str, benchmark: str, *, raw: Path, questions: Path, out: Path) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.metrics import ScoredAnswers
+from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.exchange.formats import QuestionTurns
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.protocols import FORCED
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
 from known_unknowns.scoring import PARSERS
 from known_unknowns.scoring.table import score_turn
@@ -105,8 +105,7 @@ def refusals_without_forced_choice(pairs: Sequence[QuestionTurns], parsers: Sequ
     """
     for question, turns in pairs:
         benchmark = registry.get(question.benchmark)
-        applies = benchmark.forced_choice_applies
-        if not benchmark.forced_choice_metrics or (applies and not applies.get()(question)):
+        if not benchmark.forced_choice_metrics or not benchmark.forced_choice_applies(question):
             continue
         if question.answer in (None, question.refusal) or any(turn.step == FORCED for turn in turns):
             continue

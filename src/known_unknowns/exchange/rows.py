@@ -9,29 +9,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from known_unknowns.benchmark.exchange import Row
 from known_unknowns.csv_cells import unescape_cell
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import COMPRESSED
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-class Row(NamedTuple):
-    """A row of a file.
-
-    ``line`` counts from 1: the line of a text file, the row of a sheet (whose header is 1), or the entry of a list.
-    """
-
-    file: Path
-    line: int
-    fields: Mapping[str, Any]
-
-    def error(self, message: str) -> DataError:
-        """Return an error that names the file and the line."""
-        return DataError(message, file=self.file, line=self.line)
 
 
 def parse_table(file: Path) -> list[Row]:

@@ -7,19 +7,18 @@ from functools import partial
 
 from known_unknowns import protocols
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.registry import Benchmark
-from known_unknowns.benchmark.variants import variants_of
+from known_unknowns.benchmark.interface import Benchmark
+from known_unknowns.benchmark.protocol import MANY, Context, Dialogue, Protocol
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.protocols import MANY, Context, Dialogue, Protocol
 from known_unknowns.records import AnswerKey, Question, Turn
 from known_unknowns.scoring.refusal import may_have_refused
+from known_unknowns.variants.of_benchmark import variants_of
 
 
 def protocols_of(benchmark: Benchmark) -> dict[str, Protocol]:
     """Return the protocols that the benchmark's questions can be asked by: the generic ones and its own."""
-    own = benchmark.protocols.get() if benchmark.protocols is not None else {}
-    return {**protocols.PROTOCOLS, **own}
+    return {**protocols.PROTOCOLS, **benchmark.protocols()}
 
 
 def every_protocol() -> dict[str, Protocol]:
@@ -33,12 +32,10 @@ def every_protocol() -> dict[str, Protocol]:
 def context_of(benchmark: Benchmark, parsers: Sequence[str]) -> Context:
     """Return what protocols need of a benchmark. The configured ``parsers`` decide whether a reply is a refusal."""
     return Context(
-        prompt=benchmark.prompt.get(),
+        prompt=benchmark.prompt,
         refused=partial(may_have_refused, parsers=tuple(parsers)),
-        refusal_prompt=None if benchmark.refusal_prompt is None else benchmark.refusal_prompt.get(),
-        forced_choice_applies=(
-            None if benchmark.forced_choice_applies is None else benchmark.forced_choice_applies.get()
-        ),
+        refusal_prompt=benchmark.refusal_prompt if benchmark.has("refusal_prompt") else None,
+        forced_choice_applies=benchmark.forced_choice_applies,
     )
 
 
@@ -81,7 +78,7 @@ def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) ->
     return protocols.impossible(
         known[protocol],
         variant=variants_of(benchmark.name)[variant],
-        has_refusal_prompt=benchmark.refusal_prompt is not None,
+        has_refusal_prompt=benchmark.has("refusal_prompt"),
     )
 
 
@@ -91,8 +88,7 @@ def answer_key(question: Question, turn: Turn) -> AnswerKey:
         return AnswerKey(
             _offered(question, question.answer, turn.labels), _offered(question, question.refusal, turn.labels)
         )
-    expected = registry.get(question.benchmark).expected_reply
-    return AnswerKey("" if expected is None else expected.get()(question, turn))
+    return AnswerKey(registry.get(question.benchmark).expected_reply(question, turn))
 
 
 def _offered(question: Question, index: int | None, labels: tuple[str, ...]) -> str:

@@ -33,8 +33,7 @@ from itertools import permutations
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
-from known_unknowns.metrics.proportions import Ratio
+from known_unknowns.benchmark.metrics import Ratio, ScoredAnswers
 from known_unknowns.records import Question
 
 

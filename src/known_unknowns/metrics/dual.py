@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import AcrossVariants, ScoredAnswers
-from known_unknowns.metrics.proportions import CHANCE, Ratio
+from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoredAnswers
+from known_unknowns.metrics.proportions import CHANCE
 from known_unknowns.records import REFUSED
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.metrics import intervals
 from known_unknowns.metrics.intervals import Interval
-from known_unknowns.metrics.proportions import SHARE, Ratio, ratios
+from known_unknowns.metrics.proportions import SHARE, ratios
 from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.metrics.selective import RiskCoverage, aurc, aurc_without_groups, error_weights
+from known_unknowns.metrics.selective import aurc, aurc_without_groups, error_weights
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from known_unknowns import tables
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.metrics import AcrossVariants
 from known_unknowns.errors import DataError
-from known_unknowns.metrics import benchmark_hooks, dual
-from known_unknowns.metrics.benchmark_hooks import AcrossVariants
+from known_unknowns.metrics import dual
 from known_unknowns.metrics.estimates import Estimates, estimates, mean_over_seeds, ratio_estimates
 from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
@@ -107,7 +108,7 @@ def metrics_of(
                 blank = Metric(model, benchmark, variant, None, parser, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
             metrics += _across_seeds(blank, seeds, groups, statistics)
-    combined = [*benchmark_hooks.of(benchmark).across_variants, *combined]
+    combined = [*registry.get(benchmark).metrics().across_variants, *combined]
     for combination in combined:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
         metrics += _across_variants(blank, combination, score_tables, groups, statistics)
@@ -190,7 +191,7 @@ def _across_seeds(
     blank: Metric, seeds: Sequence[ScoreTable], groups: np.ndarray, statistics: Statistics
 ) -> Iterator[Metric]:
     """Metrics that compare several seeds: rows with seed None and without a spread."""
-    compute = benchmark_hooks.of(blank.benchmark).across_seeds
+    compute = registry.get(blank.benchmark).metrics().across_seeds
     if len(seeds) < 2 or compute is None:
         return
     ratios = compute([table.answers[blank.parser] for table in seeds])
@@ -303,7 +304,7 @@ def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:
         denominator=accuracy.denominator,
         spread=accuracy.spread,
     )
-    yield from benchmark_hooks.of(accuracy.benchmark).derived(known)
+    yield from registry.get(accuracy.benchmark).metrics().derived(known)
 
 
 def _metric(

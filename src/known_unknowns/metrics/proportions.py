@@ -26,26 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from known_unknowns.benchmark.metrics import Ratio
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Score
 
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
 SHARE = "share_"
 """The beginning of the names of the shares of answers, and of no metric of a benchmark."""
-
-
-class Ratio(NamedTuple):
-    """Numerators and denominators of a metric: arrays of shape (questions,), of flags or of numbers.
-
-    ``proportion`` is False if the ratio can be negative or greater than 1.
-    """
-
-    numerator: np.ndarray
-    denominator: np.ndarray
-    proportion: bool = True
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from known_unknowns import tables
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.metrics import OnDemand, Ratio, RiskCoverage, ScoreColumns, ScoredAnswers
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
-from known_unknowns.metrics import benchmark_hooks
-from known_unknowns.metrics.benchmark_hooks import OnDemand, ScoreColumns, ScoredAnswers
-from known_unknowns.metrics.proportions import Ratio, ScoreArrays
-from known_unknowns.metrics.selective import RiskCoverage
-from known_unknowns.protocols import ANSWER
+from known_unknowns.metrics.proportions import ScoreArrays
 from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input
 from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
@@ -123,7 +122,7 @@ class ScoreTable:
         lacking: frozenset[str],
     ) -> ScoreTable:
         """Build the table of answers to questions whose arrays are known."""
-        hooks = benchmark_hooks.of(asked.benchmark)
+        hooks = registry.get(asked.benchmark).metrics()
         return cls(
             variant=variant,
             seed=seed,
@@ -210,7 +209,7 @@ def _ids(table: ScoreTable, category: str) -> frozenset[str]:
 def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
     """All questions, the benchmark's own non-empty sets, and each category of a question, sorted."""
     category = np.array([question.category for question in questions])
-    flags = {OVERALL: np.full(len(questions), True)} | dict(benchmark_hooks.of(benchmark).categories(questions))
+    flags = {OVERALL: np.full(len(questions), True)} | dict(registry.get(benchmark).metrics().categories(questions))
     flags |= {name: category == name for name in np.unique(category).tolist()}
     return {name: members for name, members in flags.items() if name == OVERALL or members.any()}
 

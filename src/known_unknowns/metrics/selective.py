@@ -15,31 +15,11 @@ References
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from known_unknowns.benchmark.metrics import RiskCoverage
+
 _CHUNK = 1 << 22  # number of weights summed at once: 32 MiB
-
-
-class RiskCoverage(NamedTuple):
-    """Confidence and errors of the answers, arrays of shape (questions,).
-
-    Attributes
-    ----------
-    confidence : ndarray of float
-        The model's confidence that it should answer. NaN is unknown; such questions come last.
-    wrong : ndarray of float
-        1 for a wrong answer, 0 for a correct one.
-    """
-
-    confidence: np.ndarray
-    wrong: np.ndarray
-
-    @property
-    def defined(self) -> bool:
-        """Whether the confidence of any question is known."""
-        return bool(np.any(~np.isnan(self.confidence)))
 
 
 def _blocks(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from known_unknowns.metrics import benchmark_hooks
+from known_unknowns.benchmark import registry
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import Metric
 
@@ -33,7 +33,7 @@ def main_parser(parsers: Iterable[str]) -> str:
 
 def headline_metrics(benchmark: str) -> tuple[str, ...]:
     """Return the names of a benchmark's headline metrics."""
-    return ("accuracy", *HEADLINE_METRICS, *benchmark_hooks.of(benchmark).headline)
+    return ("accuracy", *HEADLINE_METRICS, *registry.get(benchmark).metrics().headline)
 
 
 def model_headline(metrics: Iterable[Metric], parser: str) -> dict[str, Metric]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from known_unknowns.comparison.audit import Finding, audit, published
+from known_unknowns.benchmark.published import DATA, PERCENT, Finding
+from known_unknowns.comparison.audit import audit, published
 from known_unknowns.comparison.audit.output import place
-from known_unknowns.comparison.published import DATA, PERCENT
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns.comparison import PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.benchmark.section import Scatter
 from known_unknowns.metrics.proportions import SHARE
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.drawing import (
@@ -22,7 +23,6 @@ from known_unknowns.report.drawing import (
     stacked_shares,
 )
 from known_unknowns.report.formatting import Cell, Head, Row, Table, counted, metric_text
-from known_unknowns.report.section import Scatter
 from known_unknowns.report.tables import Run
 
 if TYPE_CHECKING:

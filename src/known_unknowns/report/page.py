@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.comparison.models import read_model_comparison
 from known_unknowns.report.formatting import Table, mark_baselines
@@ -15,7 +16,6 @@ from known_unknowns.report.overview import Overview
 from known_unknowns.report.section import section
 
 if TYPE_CHECKING:
-    from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
     from known_unknowns.report.figures import Figure
     from known_unknowns.report.tables import Run
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExtraContent:
-    """Content of the report that only one benchmark has.
+    """Content of the report that only one benchmark has (`Benchmark.section_content`).
 
     Attributes
     ----------
@@ -38,12 +38,6 @@ class ExtraContent:
     figures: Sequence[Figure] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
-
-
-class BuildExtra(Protocol):
-    """Build the content that only one benchmark has, from its measured run and its rows of the comparison."""
-
-    def __call__(self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent: ...
 
 
 def build(
@@ -138,8 +132,8 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
 
     run, rows = overview.run, overview.compared
     extra = ExtraContent()
-    if run.section.extra is not None:
-        extra = run.section.extra.build.get()(run, rows, results=results, data=data)
+    if run.section.template:
+        extra = registry.get(run.benchmark).section_content(run, rows, results=results, data=data)
     counted = {} if run.is_rendered else checking.counted(checks, run.benchmark)
     content: dict[str, Any] = {
         "run": run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from known_unknowns.metrics import benchmark_hooks
+from known_unknowns.benchmark import registry
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
@@ -98,7 +98,7 @@ def _name(run: Run, pair: str) -> str:
 
 def compares_seeds(run: Run) -> bool:
     """Whether the benchmark has metrics of the consistency of answers."""
-    return benchmark_hooks.of(run.benchmark).across_seeds is not None
+    return registry.get(run.benchmark).metrics().across_seeds is not None
 
 
 def consistency(run: Run) -> Table | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from known_unknowns.comparison import OFFICIAL, ComparisonRow, PublishedCell
-from known_unknowns.comparison.cells import PERCENT, VIEWS
+from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
+from known_unknowns.comparison import OFFICIAL, ComparisonRow
 from known_unknowns.records import Metric
 from known_unknowns.report.formatting import (
     Cell,

@@ -11,8 +11,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
-from known_unknowns.protocols import ANSWER
 from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
 

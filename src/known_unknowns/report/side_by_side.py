@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison.models import PairedRow, correct_for_pairs
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, counted, interval, percent
 from known_unknowns.report.overview import Overview
-from known_unknowns.report.section import Section
 
 _FIELDS = ("n", "seeds", "accuracy_a", "accuracy_b", "difference", "low", "high", "p_holm", "pairs", "detectable")
 """Attributes of a pair that the page has, after the places of its benchmark, variant and models."""

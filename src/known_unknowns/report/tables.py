@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
-from known_unknowns.report.section import Section
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params

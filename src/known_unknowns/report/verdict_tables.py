@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.published import PERCENT
 from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICTS, ComparisonRow
-from known_unknowns.comparison.cells import PERCENT
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.summary import leading_rows, summarise
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, percent

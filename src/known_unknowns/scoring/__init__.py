@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
 from known_unknowns.scoring.robust import robust
 from known_unknowns.scoring.robust.removed_options import noting_removed
 
@@ -52,12 +52,8 @@ def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
 __all__ = [
     "NEED_TEXT_ONLY",
     "PARSERS",
-    "ParsedAnswer",
-    "Parser",
     "has_input",
     "likelihood",
-    "offered_options",
     "official",
-    "parse_label",
     "robust",
 ]

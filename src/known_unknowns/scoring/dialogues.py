@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from known_unknowns import tables
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.errors import DataError
-from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS
 
 
 def combine_views(scores: Sequence[Score]) -> list[Score]:

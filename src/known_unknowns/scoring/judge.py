@@ -14,9 +14,9 @@ from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
 from known_unknowns.errors import DataError
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Turn
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
 
 JUDGE = "judge"
 """The parser's name in params.yaml."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import AnsweredTurn, Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 
 def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer
 
 
 def official(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
@@ -23,7 +23,7 @@ def official(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
         The official parser's result. A label that the turn did not offer is unparsed, such as the refusal's in a forced
         choice.
     """
-    parsed = registry.get(question.benchmark).official.get()(turn.reply.text, question)
+    parsed = registry.get(question.benchmark).official(turn.reply.text, question)
     if turn.labels is not None and parsed.label is not None and parsed.label not in turn.labels:
         return ParsedAnswer(UNPARSED, parsed.label)
     return parsed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from known_unknowns.protocols import ANSWER
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Reply
 from known_unknowns.scoring import PARSERS
 

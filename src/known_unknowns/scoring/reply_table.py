@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from known_unknowns import tables
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
-from known_unknowns.protocols import ANSWER
 from known_unknowns.scoring.dialogues import read_turns
 
 

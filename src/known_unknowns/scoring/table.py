@@ -17,13 +17,14 @@ from typing import Any
 import pyarrow as pa
 
 from known_unknowns import tables
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser
+from known_unknowns.benchmark.protocol import VIEW
 from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import ConfigError, raise_any, unknown_name
 from known_unknowns.processes import Call, in_processes
 from known_unknowns.progress import progress
-from known_unknowns.protocols import VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import NEED_TEXT_ONLY, PARSERS, ParsedAnswer, Parser
+from known_unknowns.scoring import NEED_TEXT_ONLY, PARSERS
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import read_turns as read_turns

@@ -13,12 +13,12 @@ import inspect
 import random
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark.variant import IMAGE, REFUSAL, Variant, by_name, parameters_of
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
@@ -27,8 +27,6 @@ from known_unknowns.variants.corrections import corrected
 if TYPE_CHECKING:
     from known_unknowns.config import ResolvedVariant
 
-REFUSAL, IMAGE = "a refusal option", "an image"
-"""What a variant may need (`Variant`)."""
 
 OFFICIAL_NOISE_SEED = 3720
 """Seed of every random number generator in the code released with Tong et al. (2025)."""
@@ -37,45 +35,6 @@ _REFERS_TO_OTHER_OPTIONS = re.compile(
     r"\b(?:none|all|both|any|neither|either|one)(?:\s+of)?(?:\s+the)?\s+(?:above|below|other\s+(?:options?|choices?))\b",
     re.IGNORECASE,
 )  # "None of the above", but not "It's above the stove"
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A variant's function, and what it needs.
-
-    Parameters
-    ----------
-    function : callable
-        A function of a question. It may take ``seed``, and settings of params.yaml, as keyword arguments.
-    needs : str, optional
-        `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
-    removes : frozenset of str
-        What it removes that a protocol may require (`known_unknowns.protocols.Protocol.requires`).
-    """
-
-    function: Callable[..., Question]
-    needs: str | None = None
-    removes: frozenset[str] = field(default=frozenset())
-
-    @property
-    def name(self) -> str:
-        """The function's name, under which params.yaml refers to it."""
-        return self.function.__name__
-
-    def __call__(self, question: Question, *, seed: int = 0, **arguments: Any) -> Question:
-        """Return the changed question."""
-        if "seed" in _parameters(self.function):
-            arguments["seed"] = seed
-        return self.function(question, **arguments)
-
-    def fits(self, question: Question) -> bool:
-        """Whether the question has what the variant needs."""
-        return {REFUSAL: question.refusal is not None, IMAGE: bool(question.images), None: True}[self.needs]
-
-
-@cache
-def _parameters(function: Callable[..., Question]) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(function).parameters
 
 
 def original(question: Question) -> Question:
@@ -336,11 +295,6 @@ def _derived_seed(seed: int, name: str) -> int:
     return int.from_bytes(sha256(f"{seed}:{name}".encode()).digest()[:4])
 
 
-def by_name(variants: Iterable[Variant]) -> dict[str, Variant]:
-    """Return variants by the names of their functions."""
-    return {variant.name: variant for variant in variants}
-
-
 VARIANTS: Mapping[str, Variant] = by_name(
     [
         Variant(original),
@@ -378,7 +332,7 @@ def check_arguments(entry: ResolvedVariant, *, known: Mapping[str, Variant] = VA
     name, arguments = entry.function, entry.arguments
     if name not in known:
         raise ConfigError(unknown_name(name, known), path=path)
-    parameters = _parameters(known[name].function)
+    parameters = parameters_of(known[name].function)
     takes = set(parameters) - {"question", "seed"}
     for key in sorted(takes - set(arguments)):
         if parameters[key].default is inspect.Parameter.empty:

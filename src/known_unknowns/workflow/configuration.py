@@ -15,12 +15,12 @@ from pydantic import ConfigDict, TypeAdapter
 
 from known_unknowns import config, protocols, scoring, variants
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.variants import every_variant, variants_of
 from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.variants.of_benchmark import every_variant, variants_of
 from known_unknowns.workflow import construction_names
 from known_unknowns.workflow.run import JOB_SETTINGS
 

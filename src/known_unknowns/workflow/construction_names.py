@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.pocket import is_installed
 from known_unknowns.config import Params
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.errors import ConfigError, unknown_name
@@ -44,17 +43,17 @@ def _unknown(names: Iterable[str], known: Iterable[str], path: str) -> Iterator[
 
 def _of_generators(entry: ConstructionEntry, path: str) -> Iterator[ConfigError]:
     """Generators that the benchmark lacks, that lack a model, or that do not fit the source of the scenes."""
+    from known_unknowns_construction.benchmarks import construction_of
     from known_unknowns_construction.generation import TEMPLATES
 
-    benchmark = registry.get(entry.benchmark)
-    if benchmark.construction is None:
+    part = construction_of(entry.benchmark)
+    if part is None:
         yield ConfigError(f"{entry.benchmark} cannot be constructed", path=f"{path}.benchmark")
         return
-    pocket, own = benchmark.pocket, benchmark.construction.get().generators
-    if entry.scenes is not None and is_installed() and (pocket is None or pocket.scenes is None):
+    pocket, own = registry.pocket_of(entry.benchmark), part.generators
+    if entry.scenes is not None and (pocket is None or pocket.scenes is None):
         yield ConfigError(f"{entry.benchmark} has no rendered scenes; give psg", path=f"{path}.scenes")
-    has_templates = not is_installed() or (pocket is not None and pocket.templates is not None)
-    known = {*own, *([TEMPLATES] if has_templates else [])}
+    known = {*own, *([TEMPLATES] if pocket is not None and pocket.templates is not None else [])}
     for generator, settings in entry.generators.items():
         key = f"{path}.generators.{generator}"
         if generator not in known:

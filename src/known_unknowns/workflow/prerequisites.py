@@ -15,18 +15,18 @@ from pathlib import Path
 
 import yaml
 
-from known_unknowns import variants
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.registry import Contents
-from known_unknowns.benchmark.variants import variant_of
+from known_unknowns.benchmark.interface import Contents
+from known_unknowns.benchmark.protocol import REFUSAL_PROMPT
+from known_unknowns.benchmark.variant import IMAGE, REFUSAL
 from known_unknowns.config import FolderData, Params, TransformersModel
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.inference import bound_protocols
-from known_unknowns.protocols import REFUSAL_PROMPT
 from known_unknowns.variants import corrections
+from known_unknowns.variants.of_benchmark import variant_of
 from known_unknowns.workflow.code_digest import code_of
 
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")
@@ -105,7 +105,7 @@ def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, li
     for name, found in contents.items():
         notes += [f"{name}: {note}" for note in found.notes]
         entry = raw["benchmarks"][name]
-        has = {variants.REFUSAL: found.with_refusal > 0, variants.IMAGE: found.with_images > 0}
+        has = {REFUSAL: found.with_refusal > 0, IMAGE: found.with_images > 0}
         unfit = {v: lacking for v in entry.get("variants", ()) if (lacking := _lacking(params, name, v, has))}
         entry["variants"] = [variant for variant in entry.get("variants", ()) if variant not in unfit]
         entry["seeds"] = {v: seeds for v, seeds in entry.get("seeds", {}).items() if v not in unfit}
@@ -124,7 +124,7 @@ def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, boo
     needs = [] if need is None else [need]
     protocol = bound_protocols.protocols_of(registry.get(benchmark))[params.protocol(benchmark, variant).name]
     if REFUSAL_PROMPT in protocol.requires:
-        needs = [*needs, variants.REFUSAL]
+        needs = [*needs, REFUSAL]
     return next((need for need in needs if not has[need]), None)
 
 
@@ -136,10 +136,9 @@ def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
             continue
         path = f"benchmarks.{name}.data.{params.data_name}"
         problem = folder.problem_of(entry)
-        count = registry.get(name).contents
         if problem is not None:
             yield name, ConfigError(problem, path=f"{path}.path")
-        elif count is not None:
+        elif registry.get(name).has("contents"):
             try:
                 yield name, _cached(name, entry)
             except (DataError, ConfigError) as error:
@@ -148,8 +147,6 @@ def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
 
 def _cached(name: str, entry: FolderData) -> Contents:
     """Return the contents of a folder. Unchanged files are not read again by the next run."""
-    count = registry.get(name).contents
-    assert count is not None
     key = json.dumps([folder.stamp(entry), entry.as_dict(), code_of("questions", [name])], sort_keys=True)
     file = _CACHE / f"known-unknowns-contents-{name}.json"
     try:
@@ -158,7 +155,7 @@ def _cached(name: str, entry: FolderData) -> Contents:
             return Contents(**stored["contents"] | {"notes": tuple(stored["contents"]["notes"])})
     except (OSError, ValueError, KeyError, TypeError):
         pass  # no such file, or of another version
-    found = count.get()(folder.folder_of(entry), settings=entry)
+    found = registry.get(name).contents(folder.folder_of(entry), settings=entry)
     if _CACHE.is_dir():
         write_text(file, json.dumps({"key": key, "contents": asdict(found)}))
     return found

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from known_unknowns.comparison.audit import ALL, Finding, Published
+from known_unknowns.benchmark.published import ALL, MODEL, Finding, Published, PublishedCell, cells_by_row
 from known_unknowns.comparison.audit.grim import grim_counts, nearest_percentages
 from known_unknowns.comparison.audit.relations import ROUNDING, Derived, inconsistent, weighted_mean
-from known_unknowns.comparison.published import MODEL, PublishedCell, cells_by_row
 from known_unknowns_benchmarks.actiview.audit_text import text_findings
 from known_unknowns_benchmarks.actiview.format import TYPES
 

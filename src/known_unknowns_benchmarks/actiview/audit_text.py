@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from known_unknowns.comparison.audit import ALL, Finding, Published
+from known_unknowns.benchmark.published import ALL, MODEL, Finding, Published, PublishedCell, cells_by_row
 from known_unknowns.comparison.audit.relations import ROUNDING, weighted_mean
-from known_unknowns.comparison.published import MODEL, PublishedCell, cells_by_row
 
 _FIVE = ("Zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H")
 _IN_CAPTION = ("Zooming", "Shifting-R", "Shifting-M", "Shifting-H")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import AcrossVariants, ScoredAnswers
-from known_unknowns.metrics.proportions import ACCURACY, CHANCE, Ratio
+from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoredAnswers
+from known_unknowns.metrics.proportions import ACCURACY, CHANCE
 from known_unknowns_benchmarks.actiview.views import SPLITS
 
 AVERAGED = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h")

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.images import has_pixels
-from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
 from known_unknowns.report.replies import LONGEST_REPLY, ParsedAnswer, Thumbnail, printable, thumbnail

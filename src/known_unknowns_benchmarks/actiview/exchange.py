@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.benchmark.exchange import Exchange, FileFormat, Prediction, Row
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import Exchange, FileFormat, Prediction, parse_reply, reply_text
-from known_unknowns.exchange.rows import Row
+from known_unknowns.exchange.formats import parse_reply, reply_text
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.table import score_turn
 from known_unknowns_benchmarks.actiview.loader import NAME

@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns.comparison import OFFICIAL, PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.comparison import OFFICIAL
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.drawing import (
     DOT_PLOT_SIZE,

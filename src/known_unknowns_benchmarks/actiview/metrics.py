@@ -1,4 +1,4 @@
-"""ActiView's metrics; see `known_unknowns.metrics.benchmark_hooks`. Sources are sections and tables of the paper.
+"""ActiView's metrics; see `known_unknowns.benchmark.metrics`. Sources are sections and tables of the paper.
 
 | metric                   | numerator                                  | denominator                | source         |
 |--------------------------|--------------------------------------------|----------------------------|----------------|
@@ -35,9 +35,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
-from known_unknowns.metrics.proportions import Ratio
-from known_unknowns.protocols import ANSWER, VIEW
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
+from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Metric, Question
 from known_unknowns_benchmarks.actiview.averages import AVERAGES
 from known_unknowns_benchmarks.actiview.parsing import (

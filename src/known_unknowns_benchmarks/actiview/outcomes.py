@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from known_unknowns import tables
+from known_unknowns.benchmark.metrics import Ratio
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
-from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
 from known_unknowns.report.parser_agreement import final_scores, score_path
 from known_unknowns.report.tables import Run

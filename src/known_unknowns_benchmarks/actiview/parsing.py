@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.scoring.robust.cleaning import normalise, without_thinking
 
 OFFICIAL, ROBUST = "official", "robust"

@@ -34,7 +34,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from known_unknowns.protocols import ANSWER, CAPTIONED, CONCATENATED, IMAGES, MANY, VIEW, Dialogue, Protocol, by_name
+from known_unknowns.benchmark.protocol import ANSWER, CAPTIONED, CONCATENATED, IMAGES, MANY, VIEW, Dialogue, Protocol
+from known_unknowns.protocols import by_name
 from known_unknowns.records import Image, Question, Reply, Turn
 from known_unknowns_benchmarks.actiview import prompts, views
 from known_unknowns_benchmarks.actiview.parsing import (

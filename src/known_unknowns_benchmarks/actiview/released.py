@@ -18,14 +18,14 @@ from typing import Any
 
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
 from known_unknowns.benchmark.loading import read_json
+from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.benchmark.released_images import with_published_images
-from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import ReleasedFile, read_manifest
+from known_unknowns.data.released import read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import NO_PREDICTION
-from known_unknowns.exchange.released import Released, ReleasedCell, ReleasedTurn
-from known_unknowns.protocols import ANSWER
 from known_unknowns.records import OVERALL, Image, Question, Reply
 from known_unknowns_benchmarks.actiview.format import read_files
 from known_unknowns_benchmarks.actiview.loader import NAME, load_without_images
@@ -233,4 +233,4 @@ def check(raw: Path, settings: ReleasedData) -> tuple[list[Quantity], list[Findi
     return quantities, state.findings
 
 
-RELEASED = Released(variants=variants_in_files, replies=replies, published=published)
+RELEASED = Released(load=load, variants=variants_in_files, replies=replies, published=published)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, PublishedCell, load
+from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.page import ExtraContent

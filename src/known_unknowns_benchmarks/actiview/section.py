@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.registry import Lazy
-from known_unknowns.report.section import Extra, Notes, Section
+from known_unknowns.benchmark.section import Notes, Section
 from known_unknowns_benchmarks.actiview.categories import TYPES
 
 SECTION = Section(
@@ -38,7 +37,7 @@ SECTION = Section(
     answers_note="Questions have two to seven options, so later letters are less frequent. The label is that of the "
     "last turn, the answer.",
     notes=Notes("actiview/notes.html.j2", "The released toolkit, and open choices", "The released toolkit"),
-    extra=Extra(Lazy("known_unknowns_benchmarks.actiview.report:build"), "actiview/section.html.j2"),
+    template="actiview/section.html.j2",
     about="ActiView shows a large image at a reduced size, or one part of it at a time. Before the model answers, "
     "it can ask for views of missing parts. A model that knows what it has not seen asks for these views only.",
     figures=("actiview_pipelines", "actiview_needed", "actiview_cost_images", "actiview_cost_tokens"),

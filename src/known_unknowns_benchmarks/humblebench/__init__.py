@@ -1,42 +1,113 @@
-"""HumbleBench: the parts of the benchmark, by name (`known_unknowns.benchmark.interface.Benchmark`)."""
+"""HumbleBench: the benchmark's class (`known_unknowns.benchmark.interface.Benchmark`)."""
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.interface import Benchmark, Lazy, PublishedProtocol
-from known_unknowns.benchmark.pocket import pocket_of
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-BENCHMARK = Benchmark(
-    name="humblebench",
-    title="HumbleBench",
-    package=__name__,
-    load=Lazy(f"{__name__}.loader:load"),
-    load_without_images=Lazy(f"{__name__}.exchange:load_without_images"),
-    prompt=Lazy(f"{__name__}.loader:prompt"),
-    official=Lazy(f"{__name__}.official:official"),
-    protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
-    metrics=Lazy(f"{__name__}.metrics:METRICS"),
-    official_only_metrics={"exact_refusal_recall": "refusal_recall"},
-    published_protocols={
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+
+if TYPE_CHECKING:
+    from known_unknowns.benchmark.checks import Finding, Quantity
+    from known_unknowns.benchmark.exchange import Exchange
+    from known_unknowns.benchmark.metrics import BenchmarkMetrics
+    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+    from known_unknowns.benchmark.protocol import Protocol
+    from known_unknowns.benchmark.published import Finding as AuditFinding
+    from known_unknowns.benchmark.published import Published
+    from known_unknowns.benchmark.released import Released
+    from known_unknowns.benchmark.section import Section
+    from known_unknowns.comparison import ComparisonRow
+    from known_unknowns.config import DataEntry
+    from known_unknowns.records import Question
+    from known_unknowns.report.page import ExtraContent
+    from known_unknowns.report.tables import Run
+
+
+class HumbleBench(Benchmark):
+    """HumbleBench: see README.md."""
+
+    name = "humblebench"
+    title = "HumbleBench"
+    official_only_metrics = {"exact_refusal_recall": "refusal_recall"}
+    published_protocols = {
         **{
             variant: PublishedProtocol("single_turn")
             for variant in ("original", "nota_only", "noise", "shuffled_all_options")
         },
         "cautious_prompt": PublishedProtocol("cautious_prompt"),
         "noise_forced_grounding": PublishedProtocol("forced_grounding_prompt"),
-    },
+    }
     # Figure 4 is the accuracy on HumbleBench-E, which the paper takes by the exact string; Figure 5 is HumbleBench-GN.
-    plot={
+    plot = {
         "original": ("original", "robust", "accuracy"),
         "nota_only": ("nota_only", "robust", "accuracy"),
         "nota_only_exact": ("nota_only", "official", "exact_refusal_recall"),
         "noise": ("noise", "robust", "accuracy"),
-    },
-    audit=Lazy(f"{__name__}.audit:audit"),
-    check=Lazy(f"{__name__}.check:check"),
-    exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
-    released=Lazy(f"{__name__}.released:RELEASED"),
-    load_released=Lazy(f"{__name__}.released_questions:load"),
-    report=Lazy(f"{__name__}.section:SECTION"),
-    construction=Lazy(f"{__name__}.construction:CONSTRUCTION"),
-    pocket=pocket_of("humblebench", constructed=True),
-)
+    }
+
+    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
+        from known_unknowns_benchmarks.humblebench.loader import load
+
+        return load(raw, folder, **options)
+
+    def load_without_images(self, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
+        from known_unknowns_benchmarks.humblebench.exchange import load_without_images
+
+        return load_without_images(path, settings=settings)
+
+    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+        from known_unknowns_benchmarks.humblebench.check import check
+
+        return check(raw, settings=settings)
+
+    def prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.humblebench.loader import prompt
+
+        return prompt(question)
+
+    def protocols(self) -> Mapping[str, Protocol]:
+        from known_unknowns_benchmarks.humblebench.protocols import PROTOCOLS
+
+        return PROTOCOLS
+
+    def official(self, text: str, question: Question) -> ParsedAnswer:
+        from known_unknowns_benchmarks.humblebench.official import official
+
+        return official(text, question)
+
+    def metrics(self) -> BenchmarkMetrics:
+        from known_unknowns_benchmarks.humblebench.metrics import METRICS
+
+        return METRICS
+
+    def audit(self, numbers: Published) -> Iterable[AuditFinding]:
+        from known_unknowns_benchmarks.humblebench.audit import audit
+
+        return audit(numbers)
+
+    def exchange(self) -> Exchange:
+        from known_unknowns_benchmarks.humblebench.exchange import EXCHANGE
+
+        return EXCHANGE
+
+    def released(self) -> Released:
+        from known_unknowns_benchmarks.humblebench.released import RELEASED
+
+        return RELEASED
+
+    def section(self) -> Section:
+        from known_unknowns_benchmarks.humblebench.section import SECTION
+
+        return SECTION
+
+    def section_content(
+        self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path
+    ) -> ExtraContent:
+        from known_unknowns_benchmarks.humblebench.report import build
+
+        return build(run, compared, results=results, data=data)
+
+
+BENCHMARK = HumbleBench()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from known_unknowns.comparison.audit import ALL, Finding, Published
+from known_unknowns.benchmark.published import ALL, Finding, Published
 from known_unknowns.comparison.audit.checks import row_count
 from known_unknowns.comparison.audit.grim import implied_n
 from known_unknowns.comparison.audit.relations import Derived, inconsistent, ratio, total, weighted_mean

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.benchmark.exchange import Exchange, FileFormat, Prediction, Row
 from known_unknowns.config import DataEntry
 from known_unknowns.exchange.annotations import load_folder
 from known_unknowns.exchange.embedded_questions import (
@@ -14,9 +15,9 @@ from known_unknowns.exchange.embedded_questions import (
     build_question,
     first_value,
 )
-from known_unknowns.exchange.formats import Exchange, FileFormat, Prediction, parse_reply, reply_text
+from known_unknowns.exchange.formats import parse_reply, reply_text
 from known_unknowns.exchange.generic_formats import json_lines
-from known_unknowns.exchange.rows import Row, parse_identifier, parse_table
+from known_unknowns.exchange.rows import parse_identifier, parse_table
 from known_unknowns.images import is_recipe_image
 from known_unknowns.records import AnsweredTurn, Option, Question
 from known_unknowns_benchmarks.humblebench.loader import NAME, REFUSAL
@@ -54,7 +55,7 @@ def _line(question: Question, turn: AnsweredTurn) -> dict[str, Any]:
 
 
 def embedded_question(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
-    """Parse the question in a row (`known_unknowns.exchange.formats.Exchange`)."""
+    """Parse the question in a row (`known_unknowns.benchmark.exchange.Exchange`)."""
 
     def find_refusal(options: Sequence[Option]) -> int | None:
         labels = [option.label for option in options]

@@ -1,4 +1,4 @@
-"""HumbleBench's own metrics; see `known_unknowns.metrics.benchmark_hooks`.
+"""HumbleBench's own metrics; see `known_unknowns.benchmark.metrics`.
 
 | metric                    | numerator                            | denominator                        |
 |---------------------------|--------------------------------------|------------------------------------|
@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
 from known_unknowns.metrics.consistency import across_seeds
-from known_unknowns.metrics.proportions import Ratio
 from known_unknowns_benchmarks.humblebench.official import official_metrics
 
 

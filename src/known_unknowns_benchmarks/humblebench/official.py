@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.images import is_recipe_image
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 _TOKEN = re.compile(r"\b\w+\b")
 _CHOICES = set("abcde")

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import ReleasedFile
 from known_unknowns.exchange.formats import NO_PREDICTION
-from known_unknowns.exchange.released import Released, ReleasedCell, ReleasedTurn
 from known_unknowns.records import OVERALL, Question
 from known_unknowns_benchmarks.humblebench.official import released_label
 from known_unknowns_benchmarks.humblebench.released_files import (
@@ -30,7 +29,7 @@ from known_unknowns_benchmarks.humblebench.released_logs import (
     LogComparison,
     compare_logs,
 )
-from known_unknowns_benchmarks.humblebench.released_questions import NAME, OLD_TYPES, REFUSAL
+from known_unknowns_benchmarks.humblebench.released_questions import NAME, OLD_TYPES, REFUSAL, load
 
 Questions = Callable[[str], Sequence[Question]]
 
@@ -224,5 +223,5 @@ def _metric(name: str, has_noise: bool, *, moves_refusal: bool) -> tuple[str, st
     return ("accuracy_published_labels" if has_noise else "accuracy", category, category)
 
 
-RELEASED = Released(variants=variants_in_files, replies=replies, published=published)
+RELEASED = Released(load=load, variants=variants_in_files, replies=replies, published=published)
 """The order of settings in params.yaml decides which one counts if two stand for a variant."""

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
+from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import MANIFEST, ReleasedFile, read_manifest
+from known_unknowns.data.released import MANIFEST, read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
 from known_unknowns_benchmarks.humblebench.released import OTHER_TEXT, difference, file_problems

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from known_unknowns import variants
-from known_unknowns.data.released import ReleasedFile
-from known_unknowns.variants import Variant
+from known_unknowns.benchmark.released import ReleasedFile
+from known_unknowns.benchmark.variant import Variant
 from known_unknowns_benchmarks.humblebench.protocols import CAUTIOUS, FORCED_GROUNDING
 
 PROPRIETARY = "proprietary"

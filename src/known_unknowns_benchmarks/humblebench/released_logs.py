@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.data.released import ReleasedFile
+from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.errors import DataError
 from known_unknowns_benchmarks.humblebench.official import letter
 from known_unknowns_benchmarks.humblebench.released_files import ReleasedRow, Slot, read_replies

@@ -12,9 +12,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from known_unknowns.benchmark.question_text import parse_question
+from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.benchmark.released_images import with_published_images
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import ReleasedFile, read_manifest
+from known_unknowns.data.released import read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image, Question
 from known_unknowns_benchmarks.humblebench.released_files import SETTINGS, ReleasedRow, read_replies, slots

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from known_unknowns import json_files
-from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.released import read_released
 from known_unknowns.report.formatting import Cell, Head, Row, Table, interval, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.tables import Run

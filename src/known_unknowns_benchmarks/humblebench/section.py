@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.registry import Lazy
-from known_unknowns.report.section import Extra, Notes, OfficialMetric, Scatter, Section
+from known_unknowns.benchmark.section import Notes, OfficialMetric, Scatter, Section
 
 SECTION = Section(
     title="HumbleBench",
@@ -57,6 +56,6 @@ SECTION = Section(
     answers_figure="letters",
     answers_note="E is the refusal. If the options were relettered, the refusal has the last remaining label, mostly "
     "D. A label that was not offered is shown here, and counts as unparsed elsewhere.",
-    extra=Extra(Lazy("known_unknowns_benchmarks.humblebench.report:build"), "humblebench/papers.html.j2"),
+    template="humblebench/papers.html.j2",
     notes=Notes("humblebench/section.html.j2", "The released code", "The released code"),
 )

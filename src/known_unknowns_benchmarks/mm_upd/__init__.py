@@ -1,27 +1,92 @@
-"""MM-UPD: the benchmark's parts, by name (`known_unknowns.benchmark.interface.Benchmark`)."""
+"""MM-UPD: the benchmark's class (`known_unknowns.benchmark.interface.Benchmark`)."""
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.interface import Benchmark, Lazy, Pocket, PublishedProtocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-BENCHMARK = Benchmark(
-    name="mm_upd",
-    title="MM-UPD",
-    package=__name__,
-    load=Lazy(f"{__name__}.loader:load"),
-    prompt=Lazy(f"{__name__}.prompts:option"),
-    official=Lazy(f"{__name__}.official:official"),
-    variants=Lazy(f"{__name__}.variants:VARIANTS"),
-    protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
-    metrics=Lazy(f"{__name__}.metrics:METRICS"),
-    published_protocols={
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+
+if TYPE_CHECKING:
+    from known_unknowns.benchmark.checks import Finding, Quantity
+    from known_unknowns.benchmark.metrics import BenchmarkMetrics
+    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+    from known_unknowns.benchmark.protocol import Protocol
+    from known_unknowns.benchmark.published import Finding as AuditFinding
+    from known_unknowns.benchmark.published import Published
+    from known_unknowns.benchmark.section import Section
+    from known_unknowns.benchmark.variant import Variant
+    from known_unknowns.comparison import ComparisonRow
+    from known_unknowns.config import DataEntry
+    from known_unknowns.records import Question
+    from known_unknowns.report.page import ExtraContent
+    from known_unknowns.report.tables import Run
+
+
+class MMUPD(Benchmark):
+    """MM-UPD: see README.md."""
+
+    name = "mm_upd"
+    title = "MM-UPD"
+    published_protocols = {
         "original": PublishedProtocol("single_turn"),
         "mm_upd_base": PublishedProtocol("mm_upd_base"),
         "mm_upd_instruction": PublishedProtocol("mm_upd_instruction"),
         "mm_upd_standard": PublishedProtocol("mm_upd_standard"),
-    },
-    audit=Lazy(f"{__name__}.audit:audit"),
-    check=Lazy(f"{__name__}.check:check"),
-    report=Lazy(f"{__name__}.section:SECTION"),
-    pocket=Pocket.of(f"{__name__}.pocket"),
-)
+    }
+
+    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
+        from known_unknowns_benchmarks.mm_upd.loader import load
+
+        return load(raw, folder, **options)
+
+    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+        from known_unknowns_benchmarks.mm_upd.check import check
+
+        return check(raw, settings=settings)
+
+    def prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.mm_upd.prompts import option
+
+        return option(question)
+
+    def variants(self) -> Mapping[str, Variant]:
+        from known_unknowns_benchmarks.mm_upd.variants import VARIANTS
+
+        return VARIANTS
+
+    def protocols(self) -> Mapping[str, Protocol]:
+        from known_unknowns_benchmarks.mm_upd.protocols import PROTOCOLS
+
+        return PROTOCOLS
+
+    def official(self, text: str, question: Question) -> ParsedAnswer:
+        from known_unknowns_benchmarks.mm_upd.official import official
+
+        return official(text, question)
+
+    def metrics(self) -> BenchmarkMetrics:
+        from known_unknowns_benchmarks.mm_upd.metrics import METRICS
+
+        return METRICS
+
+    def audit(self, numbers: Published) -> Iterable[AuditFinding]:
+        from known_unknowns_benchmarks.mm_upd.audit import audit
+
+        return audit(numbers)
+
+    def section(self) -> Section:
+        from known_unknowns_benchmarks.mm_upd.section import SECTION
+
+        return SECTION
+
+    def section_content(
+        self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path
+    ) -> ExtraContent:
+        from known_unknowns_benchmarks.mm_upd.report import build
+
+        return build(run, compared, results=results, data=data)
+
+
+BENCHMARK = MMUPD()

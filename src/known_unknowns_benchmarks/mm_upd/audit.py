@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from known_unknowns.comparison.audit import Finding, Published
-from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.benchmark.published import Finding, Published, PublishedCell
 from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
 
 

@@ -1,4 +1,4 @@
-"""MM-UPD's metrics; see `known_unknowns.metrics.benchmark_hooks`. Sections are those of arXiv:2403.20331v4.
+"""MM-UPD's metrics; see `known_unknowns.benchmark.metrics`. Sections are those of arXiv:2403.20331v4.
 
 | metric                       | numerator                                          | denominator        | source      |
 |------------------------------|----------------------------------------------------|--------------------|-------------|
@@ -36,8 +36,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
-from known_unknowns.metrics.proportions import Ratio
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
 from known_unknowns.records import FAILED, REFUSED, UNPARSED, AnsweredTurn, Question
 from known_unknowns_benchmarks.mm_upd.extraction import withheld
 from known_unknowns_benchmarks.mm_upd.format import STANDARD

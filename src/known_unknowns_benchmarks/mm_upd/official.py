@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import REFUSED, UNPARSED, Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns_benchmarks.mm_upd.format import LETTERS, STANDARD
 from known_unknowns_benchmarks.mm_upd.prompts import INSTRUCTION, OPTION
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.registry import Lazy
-from known_unknowns.report.section import Extra, Section
+from known_unknowns.benchmark.section import Section
 from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
 
 SECTION = Section(
@@ -23,5 +22,5 @@ SECTION = Section(
     categories=SUBSETS,
     answers_note="The last label is that of the option that withholds an answer, F in the instruction setting. Only "
     "the option setting shows this option.",
-    extra=Extra(Lazy("known_unknowns_benchmarks.mm_upd.report:build"), "mm_upd/section.html.j2"),
+    template="mm_upd/section.html.j2",
 )

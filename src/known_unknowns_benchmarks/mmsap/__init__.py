@@ -1,21 +1,34 @@
-"""MM-SAP: the benchmark's parts, by name (`known_unknowns.benchmark.interface.Benchmark`)."""
+"""MM-SAP: the benchmark's class (`known_unknowns.benchmark.interface.Benchmark`)."""
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.interface import Benchmark, Lazy, PublishedProtocol
-from known_unknowns.benchmark.pocket import pocket_of
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-BENCHMARK = Benchmark(
-    name="mmsap",
-    title="MM-SAP",
-    package=__name__,
-    load=Lazy(f"{__name__}.loader:load"),
-    prompt=Lazy(f"{__name__}.loader:prompt"),
-    refusal_prompt=Lazy(f"{__name__}.loader:refusal_prompt"),
-    forced_choice_applies=Lazy(f"{__name__}.loader:forced_choice_applies"),
-    official=Lazy(f"{__name__}.official:official"),
-    metrics=Lazy(f"{__name__}.metrics:METRICS"),
-    forced_choice_metrics=frozenset(
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+
+if TYPE_CHECKING:
+    from known_unknowns.benchmark.checks import Finding, Quantity
+    from known_unknowns.benchmark.exchange import Exchange
+    from known_unknowns.benchmark.metrics import BenchmarkMetrics
+    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+    from known_unknowns.benchmark.published import Finding as AuditFinding
+    from known_unknowns.benchmark.published import Published
+    from known_unknowns.benchmark.section import Section
+    from known_unknowns.comparison import ComparisonRow
+    from known_unknowns.config import DataEntry
+    from known_unknowns.records import Question
+    from known_unknowns.report.page import ExtraContent
+    from known_unknowns.report.tables import Run
+
+
+class MMSAP(Benchmark):
+    """MM-SAP: see README.md."""
+
+    name = "mmsap"
+    title = "MM-SAP"
+    forced_choice_metrics = frozenset(
         {
             "score_ku",
             "score_sa",
@@ -25,14 +38,68 @@ BENCHMARK = Benchmark(
             "quadrant_unknown_known",
             "forced_unread",
         }
-    ),
-    published_protocols={
+    )
+    published_protocols = {
         "shuffled_options": PublishedProtocol("forced_choice"),
         "shuffled_refusal_prompt": PublishedProtocol("refusal_prompt"),
-    },
-    audit=Lazy(f"{__name__}.audit:audit"),
-    check=Lazy(f"{__name__}.check:check"),
-    exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
-    report=Lazy(f"{__name__}.section:SECTION"),
-    pocket=pocket_of("mmsap"),
-)
+    }
+
+    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
+        from known_unknowns_benchmarks.mmsap.loader import load
+
+        return load(raw, folder, **options)
+
+    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+        from known_unknowns_benchmarks.mmsap.check import check
+
+        return check(raw, settings=settings)
+
+    def prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.mmsap.loader import prompt
+
+        return prompt(question)
+
+    def refusal_prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.mmsap.loader import refusal_prompt
+
+        return refusal_prompt(question)
+
+    def forced_choice_applies(self, question: Question) -> bool:
+        from known_unknowns_benchmarks.mmsap.loader import forced_choice_applies
+
+        return forced_choice_applies(question)
+
+    def official(self, text: str, question: Question) -> ParsedAnswer:
+        from known_unknowns_benchmarks.mmsap.official import official
+
+        return official(text, question)
+
+    def metrics(self) -> BenchmarkMetrics:
+        from known_unknowns_benchmarks.mmsap.metrics import METRICS
+
+        return METRICS
+
+    def audit(self, numbers: Published) -> Iterable[AuditFinding]:
+        from known_unknowns_benchmarks.mmsap.audit import audit
+
+        return audit(numbers)
+
+    def exchange(self) -> Exchange:
+        from known_unknowns_benchmarks.mmsap.exchange import EXCHANGE
+
+        return EXCHANGE
+
+    def section(self) -> Section:
+        from known_unknowns_benchmarks.mmsap.section import SECTION
+
+        return SECTION
+
+    def section_content(
+        self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path
+    ) -> ExtraContent:
+        from known_unknowns_benchmarks.mmsap.report import build
+
+        return build(run, compared, results=results, data=data)
+
+
+BENCHMARK = MMSAP()

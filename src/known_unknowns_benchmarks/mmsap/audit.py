@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from known_unknowns.comparison.audit import ALL, Finding, Published
+from known_unknowns.benchmark.published import ALL, Finding, Published, PublishedCell, cells_by_row
 from known_unknowns.comparison.audit.checks import distribution, is_possible_spread, row_count
 from known_unknowns.comparison.audit.relations import (
     Derived,
@@ -19,7 +19,6 @@ from known_unknowns.comparison.audit.relations import (
     total,
     weighted_mean,
 )
-from known_unknowns.comparison.published import PublishedCell, cells_by_row
 from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
 
 TableRow = Mapping[str, PublishedCell]

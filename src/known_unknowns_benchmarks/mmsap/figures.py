@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from known_unknowns.comparison import OFFICIAL, PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.comparison import OFFICIAL
 from known_unknowns.metrics.score_tables import load
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import OVERALL

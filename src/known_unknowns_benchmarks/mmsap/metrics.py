@@ -1,4 +1,4 @@
-"""MM-SAP's metrics, as the equations of the papers define them; see `known_unknowns.metrics.benchmark_hooks`.
+"""MM-SAP's metrics, as the equations of the papers define them; see `known_unknowns.benchmark.metrics`.
 
 "Final" is the published version of "MM-SAP: A Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large
 Language Models in Perception" (Wang et al.), "first" its first preprint. p is the chosen option, c the correct one, r
@@ -53,12 +53,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredAnswers
+from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.errors import ConfigError
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
 from known_unknowns.metrics.consistency import across_seeds
-from known_unknowns.metrics.proportions import Ratio
-from known_unknowns.metrics.selective import RiskCoverage
-from known_unknowns.protocols import FORCED
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Metric, Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW, SUBSETS
 

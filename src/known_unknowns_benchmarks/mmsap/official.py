@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 _LETTER = re.compile(r"[\s\"'(\[*]*([A-H])(?![\w'’])")
 _ALONE = re.compile(r"[\s\"'(\[*]*([A-H])[\s\"'.:,)\]*]*")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.registry import Lazy
-from known_unknowns.report.section import Extra, Notes, Section
+from known_unknowns.benchmark.section import Notes, Section
 from known_unknowns_benchmarks.mmsap.categories import SUB_TASKS, SUBSETS
 
 SECTION = Section(
@@ -28,6 +27,6 @@ SECTION = Section(
     answers_figure="mmsap_letters",
     answers_note="The label of the refusal differs between questions.",
     notes=Notes("mmsap/notes.html.j2", "Open choices of the papers", "Open choices"),
-    extra=Extra(Lazy("known_unknowns_benchmarks.mmsap.report:build"), "mmsap/section.html.j2"),
+    template="mmsap/section.html.j2",
     figures=("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
 )

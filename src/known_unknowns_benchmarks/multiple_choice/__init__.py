@@ -1,23 +1,69 @@
-"""Multiple choice: questions of the user's own, in the common table formats (README.md).
-
-The registry object with the parts of the benchmark, by name (`known_unknowns.benchmark.interface.Benchmark`).
-"""
+"""Multiple choice: questions of the user's own, in the common table formats (README.md)."""
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.interface import Benchmark, Lazy
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-BENCHMARK = Benchmark(
-    name="multiple_choice",
-    title="Multiple choice",
-    package=__name__,
-    load=Lazy(f"{__name__}.loader:load"),
-    contents=Lazy(f"{__name__}.loader:contents"),
-    prompt=Lazy(f"{__name__}.prompts:prompt"),
-    refusal_prompt=Lazy(f"{__name__}.prompts:refusal_prompt"),
-    official=Lazy(f"{__name__}.prompts:official"),
-    metrics=Lazy(f"{__name__}.metrics:METRICS"),
-    forced_choice_metrics=frozenset({"refused_and_known", "known_of_refused", "forced_unread"}),
-    check=Lazy(f"{__name__}.check:check"),
-    report=Lazy(f"{__name__}.section:SECTION"),
-)
+from known_unknowns.benchmark.interface import Benchmark
+
+if TYPE_CHECKING:
+    from known_unknowns.benchmark.checks import Finding, Quantity
+    from known_unknowns.benchmark.interface import Contents
+    from known_unknowns.benchmark.metrics import BenchmarkMetrics
+    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+    from known_unknowns.benchmark.section import Section
+    from known_unknowns.config import DataEntry
+    from known_unknowns.records import Question
+
+
+class MultipleChoice(Benchmark):
+    """Multiple choice: see README.md."""
+
+    name = "multiple_choice"
+    title = "Multiple choice"
+    forced_choice_metrics = frozenset({"refused_and_known", "known_of_refused", "forced_unread"})
+
+    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
+        from known_unknowns_benchmarks.multiple_choice.loader import load
+
+        return load(raw, folder, **options)
+
+    def contents(self, folder: Path, *, settings: DataEntry | None = None) -> Contents:
+        from known_unknowns_benchmarks.multiple_choice.loader import contents
+
+        return contents(folder, settings=settings)
+
+    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+        from known_unknowns_benchmarks.multiple_choice.check import check
+
+        return check(raw, settings=settings)
+
+    def prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.multiple_choice.prompts import prompt
+
+        return prompt(question)
+
+    def refusal_prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.multiple_choice.prompts import refusal_prompt
+
+        return refusal_prompt(question)
+
+    def official(self, text: str, question: Question) -> ParsedAnswer:
+        from known_unknowns_benchmarks.multiple_choice.prompts import official
+
+        return official(text, question)
+
+    def metrics(self) -> BenchmarkMetrics:
+        from known_unknowns_benchmarks.multiple_choice.metrics import METRICS
+
+        return METRICS
+
+    def section(self) -> Section:
+        from known_unknowns_benchmarks.multiple_choice.section import SECTION
+
+        return SECTION
+
+
+BENCHMARK = MultipleChoice()

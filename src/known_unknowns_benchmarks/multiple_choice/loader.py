@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from known_unknowns.benchmark.images import ImageStore
-from known_unknowns.benchmark.registry import Contents
+from known_unknowns.benchmark.interface import Contents
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance

@@ -1,4 +1,4 @@
-"""Metrics of forced choices, and the risk-coverage curve; see `known_unknowns.metrics.benchmark_hooks`.
+"""Metrics of forced choices, and the risk-coverage curve; see `known_unknowns.benchmark.metrics`.
 
 A question is answerable if its right option is offered and is not the refusal. A refused answerable question is asked
 again without the refusal option (`known_unknowns.protocols.forced_choice`); p' is the answer to this forced choice.
@@ -22,11 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredAnswers
+from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.metrics.consistency import across_seeds
-from known_unknowns.metrics.proportions import Ratio
-from known_unknowns.metrics.selective import RiskCoverage
-from known_unknowns.protocols import FORCED
 from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Question
 
 _DECIMALS = 6  # as recorded log-probabilities: with more, equal confidences would differ by rounding

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
 
 _INSTRUCTION = "Answer with the option's letter from the given choices directly."

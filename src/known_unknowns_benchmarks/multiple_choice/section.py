@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.report.section import Section
+from known_unknowns.benchmark.section import Section
 
 SECTION = Section(
     title="Multiple choice",

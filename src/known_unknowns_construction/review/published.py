@@ -9,9 +9,9 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from known_unknowns import tables
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
-from known_unknowns.protocols import ANSWER
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Question, Score
 from known_unknowns_construction.review.items import (
     ERRORS,

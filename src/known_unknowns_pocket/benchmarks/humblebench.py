@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from known_unknowns.progress import Advance
-from known_unknowns_benchmarks.humblebench.construction import FILE_NAME, PARQUET_SCHEMA, row_of, write_rows
 from known_unknowns_construction import importing, psg
+from known_unknowns_construction.benchmarks.humblebench import FILE_NAME, PARQUET_SCHEMA, row_of, write_rows
 from known_unknowns_construction.candidates import Candidate, CandidateImage
 from known_unknowns_construction.generation import candidates_of, without_model
 from known_unknowns_construction.scene_graph import SceneGraph

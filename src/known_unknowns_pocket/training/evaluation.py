@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+from known_unknowns.benchmark.protocol import ask
 from known_unknowns.engines import Engine
-from known_unknowns.protocols import ask
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Turn
-from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+from known_unknowns.benchmark.pocket import Pocket
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
@@ -16,14 +17,12 @@ from known_unknowns_pocket.benchmarks.object_names import pair_name
 from known_unknowns_pocket.scenes import ALL_PAIRS, Scene, render, sample_scene
 from known_unknowns_pocket.terms import TERMS
 
-__all__ = ["TERMS", "build", "content_digest"]
-
 FILE = "adversarial.json"
 _SIDE = 256
 
 
 def build(out: Path, *, seed: int, images: int, questions_per_image: int = 2, advance: Advance | None = None) -> Path:
-    """Write the questions and images. The arguments are those of `known_unknowns.benchmarks.Render`."""
+    """Write the questions and images. The arguments are those of `known_unknowns.benchmark.pocket.Render`."""
     check_numbers(images=images, questions_per_image=questions_per_image, most=4)
     rows = []
     for number in range(images):
@@ -57,3 +56,6 @@ def content_digest(folder: Path) -> str:
         row = json.loads(line)
         digest.add(row | pixel_facts((folder / row["image"]).read_bytes()))
     return digest.hexdigest()
+
+
+POCKET = Pocket(build, content_digest, TERMS)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.comparison.audit import ALL, Finding, with_notes
+from known_unknowns.benchmark.published import ALL, Finding, Published
+from known_unknowns.comparison.audit import with_notes
 from known_unknowns.comparison.audit.checks import distribution, generic_checks, row_count
 from known_unknowns.comparison.audit.relations import inconsistent, product, ratio, total, weighted_mean
-from known_unknowns.comparison.published import Published, read
+from known_unknowns.comparison.published import read
 from known_unknowns.errors import DataError
 from scripts import audit_table
 

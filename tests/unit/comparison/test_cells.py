@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.benchmark.registry import Benchmark
+from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.comparison import load
 from known_unknowns.comparison.published import read
 from known_unknowns.errors import DataError

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns import config, tables
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import (
     COMPARISON,
     COMPATIBLE,
@@ -19,7 +20,6 @@ from known_unknowns.comparison import (
     ComparisonRow,
     Conditions,
     MetricIndex,
-    PublishedCell,
     compare,
     compare_cells,
     load,

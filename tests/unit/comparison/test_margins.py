@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import tables
-from known_unknowns.comparison.cells import PublishedCell
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.margins import Flips, margin_of, mean_turns, read_flips
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Reply

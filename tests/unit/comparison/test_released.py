@@ -12,16 +12,8 @@ import numpy as np
 import pytest
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import (
-    DIFFERS,
-    IDENTICAL,
-    NOT_COMPARABLE,
-    REPRODUCED,
-    ComparisonRow,
-    PublishedCell,
-    compare_cells,
-    load,
-)
+from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.comparison import DIFFERS, IDENTICAL, NOT_COMPARABLE, REPRODUCED, ComparisonRow, compare_cells, load
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.records import OVERALL, Metric, Question
@@ -40,9 +32,7 @@ def shifting_cells() -> list[PublishedCell]:
 
 @pytest.fixture(scope="module")
 def questions() -> list[Question]:
-    reader = registry.get("actiview").load_without_images
-    assert reader is not None
-    return reader.get()(SHARED / "actiview")
+    return registry.get("actiview").load_without_images(SHARED / "actiview")
 
 
 def accuracies(questions: list[Question], right: np.ndarray, model: str) -> list[Metric]:
@@ -75,7 +65,7 @@ def positive(counts: Mapping[str, int]) -> int:
 
 @pytest.fixture(scope="module")
 def qwen(questions: list[Question]) -> list[Metric]:
-    parser = registry.get("actiview").official.get()
+    parser = registry.get("actiview").official
     preds = json.loads((SHARED / "actiview" / "results" / "qwen2vl_shifting.json").read_text())["preds"]
     right = np.array([parser(t, q).choice == q.answer for t, q in zip(preds, questions, strict=True)])
     assert right.sum() == 200

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import (
     COMPATIBLE,
     DIFFERS,
@@ -17,7 +18,6 @@ from known_unknowns.comparison import (
     PARSER,
     REPRODUCED,
     VERDICTS,
-    PublishedCell,
 )
 from known_unknowns.comparison.margins import Margin
 from known_unknowns.comparison.verdicts import Candidate, Support, counts, decide, depends_on_parser, support_of

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from known_unknowns.benchmark import registry
 from known_unknowns.config import OpenAIModel
-from known_unknowns_benchmarks.actiview import construction, construction_prompts
+from known_unknowns_construction.benchmarks import actiview as construction
+from known_unknowns_construction.benchmarks import actiview_prompts as construction_prompts
+from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import CandidateImage
 from known_unknowns_construction.importing import store_file
 from known_unknowns_construction.run_generator import run_generator
@@ -75,7 +76,7 @@ def text_of(request) -> str:
 def generated(tmp_path_factory):
     """Step 1 over an image for each case, and step 2 over one; the requests of both."""
     folder = tmp_path_factory.mktemp("actiview")
-    generators = registry.get("actiview").construction.get().generators
+    generators = construction_of("actiview").generators
     graphs = [graph(folder, name) for name in CASES]
     with Endpoint(reply=reply) as end:
         entry = OpenAIModel(engine="openai", source="parrot-1", base_url=end.url, max_retries=1, patience=5)

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from known_unknowns.benchmark import registry
 from known_unknowns_construction import filters
+from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import CandidateImage
 from known_unknowns_construction.class_templates import COUNT, EXISTENCE, plural
 from known_unknowns_construction.generation import candidates_of, without_model
@@ -42,7 +42,7 @@ def made():
             for k, name in enumerate(names)
         )
         graphs.append(SceneGraph(str(number), CandidateImage("images/1.png", "0" * 64, 40, 30), nodes))
-    generator = registry.get("humblebench").construction.get().generators["classes"]
+    generator = construction_of("humblebench").generators["classes"]
     results = without_model("classes", generator, graphs, questions=None, seed=3)
     return list(candidates_of("classes", results, graphs, {})), {graph.id: graph for graph in graphs}
 
@@ -80,7 +80,7 @@ def test_classes_with_overlapping_names_are_not_told_apart():
         SceneGraph(str(number), image, tuple(Node(str(k), name, (0, 0, 9, 9)) for k, name in enumerate(each)))
         for number, each in enumerate(names)
     ]
-    generator = registry.get("humblebench").construction.get().generators["classes"]
+    generator = construction_of("humblebench").generators["classes"]
     results = without_model("classes", generator, graphs, questions=None, seed=3)
     asked = {number: results[number].drafts for number in "012"}
     assert [draft.question for draft in asked["0"]] == [EXISTENCE]

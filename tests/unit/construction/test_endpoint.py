@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from known_unknowns.benchmark import registry
 from known_unknowns.config import OpenAIModel, RespondentModel
 from known_unknowns.errors import ConfigError
-from known_unknowns_benchmarks.actiview import construction as actiview
-from known_unknowns_benchmarks.humblebench import construction as humblebench
 from known_unknowns_construction.attributes import PROMPT, describe
+from known_unknowns_construction.benchmarks import actiview, construction_of, humblebench
 from known_unknowns_construction.candidates import CandidateImage
 from known_unknowns_construction.importing import store_file
 from known_unknowns_construction.masks import colour_of
@@ -69,7 +67,7 @@ def generated(tmp_path_factory):
     """One run over an image for each kind of reply, and a second run with the same journal."""
     folder = tmp_path_factory.mktemp("construction")
     graphs = [graph(folder, name) for name in REPLIES]
-    generator = registry.get("humblebench").construction.get().generators["figure_a1"]
+    generator = construction_of("humblebench").generators["figure_a1"]
     with Endpoint(
         reply=lambda request: Response(200, completion(request.question, **REPLIES[request.question]))
     ) as end:
@@ -117,7 +115,7 @@ def test_the_request_has_a_schema_and_the_caption_on_one_line(generated):
 def test_an_endpoint_without_structured_output_is_asked_for_the_text_alone(tmp_path, capfd):
     """The message is that of OpenAI for a model without it, such as the paper's gpt-4-turbo."""
     declined = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
-    generator = registry.get("humblebench").construction.get().generators["figure_a1"]
+    generator = construction_of("humblebench").generators["figure_a1"]
     settings = {"folder": tmp_path, "model": "parrot", "journal": tmp_path / "journal.jsonl"}
     with Endpoint(
         reply=lambda request: Response(200, completion(request.question, content=f"Sure: {GOOD}")),
@@ -161,7 +159,7 @@ def test_objects_are_described_from_crops_by_their_masks(tmp_path):
 
 
 def test_scripted_respondents_and_a_missing_model_are_refused(tmp_path):
-    generator = registry.get("humblebench").construction.get().generators["figure_a1"]
+    generator = construction_of("humblebench").generators["figure_a1"]
     scene = graph(tmp_path, "good")
     with pytest.raises(ConfigError, match=r"generators\.figure_a1\.model: it asks a model"):
         run_generator("figure_a1", generator, [scene], folder=tmp_path)

@@ -12,8 +12,9 @@ import pytest
 
 from known_unknowns.benchmark import registry
 from known_unknowns.errors import ConfigError
-from known_unknowns_benchmarks.humblebench import construction, construction_prompt
 from known_unknowns_construction import importing, psg
+from known_unknowns_construction.benchmarks import humblebench as construction
+from known_unknowns_construction.benchmarks import humblebench_prompt as construction_prompt
 from known_unknowns_construction.candidates import CandidateImage, read_candidates, write_candidates
 from known_unknowns_construction.json_replies import objects_in
 from known_unknowns_construction.run_generator import run_generator
@@ -43,7 +44,7 @@ def graph(**changes) -> SceneGraph:
 
 def test_the_pocket_edition_is_built_by_this_pipeline(tmp_path):
     """Scenes, psg.json, scene graphs, templates, release: the rows are those of the edition's own file."""
-    generator = registry.get("humblebench").pocket.templates.get()
+    generator = registry.pocket_of("humblebench").templates
     path = pocket.write_scene_folder(tmp_path / "psg", seed=1, images=4)
     imported = importing.import_graphs(psg.read_annotations(path), path.parent, tmp_path / "graphs", licence="MIT")
     write_graphs(tmp_path / "graphs" / "graphs.jsonl", imported)
@@ -64,7 +65,7 @@ def test_the_pocket_edition_is_built_by_this_pipeline(tmp_path):
 def test_candidates_name_their_objects_with_outlines(tmp_path):
     path = pocket.write_scene_folder(tmp_path / "psg", seed=1, images=1)
     (found,) = importing.import_graphs(psg.read_annotations(path), path.parent, tmp_path)
-    generator = registry.get("humblebench").pocket.templates.get()
+    generator = registry.pocket_of("humblebench").templates
     candidates, _, _ = run_generator("scenes", generator, [found], folder=tmp_path, questions=9, seed=1)
     relations = [each for each in candidates if each.kind == "relation"]
     assert relations and all(len(each.objects) == 2 for each in relations)
@@ -72,7 +73,7 @@ def test_candidates_name_their_objects_with_outlines(tmp_path):
 
 
 def test_templates_refuse_graphs_whose_false_statements_are_unknown(tmp_path):
-    generator = registry.get("humblebench").pocket.templates.get()
+    generator = registry.pocket_of("humblebench").templates
     with pytest.raises(ConfigError, match="image 1 is not a rendered scene"):
         run_generator("scenes", generator, [graph()], folder=tmp_path)
 

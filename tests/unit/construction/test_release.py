@@ -69,10 +69,10 @@ def test_the_release_passes_the_check_and_the_loader(candidate_release, tmp_path
     assert data == {"source": "folder", "path": "construction/small/release_candidate/data"}
     assert entry["editions"]["constructed-small"]["benchmarks"] == ["humblebench"]
     benchmark = registry.get("humblebench")
-    quantities, findings = benchmark.check.get()(out / "data", settings=FolderData(**data))
+    quantities, findings = benchmark.check(out / "data", settings=FolderData(**data))
     assert not findings
     assert [q.name for q in quantities if q.expected is not None] == ["question types"]
-    questions = list(benchmark.load.get()(out / "data", tmp_path, settings=FolderData(**data)))
+    questions = list(benchmark.load(out / "data", tmp_path, settings=FolderData(**data)))
     assert len(questions) == 12 and len({question.group for question in questions}) == 3
 
 

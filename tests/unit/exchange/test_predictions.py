@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from known_unknowns.benchmark.exchange import Prediction
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import NO_PREDICTION, Prediction, PredictionFile
+from known_unknowns.exchange.formats import NO_PREDICTION, PredictionFile
 from known_unknowns.exchange.predictions import parse_file
 
 HUMBLE = {

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import config, tables
+from known_unknowns.benchmark.released import ReleasedCell, ReleasedTurn
 from known_unknowns.config import Params
 from known_unknowns.data.released_cells import answered_as
 from known_unknowns.exchange import released
-from known_unknowns.exchange.released import ReleasedCell, ReleasedTurn, import_released
+from known_unknowns.exchange.released import import_released
 from tests.factories import question
 from tests.paths import ROOT
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import config, tables
+from known_unknowns.benchmark.released import ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import Params
-from known_unknowns.data.released import ReleasedFile
 from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import released, released_models
-from known_unknowns.exchange.released import ReleasedCell, ReleasedTurn
 from tests.factories import question
 from tests.paths import ROOT
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import engines
+from known_unknowns.benchmark.protocol import ask
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.protocols import ask, single_turn
+from known_unknowns.protocols import single_turn
 from known_unknowns.records import Reply
 from known_unknowns.variants import noise, nota_only
 from known_unknowns_benchmarks.humblebench.loader import prompt

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from known_unknowns.metrics import benchmark_hooks, dual, headline
-from known_unknowns.metrics.benchmark_hooks import AcrossVariants, BenchmarkMetrics
-from known_unknowns.metrics.proportions import Ratio
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.metrics import AcrossVariants, BenchmarkMetrics, Ratio
+from known_unknowns.metrics import dual, headline
 from known_unknowns.records import Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, pick
@@ -33,7 +33,7 @@ def hooks(monkeypatch):
         AcrossVariants("of_three", ("original", "noise", "blank"), mean_accuracy),
     )
     found = BenchmarkMetrics(across_variants=combined)
-    monkeypatch.setattr(benchmark_hooks, "of", lambda benchmark: found)
+    monkeypatch.setattr(type(registry.get("humblebench")), "metrics", lambda self: found)
     monkeypatch.setattr(dual, "combinations", lambda params, benchmark: ())
 
 
@@ -115,7 +115,7 @@ def test_seeds_that_all_variants_have(tmp_path, hooks):
 
 def test_a_variant_may_not_have_the_name_of_combined_metrics(tmp_path, monkeypatch):
     found = BenchmarkMetrics(across_variants=(AcrossVariants("noise", ("original", "noise"), mean_accuracy),))
-    monkeypatch.setattr(benchmark_hooks, "of", lambda benchmark: found)
+    monkeypatch.setattr(type(registry.get("humblebench")), "metrics", lambda self: found)
     with pytest.raises(ValueError, match="name of the metrics across variants: 'noise'"):
         measured(tmp_path, {("original", 0): replies("11"), ("noise", 0): replies("11")})
 
@@ -125,6 +125,6 @@ def test_a_metric_of_a_benchmark_is_no_share_of_answers(tmp_path, monkeypatch):
     found = BenchmarkMetrics(
         ratios=lambda scored: {"share_seen": Ratio(scored.correct, np.ones(len(scored.questions)))}
     )
-    monkeypatch.setattr(benchmark_hooks, "of", lambda benchmark: found)
+    monkeypatch.setattr(type(registry.get("humblebench")), "metrics", lambda self: found)
     with pytest.raises(ValueError, match="share_seen of a benchmark"):
         measured(tmp_path, {("original", 0): replies("10")})

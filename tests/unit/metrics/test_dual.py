@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import config, variants
+from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.metrics import clustered_interval, dual
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Reply, Score
 from tests.factories import question
 from tests.unit.metrics.answered import measured, params, pick

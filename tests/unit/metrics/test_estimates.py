@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from known_unknowns.benchmark.metrics import Ratio
 from known_unknowns.metrics.estimates import mean_over_seeds, ratio_estimates
 from known_unknowns.metrics.intervals import CLUSTERED, FEW_GROUPS, MEAN, SINGLE, clustered_interval
-from known_unknowns.metrics.proportions import Ratio
 
 
 def of(numerator, denominator, column, *, proportion=True):

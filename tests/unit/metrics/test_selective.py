@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.metrics.selective import (
-    RiskCoverage,
-    aurc,
-    aurc_replicates,
-    aurc_without_groups,
-    error_weights,
-    risks,
-)
+from known_unknowns.benchmark.metrics import RiskCoverage
+from known_unknowns.metrics.selective import aurc, aurc_replicates, aurc_without_groups, error_weights, risks
 
 
 def curve(*pairs: tuple[float, int]) -> RiskCoverage:

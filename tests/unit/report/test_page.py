@@ -48,7 +48,7 @@ def test_questions_that_nobody_released_are_not_called_released(
     made = make(tmp_path, questions=15, variants_kept=["original", "nota_only"])
     section = report_section.section("humblebench")
     own = replace(section, official_name="strict", official_note="Whole texts only.", unchanged="as in the files")
-    own = replace(own, official_metrics=(), notes=None, extra=None, headline_note="")
+    own = replace(own, official_metrics=(), notes=None, template="", headline_note="")
     monkeypatch.setattr("known_unknowns.report.page.section", lambda benchmark: own)
     written = write(made)
     texts = {file: words(" ".join(e.text for e in page.all("main"))) for file, page in written.items()}

@@ -11,25 +11,36 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.registry import Benchmark, Lazy
+from known_unknowns.benchmark.interface import Benchmark
+from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import answer_colours, answer_shares
 from known_unknowns.report.page import ExtraContent, figures_of, run_of
-from known_unknowns.report.section import Section, section
+from known_unknowns.report.section import section
 
 from .conftest import write
 from .fake_run import FakeRun, params
 
-PLAIN = Benchmark(
-    name="plain",
-    title="Plain",
-    package="known_unknowns_benchmarks.humblebench",
-    load=Lazy("builtins:list"),
-    prompt=Lazy("builtins:str"),
-    official=Lazy("builtins:str"),
-)
+
+class Plain(Benchmark):
+    """A benchmark that has the required parts only."""
+
+    name = "plain"
+    title = "Plain"
+
+    def load(self, raw, folder, **options):
+        raise NotImplementedError
+
+    def prompt(self, question):
+        raise NotImplementedError
+
+    def official(self, text, question):
+        raise NotImplementedError
+
+
+PLAIN = Plain()
 
 
 @pytest.fixture
@@ -125,8 +136,8 @@ def test_the_colour_of_a_letter_does_not_depend_on_other_answers() -> None:
 def test_the_declared_figures_are_drawn(benchmark: str, tmp_path: Path) -> None:
     run = run_of(params(benchmark), MetricIndex([]), benchmark)
     extra = ExtraContent()
-    if run.section.extra is not None:
-        extra = run.section.extra.build.get()(run, [], results=tmp_path, data=tmp_path)
+    if run.section.template:
+        extra = registry.get(benchmark).section_content(run, [], results=tmp_path, data=tmp_path)
     assert tuple(figure.name for figure in figures_of(run, extra)) == section(benchmark).figure_names
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Reply
 from known_unknowns.report.browser.passages import PassageFinder, Result, passage, utf16
-from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS
 from tests.factories import question
 
 from .tiny_run import LONG

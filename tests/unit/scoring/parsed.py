@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import UNPARSED, AnsweredTurn, Option, Question, Reply
-from known_unknowns.scoring import ParsedAnswer, robust
+from known_unknowns.scoring import robust
 
 
 def question_with(*texts: str, labels: str = "ABCDEFGH", refusal: int | None = -1) -> Question:

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
-from known_unknowns.scoring import ParsedAnswer, has_input, likelihood
+from known_unknowns.scoring import has_input, likelihood
 from tests.factories import question
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from known_unknowns import variants
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
-from known_unknowns.scoring import ParsedAnswer, official
+from known_unknowns.scoring import official
 from known_unknowns_benchmarks.humblebench import official as humblebench_official
 from tests.factories import question
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED
-from known_unknowns.scoring import ParsedAnswer
 from tests.unit.scoring.parsed import (
     COLORS,
     COUNTS,

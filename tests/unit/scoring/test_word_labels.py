@@ -2,9 +2,9 @@
 
 import pytest
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, UNPARSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import likelihood, robust
-from known_unknowns.scoring.parsed_answer import ParsedAnswer
 from tests.factories import question
 
 YES_NO = question(options=(Option("yes", "Yes", ""), Option("no", "No", "")), answer=0, refusal=None)

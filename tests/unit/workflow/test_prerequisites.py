@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from known_unknowns import cli
-from known_unknowns.benchmark.registry import Contents
+from known_unknowns.benchmark.interface import Contents
 from known_unknowns.data import folder, rerun_stamp
 from known_unknowns.data.fetch import fetch
 from known_unknowns.errors import ConfigError, DataError

@@ -11,11 +11,12 @@ from functools import cache
 from pathlib import Path
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison.audit._finding import ALL, Finding, with_notes
+from known_unknowns.benchmark.published import Finding, Published
 from known_unknowns.comparison.audit.checks import generic_checks
-from known_unknowns.comparison.published import Published, read
+from known_unknowns.comparison.audit.notes import with_notes
+from known_unknowns.comparison.published import read
 
-__all__ = ["ALL", "Finding", "Published", "audit", "audit_published", "published", "with_notes"]
+__all__ = ["audit", "audit_published", "published", "with_notes"]
 
 
 def published(benchmark: str) -> Published:
@@ -60,7 +61,6 @@ def audit_published(numbers: Published) -> tuple[Finding, ...]:
     """Return the findings on published numbers; see `audit`."""
     if not numbers.cells:
         return ()
-    own = registry.get(numbers.benchmark).audit
-    found = dict.fromkeys([*generic_checks(numbers), *(own.get()(numbers) if own else ())])
+    found = dict.fromkeys([*generic_checks(numbers), *registry.get(numbers.benchmark).audit(numbers)])
     order = {table: place for place, table in enumerate(dict.fromkeys(cell.table for cell in numbers.cells))}
     return tuple(sorted(found, key=lambda finding: order.get(finding.table, len(order))))

@@ -6,19 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
-from known_unknowns.comparison.audit._finding import ALL, Finding
-from known_unknowns.comparison.audit.grim import grim_counts, grimmer, nearest_percentages
-from known_unknowns.comparison.audit.relations import ROUNDING
-from known_unknowns.comparison.published import (
+from known_unknowns.benchmark.published import (
+    ALL,
     DATA,
     MODEL,
     PERCENT,
     QUESTIONS,
     STATEMENT,
     VIEWS,
+    Finding,
     Published,
     PublishedCell,
 )
+from known_unknowns.comparison.audit.grim import grim_counts, grimmer, nearest_percentages
+from known_unknowns.comparison.audit.relations import ROUNDING
 
 
 def generic_checks(published: Published) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from textwrap import fill
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison.audit._finding import ALL, Finding
+from known_unknowns.benchmark.published import ALL, Finding
 
 _WIDTH = 120
 _LISTED = 3

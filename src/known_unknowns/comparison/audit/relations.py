@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from known_unknowns.comparison.audit._finding import Finding
-from known_unknowns.comparison.published import DATA, PERCENT, PublishedCell
+from known_unknowns.benchmark.published import DATA, PERCENT, Finding, PublishedCell
 
 ROUNDING = 1e-9  # binary fractions
 _DECIMALS = 2  # of an implied value, if the printed one has fewer

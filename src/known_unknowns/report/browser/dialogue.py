@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from known_unknowns.protocols import ANSWER, VIEW
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable, coded, log_probabilities
 from known_unknowns.report.browser.outcomes import FAILED, REFUSED_RIGHTLY, RIGHT
 from known_unknowns.report.browser.passages import WITHOUT_TEXT, PassageFinder, Result, utf16
-from known_unknowns.scoring import ParsedAnswer
 
 Replay = Callable[[Question, Sequence[AnsweredTurn]], Iterator[Turn]]
 """Yields the turns that a protocol asks after the same replies."""

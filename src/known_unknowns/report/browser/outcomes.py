@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from known_unknowns import records
+from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.errors import DataError
-from known_unknowns.protocols import ANSWER, FORCED
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 
 NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, UNPARSED, FAILED = range(7)

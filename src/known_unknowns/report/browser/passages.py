@@ -15,8 +15,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import AnsweredTurn, Question, Reply
-from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS
 
 WITHOUT_TEXT = frozenset({"likelihood"})
 """Parsers that do not parse the text of a reply."""

@@ -45,8 +45,8 @@ The rule must find exactly one option; several are unparsed. Ambiguous cases are
 
 from __future__ import annotations
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, offered_options, parse_label
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, offered_options, parse_label
 from known_unknowns.scoring.robust.removed_options import contradicts_removed
 
 _AROUND_A_LETTER = " \n.:;()*"

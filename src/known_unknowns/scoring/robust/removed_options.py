@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import wraps
 from string import ascii_uppercase
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser, offered_options
 from known_unknowns.records import NOT_OFFERED, UNPARSED, AnsweredTurn, Option, Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, Parser, offered_options
 
 
 def noting_removed(parse: Parser) -> Parser:

@@ -18,11 +18,11 @@ from typing import Any
 from known_unknowns import tables
 from known_unknowns import variants as making
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import measure
-from known_unknowns.protocols import Dialogue
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run

@@ -10,9 +10,9 @@ from functools import cache
 
 import pytest
 
+from known_unknowns.benchmark.published import cells_by_row
 from known_unknowns.comparison import load
 from known_unknowns.comparison.audit import audit, audit_published, published, with_notes
-from known_unknowns.comparison.published import cells_by_row
 from known_unknowns_benchmarks.actiview.audit import averages, overall_accuracies, type_averages
 from known_unknowns_benchmarks.actiview.averages import AVERAGED
 from known_unknowns_benchmarks.actiview.format import CATEGORIES, TYPES

@@ -346,6 +346,5 @@ def test_every_known_inconsistency_of_the_real_files_is_found():
 
 def test_the_benchmark_is_registered_with_all_that_it_needs():
     benchmark = registry.get("actiview")
-    assert benchmark.load.get() is actiview.load and benchmark.name == actiview.NAME == "actiview"
-    assert all(callable(getattr(benchmark, name).get()) for name in ("load", "prompt", "official"))
+    assert benchmark.name == actiview.NAME == "actiview"
     assert len(format.CATEGORIES) == 8

@@ -68,11 +68,7 @@ def test_the_released_rule_for_answers(text, letter):
 
 def test_the_benchmark_and_the_parser_use_the_same_parser():
     asked = AnsweredTurn("q", 0, "answer", "", (), ("A", "B", "C"), "", Reply("Answer: B. Three"))
-    assert (
-        scoring.official(asked, question()).choice
-        == registry.get("actiview").official.get()("B", question()).choice
-        == 1
-    )
+    assert scoring.official(asked, question()).choice == registry.get("actiview").official("B", question()).choice == 1
 
 
 @ANNOTATED

@@ -5,10 +5,11 @@ from functools import partial
 import pytest
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.bound_protocols import bound
-from known_unknowns.protocols import ANSWER, VIEW, check_arguments
+from known_unknowns.protocols import check_arguments
 from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring.table import combine_views, score_turn
 from known_unknowns_benchmarks.actiview import prompts, views

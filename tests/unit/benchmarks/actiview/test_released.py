@@ -7,8 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
+from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import MANIFEST, ReleasedFile, read_manifest
+from known_unknowns.data.released import MANIFEST, read_manifest
 from known_unknowns_benchmarks.actiview import released
 
 ENTRY = ReleasedData(

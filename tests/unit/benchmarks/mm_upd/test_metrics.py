@@ -10,14 +10,14 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.variants import variants_of
+from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.comparison.audit import audit, audit_published, published
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring.table import score_tables, score_turn
 from known_unknowns.variants import apply
+from known_unknowns.variants.of_benchmark import variants_of
 from known_unknowns.workflow import configuration
 from known_unknowns_benchmarks.mm_upd import prompts
 from known_unknowns_benchmarks.mm_upd.loader import load

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import tables, variants
+from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.comparison import compare
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.metrics import measure
-from known_unknowns.protocols import FORCED
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
 from known_unknowns_benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS

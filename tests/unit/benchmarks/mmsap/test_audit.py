@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.audit import audit, audit_published, published, with_notes
-from known_unknowns.comparison.cells import PublishedCell
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns_benchmarks.mmsap.audit import spread_as_published, totals
 from tests.paths import SHARED

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.config import Statistics
 from known_unknowns.errors import ConfigError
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import OVERALL, Metric, Question, Reply

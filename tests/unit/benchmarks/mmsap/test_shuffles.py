@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
+from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC
 from tests.unit.benchmarks.mmsap.sapient import benchmark, by_respondent

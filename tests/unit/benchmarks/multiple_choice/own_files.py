@@ -58,7 +58,7 @@ def own_folder(folder: Path, rows: Sequence[Mapping[str, Any]], name: str = "que
 
 
 def load(folder: Path, out: Path, **settings: Any) -> list[Question]:
-    found: Iterator[Question] = BENCHMARK.load.get()(folder, out, settings=data_entry("folder", **settings))
+    found: Iterator[Question] = BENCHMARK.load(folder, out, settings=data_entry("folder", **settings))
     return list(found)
 
 
@@ -66,5 +66,5 @@ def problems(folder: Path, **settings: Any) -> str:
     """The error that the files cause."""
     assert BENCHMARK.contents is not None
     with pytest.raises(DataError) as caught:
-        BENCHMARK.contents.get()(folder, settings=data_entry("folder", **settings))
+        BENCHMARK.contents(folder, settings=data_entry("folder", **settings))
     return str(caught.value)

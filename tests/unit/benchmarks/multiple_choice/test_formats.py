@@ -137,8 +137,8 @@ def test_ids_categories_and_hints_come_from_their_columns(tmp_path):
     rows = [row(0, category="colour", hint="Look at the roof."), row(1, category="", hint="")]
     first, second = load(own_folder(tmp_path / "own", rows), tmp_path / "out")
     assert (first.id, first.category, second.category) == ("q0", "colour", "questions")  # the name of the file
-    assert BENCHMARK.prompt.get()(first).splitlines()[:2] == ["Hint: Look at the roof.", "Which colour has item 0?"]
-    assert BENCHMARK.prompt.get()(second).splitlines()[0] == "Which colour has item 1?"
+    assert BENCHMARK.prompt(first).splitlines()[:2] == ["Hint: Look at the roof.", "Which colour has item 0?"]
+    assert BENCHMARK.prompt(second).splitlines()[0] == "Which colour has item 1?"
 
 
 def test_a_repeated_image_of_vlmevalkit_is_the_index_of_its_row(tmp_path):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.data.questions import vary
 from known_unknowns.errors import DataError
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.selective import aurc
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply, Score
 from known_unknowns_benchmarks.multiple_choice.metrics import ratios, risk_coverage
@@ -81,6 +81,6 @@ def test_a_variant_leaves_out_the_questions_that_it_does_not_fit(tmp_path, capsy
 
 def test_the_refusal_prompt_names_the_label_of_the_refusal(tmp_path):
     with_refusal, without = load(own_folder(tmp_path / "own", [row(0), row(1, D="Yellow")]), tmp_path / "out")
-    prompt, inviting = BENCHMARK.prompt.get(), BENCHMARK.refusal_prompt.get()
+    prompt, inviting = BENCHMARK.prompt, BENCHMARK.refusal_prompt
     assert inviting(with_refusal) == prompt(with_refusal) + " If you do not know the answer, answer with D."
     assert inviting(without) == prompt(without)

@@ -116,10 +116,10 @@ def test_an_ambiguous_answer_names_both_readings(tmp_path):
 def test_columns_without_a_use_are_named(tmp_path):
     """A misspelt optional column is no mistake, and is not overlooked."""
     folder = own_folder(tmp_path / "own", [row(0, categroy="colour", level="1")])
-    notes = BENCHMARK.contents.get()(folder, settings=None).notes
+    notes = BENCHMARK.contents(folder, settings=None).notes
     assert notes[1:] == ("columns that are not used: categroy, level",)
     named = {"fields": {"category": "level", "options": ["A", "B", "D"]}}
-    notes = BENCHMARK.contents.get()(folder, settings=data_entry("folder", **named)).notes
+    notes = BENCHMARK.contents(folder, settings=data_entry("folder", **named)).notes
     assert notes[1:] == ("columns that are not used: C, categroy",)
     assert "no column 'X'" in problems(folder, fields={"options": ["A", "X"]})
 
@@ -181,7 +181,7 @@ def test_questions_without_an_image_are_allowed_on_request(tmp_path):
     folder = own_folder(tmp_path / "own", rows)
     found = load(folder, tmp_path / "out", without_image=True)
     assert [len(question.images) for question in found] == [1, 0]
-    contents = BENCHMARK.contents.get()(folder, settings=data_entry("folder", without_image=True))
+    contents = BENCHMARK.contents(folder, settings=data_entry("folder", without_image=True))
     assert (contents.questions, contents.with_images, contents.with_refusal) == (2, 1, 2)
 
 

@@ -90,7 +90,7 @@ def test_a_named_refusal_replaces_the_phrasings(tmp_path):
 
 def test_the_rows_of_recognised_refusals_are_stated(tmp_path):
     rows = [row(n) for n in range(3)] + [row(3, D="Yellow")] + [row(4, A="Not sure", D="Black")]
-    contents = BENCHMARK.contents.get()(own_folder(tmp_path / "own", rows), settings=None)
+    contents = BENCHMARK.contents(own_folder(tmp_path / "own", rows), settings=None)
     assert contents.with_refusal == 4
     assert contents.notes == (
         "4 of 5 questions have a refusal option, recognised by its phrasing: "
@@ -99,7 +99,7 @@ def test_the_rows_of_recognised_refusals_are_stated(tmp_path):
 
 
 def test_the_strict_parser(tmp_path):
-    official = BENCHMARK.official.get()
+    official = BENCHMARK.official
     (question,) = load(own_folder(tmp_path / "own", [row(0)]), tmp_path / "out")
     expected = {
         "B": (ANSWERED, "B"),

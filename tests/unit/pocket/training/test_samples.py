@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
-from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns.scoring import PARSERS
 from known_unknowns_benchmarks.actiview import loader as actiview
 from known_unknowns_benchmarks.actiview import prompts
 from known_unknowns_benchmarks.humblebench import loader as humblebench

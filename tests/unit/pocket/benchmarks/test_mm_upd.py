@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from known_unknowns_benchmarks.mm_upd import pocket
+from known_unknowns_pocket.benchmarks import mm_upd as pocket
 from known_unknowns_pocket.scenes import COLOURS, SHAPES
 from tests.paths import ROOT
 

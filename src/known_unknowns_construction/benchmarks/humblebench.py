@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from known_unknowns.errors import DataError
 from known_unknowns.files import atomic_path
 from known_unknowns.records import Turn
-from known_unknowns_benchmarks.humblebench.construction_prompt import PROMPT
+from known_unknowns_construction.benchmarks.humblebench_prompt import PROMPT
 from known_unknowns_construction.candidates import LABELS, Candidate
 from known_unknowns_construction.class_templates import class_templates
 from known_unknowns_construction.generation import (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from known_unknowns import variants
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.variant import Variant
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.variants import Variant
 
 if TYPE_CHECKING:
     from known_unknowns.config import ResolvedVariant
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 def variants_of(benchmark: str) -> dict[str, Variant]:
     """Return the variants that the benchmark's questions can have, by the names of their functions."""
-    own = registry.get(benchmark).variants
-    return {**variants.VARIANTS, **(own.get() if own is not None else {})}
+    return {**variants.VARIANTS, **registry.get(benchmark).variants()}
 
 
 def every_variant() -> dict[str, Variant]:

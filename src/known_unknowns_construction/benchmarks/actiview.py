@@ -14,7 +14,7 @@ from typing import Any
 
 from known_unknowns.images import composite_image
 from known_unknowns.records import Image, Turn
-from known_unknowns_benchmarks.actiview.construction_prompts import SCORING, STEP_1, STEP_2
+from known_unknowns_construction.benchmarks.actiview_prompts import SCORING, STEP_1, STEP_2
 from known_unknowns_construction.candidates import LABELS, Flag
 from known_unknowns_construction.generation import (
     MAX_TEXT,

@@ -6,16 +6,42 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from known_unknowns.benchmark import registry
 from known_unknowns.records import FAILED, AnsweredTurn, Metric, Question, Score
 
-if TYPE_CHECKING:
-    from known_unknowns.metrics.proportions import Ratio
-    from known_unknowns.metrics.selective import RiskCoverage
+
+class Ratio(NamedTuple):
+    """Numerators and denominators of a metric: arrays of shape (questions,), of flags or of numbers.
+
+    ``proportion`` is False if the ratio can be negative or greater than 1.
+    """
+
+    numerator: np.ndarray
+    denominator: np.ndarray
+    proportion: bool = True
+
+
+class RiskCoverage(NamedTuple):
+    """Confidence and errors of the answers, arrays of shape (questions,).
+
+    Attributes
+    ----------
+    confidence : ndarray of float
+        The model's confidence that it should answer. NaN is unknown; such questions come last.
+    wrong : ndarray of float
+        1 for a wrong answer, 0 for a correct one.
+    """
+
+    confidence: np.ndarray
+    wrong: np.ndarray
+
+    @property
+    def defined(self) -> bool:
+        """Whether the confidence of any question is known."""
+        return bool(np.any(~np.isnan(self.confidence)))
 
 
 class OnDemand(Sequence[Any]):
@@ -253,9 +279,3 @@ class BenchmarkMetrics:
     across_variants: tuple[AcrossVariants, ...] = ()
     derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = _no_derived_metrics
     headline: tuple[str, ...] = ()
-
-
-def of(benchmark: str) -> BenchmarkMetrics:
-    """Return the benchmark's metrics; empty ones if it has none."""
-    found = registry.get(benchmark).metrics
-    return found.get() if found else BenchmarkMetrics()

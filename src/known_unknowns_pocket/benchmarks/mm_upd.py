@@ -42,9 +42,6 @@ from known_unknowns_pocket.benchmarks.image_files import pixel_facts
 from known_unknowns_pocket.benchmarks.object_names import pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES, Draft, colour, count, shape, texture
 from known_unknowns_pocket.scenes import ALL_PAIRS, HELD_OUT_PAIRS, TEXTURES, Pair, Scene, render, sample_scene
-from known_unknowns_pocket.terms import TERMS
-
-__all__ = ["TERMS", "build", "content_digest"]
 
 MOST_QUESTIONS = 3
 """Largest ``questions_per_image``: one problem of each subset."""

@@ -1,0 +1,108 @@
+"""The type of a protocol: how a question is asked, and what the protocol needs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from known_unknowns.records import Question, Reply, Turn
+
+if TYPE_CHECKING:
+    from known_unknowns.config import ResolvedProtocol
+
+Dialogue = Generator[Turn, Reply, None]
+
+ANSWER, FORCED, VIEW = "answer", "forced", "view"
+"""Steps: the question, the question without its refusal option, and the question about one of several views. The
+answer to a question is the reply of its last "answer" step (`known_unknowns.scoring.table`)."""
+
+MANY, CONCATENATED, CAPTIONED = "many", "concatenated", "captioned"
+"""Image support of a model: several images in one turn, one image (several are put side by side), or one image (the
+model describes the others first)."""
+
+IMAGES, REFUSAL_PROMPT = "images", "refusal_prompt"
+"""Requirements of a protocol: questions with images, and a benchmark with a refusal prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a protocol knows besides the question.
+
+    Parameters
+    ----------
+    prompt : callable
+        The benchmark's prompt of a question.
+    refused : callable
+        Whether a reply to a question is a refusal under any configured parser.
+    refusal_prompt : callable, optional
+        The benchmark's prompt that invites a refusal.
+    forced_choice_applies : callable, optional
+        Whether a refused question is asked again; always, if absent.
+    """
+
+    prompt: Callable[[Question], str]
+    refused: Callable[[Reply, Question], bool]
+    refusal_prompt: Callable[[Question], str] | None = None
+    forced_choice_applies: Callable[[Question], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A protocol's function, and what it needs.
+
+    Parameters
+    ----------
+    function : callable
+        A generator function of a question. It may take a `Context` as ``context``, a model's image support as
+        ``images``, and settings of params.yaml as further keyword arguments.
+    requires : frozenset of str
+        `IMAGES`, `REFUSAL_PROMPT`: checked by `impossible`.
+    parses_refusals : bool
+        Whether the configured parsers decide what is asked.
+    check : callable, optional
+        Returns the name of an impossible argument and the reason, or None. It is called with the arguments by name.
+    """
+
+    function: Callable[..., Dialogue]
+    requires: frozenset[str] = field(default=frozenset())
+    parses_refusals: bool = False
+    check: Callable[[Mapping[str, Any]], tuple[str, str] | None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's name, under which params.yaml refers to it."""
+        return self.function.__name__
+
+    @property
+    def settings(self) -> frozenset[str]:
+        """Names of the arguments that params.yaml may set."""
+        return self._arguments - {"question", "context"}
+
+    @property
+    def _arguments(self) -> frozenset[str]:
+        return frozenset(inspect.signature(self.function).parameters)
+
+    def bind(self, entry: ResolvedProtocol, *, context: Context, images: str = MANY) -> Callable[[Question], Dialogue]:
+        """Return a function of the question alone. ``images`` is the model's image support."""
+        given: dict[str, Any] = {"context": context, "images": images}
+        arguments = {name: value for name, value in given.items() if name in self._arguments}
+        return partial(self.function, **arguments | entry.arguments)
+
+
+def ask(question: Question, prompt: str, *, max_new_tokens: int = 16, step: str = ANSWER) -> Turn:
+    """Return a turn with the question's images, then the prompt, to be answered by a label."""
+    return Turn(
+        question_id=question.id,
+        step=step,
+        content=(*question.images, prompt),
+        labels=question.labels,
+        max_new_tokens=max_new_tokens,
+    )
+
+
+def by_name(protocols: Iterable[Protocol]) -> dict[str, Protocol]:
+    """Return protocols by the names of their functions."""
+    return {protocol.name: protocol for protocol in protocols}

@@ -1,0 +1,59 @@
+"""The type of a variant: a pure function from a question to a question, and what it needs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from known_unknowns.records import Question
+
+REFUSAL, IMAGE = "a refusal option", "an image"
+"""What a variant may need (`Variant`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant's function, and what it needs.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a question. It may take ``seed``, and settings of params.yaml, as keyword arguments.
+    needs : str, optional
+        `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
+    removes : frozenset of str
+        What it removes that a protocol may require (`known_unknowns.benchmark.protocol.Protocol.requires`).
+    """
+
+    function: Callable[..., Question]
+    needs: str | None = None
+    removes: frozenset[str] = field(default=frozenset())
+
+    @property
+    def name(self) -> str:
+        """The function's name, under which params.yaml refers to it."""
+        return self.function.__name__
+
+    def __call__(self, question: Question, *, seed: int = 0, **arguments: Any) -> Question:
+        """Return the changed question."""
+        if "seed" in parameters_of(self.function):
+            arguments["seed"] = seed
+        return self.function(question, **arguments)
+
+    def fits(self, question: Question) -> bool:
+        """Whether the question has what the variant needs."""
+        return {REFUSAL: question.refusal is not None, IMAGE: bool(question.images), None: True}[self.needs]
+
+
+@cache
+def parameters_of(function: Callable[..., Question]) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a variant's function by name."""
+    return inspect.signature(function).parameters
+
+
+def by_name(variants: Iterable[Variant]) -> dict[str, Variant]:
+    """Return variants by the names of their functions."""
+    return {variant.name: variant for variant in variants}
