@@ -28,6 +28,7 @@ def main() -> int:
     command = commands.add_parser("compare", help="compare the values of two runs row by row")
     command.add_argument("golden", type=Path, help="a built folder, extracted values or a project folder")
     command.add_argument("run", type=Path, help="the same")
+    command.add_argument("--kinds", nargs="*", default=("*",), help="compare these tables only")
     command.add_argument("--editions", nargs="*", default=(), help="compare these only")
     command.add_argument("--without-robust", action="store_true", help="leave out rows of the robust parser")
     command.add_argument("--expected", type=Path, default=Path(__file__).with_name("expected.yaml"))
@@ -38,6 +39,7 @@ def main() -> int:
             tables.read(arguments.golden),
             tables.read(arguments.run),
             expected=compare.read_expected(arguments.expected),
+            kinds=arguments.kinds,
             editions=arguments.editions,
             without_robust=arguments.without_robust,
             shown=arguments.show,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -16,6 +18,8 @@ COMMIT = "8167ccc"
 EDITIONS = ("pocket", "pocket_siblings", "pocket_mm_upd")
 RELEASED = "released"
 _HUMBLEBENCH, _ACTIVIEW = "maifoundations/HumbleBench", "THUNLP-MT/ActiView"
+_STAND_IN = "questions"
+"""Model of a generated file that has the original questions."""
 _NAMES = re.compile(r"(?:(?P<setting>[a-z_]+)_)?(?P<model>[A-Za-z0-9.-]+?)(?:_\d+)?\.(?P<ending>jsonl|log)")
 """Names of excerpts: ``<setting>_<model>.jsonl``; those of models behind an interface have no setting."""
 _DAY = "2025-01-01T00:00:00Z"
@@ -96,7 +100,7 @@ def write_excerpts(data: Path, folder: Path) -> tuple[dict[str, object], dict[st
         of those on github.com.
     """
     files: dict[str, dict[str, bytes]] = {_HUMBLEBENCH: {}, _ACTIVIEW: {}}
-    models = ["Qwen2-VL"]
+    models = ["Qwen2-VL", _STAND_IN]
     for path in sorted([*(data / "humblebench").glob("*.jsonl"), *(data / "humblebench/released").iterdir()]):
         if match := _NAMES.fullmatch(path.name):
             setting, model, ending = match["setting"], match["model"], match["ending"]
@@ -107,10 +111,13 @@ def write_excerpts(data: Path, folder: Path) -> tuple[dict[str, object], dict[st
         files[_ACTIVIEW][f"asset/{path.name}"] = path.read_bytes()
     for path in sorted((data / "actiview/results").glob("*.json")):
         files[_ACTIVIEW]["results/" + path.name.replace("_", "/", 1)] = path.read_bytes()
+    lines = "".join(json.dumps(row) + "\n" for row in _derived(files[_HUMBLEBENCH]))
+    files[_HUMBLEBENCH][f"results/common/{_STAND_IN}/{_STAND_IN}.jsonl"] = lines.encode()
     commits = {name: _repository(folder / name, content) for name, content in files.items()}
     settings = {
         "edition": RELEASED,
         "editions": {RELEASED: {"models": list(dict.fromkeys(models))}},
+        "models": {_STAND_IN: {"engine": "imported", "released": {"humblebench": _STAND_IN}}},
         "benchmarks": {
             key: {"data": {RELEASED: {"revision": commits[name], "further_revisions": []}}}
             for key, name in (("humblebench", _HUMBLEBENCH), ("actiview", _ACTIVIEW))
@@ -118,6 +125,30 @@ def write_excerpts(data: Path, folder: Path) -> tuple[dict[str, object], dict[st
     }
     git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{folder.as_uri()}/.insteadOf"}
     return settings, git | {"GIT_CONFIG_VALUE_0": "https://github.com/"}
+
+
+def _derived(files: Mapping[str, bytes]) -> Iterator[dict[str, object]]:
+    """Yield the questions of two settings as they were before: options in their order, a removed one with a stand-in.
+
+    The excerpts have no file of the original setting, without which a setting's replies have no questions.
+    """
+    seen: set[int] = set()
+    for path in sorted(path for path in files if re.match("results/(nota_only|shuffle_nota_position)/", path)):
+        for row in map(json.loads, files[path].decode("utf-8").splitlines()):
+            lines, label = row["question"].split("\n"), row["label"]
+            options = {line[0]: line[2:] for line in lines if re.match(r"[A-E]\.", line)}
+            if "shuffle" in path:
+                order = list("ABCDE")
+                random.Random(42 + row["question_id"]).shuffle(order)
+                options = {old: options[new] for old, new in zip(order, "ABCDE", strict=True)}
+                label = order["ABCDE".index(label)]
+            elif removed := sorted(set("ABCDE") - options.keys()):
+                options[label := removed[0]] = " (removed)"
+            if row["question_id"] not in seen:
+                stem = [line for line in lines if not re.match(r"[A-E]\.", line)]
+                text = "\n".join([*stem, *(f"{letter}.{options[letter]}" for letter in sorted(options))])
+                yield row | {"question": text, "label": label, "prediction": label}
+            seen.add(row["question_id"])
 
 
 def _repository(folder: Path, files: Mapping[str, bytes]) -> str:

@@ -133,6 +133,7 @@ def report(
     run: Mapping[str, pa.Table],
     *,
     expected: Sequence[Mapping[str, Any]] = (),
+    kinds: Sequence[str] = ("*",),
     editions: Sequence[str] = (),
     without_robust: bool = False,
     shown: int = 5,
@@ -145,8 +146,8 @@ def report(
         Tables by kind.
     expected : sequence of mapping, optional
         Entries of expected.yaml.
-    editions : sequence of str, optional
-        Compare these only.
+    kinds, editions : sequence of str, optional
+        Compare these only. Kinds may be globs.
     without_robust : bool, optional
         Leave out rows of the robust parser.
     shown : int, optional
@@ -154,7 +155,7 @@ def report(
     """
     lines, details = [f"| {' | '.join(_HEAD)} |", "|" + "---|" * len(_HEAD)], []
     explained, total = [0] * len(expected), 0
-    for kind in KINDS:
+    for kind in (kind for kind in KINDS if any(fnmatchcase(kind.name, name) for name in kinds)):
         sides = (select(side.get(kind.name), editions, without_robust=without_robust) for side in (golden, run))
         counts, found = differences(*sides, kind)
         places = [place for place, entry in enumerate(expected) if fnmatchcase(kind.name, entry["kind"])]

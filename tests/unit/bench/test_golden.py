@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -140,6 +141,7 @@ def test_entries_explain_differences_and_rows_of_the_robust_parser_are_left_out(
     where = {"changed": "value", "golden": 0.5, "name": "acc*"}
     entries.append({"kind": "metrics", "where": where, "why": "another denominator"})
     assert compare.report(golden, run, expected=entries)[1] == 0
+    assert compare.report(golden, run, kinds=["sco*", "weights"])[1] == 0
     lines, _ = compare.report(golden, run, without_robust=True)
     assert counts(lines, "replies") == [4, 4, 4, 0, 0, 0, 0]
     assert counts(lines, "scores") == [4, 4, 4, 0, 0, 0, 0]
@@ -162,19 +164,34 @@ def test_the_exit_code_of_the_command_says_whether_all_is_explained(tmp_path):
     assert (changed.returncode, changed.stderr) == (1, "")
 
 
+def row(text: str, label: str, number: int) -> str:
+    return json.dumps({"question_id": number, "question": text, "label": label, "prediction": "C"}) + "\n"
+
+
 def test_excerpts_become_repositories_in_the_published_layout(tmp_path):
-    for name in ("humblebench/nota_only_M-1_80.jsonl", "humblebench/released/noise__x_M-2.jsonl"):
-        write_files(tmp_path, tmp_path / "data" / name)
-    for name in ("humblebench/released/gemini.jsonl", "actiview/data.json", "actiview/results/q_shifting.json"):
-        write_files(tmp_path, tmp_path / "data" / name)
-    settings, git = build.write_excerpts(tmp_path / "data", tmp_path / "git")
-    assert settings["editions"]["released"]["models"] == ["Qwen2-VL", "M-1", "gemini", "M-2"]
-    found = {path.relative_to(tmp_path / "git").as_posix() for path in (tmp_path / "git").glob("*/*/[!.]*/**/*.json*")}
+    data, git = tmp_path / "data", tmp_path / "git"
+    names = ("released/noise__x_M-2.jsonl", "released/gemini.jsonl")
+    write_files(tmp_path, *(data / "humblebench" / name for name in names))
+    write_files(tmp_path, data / "actiview/data.json", data / "actiview/results/q_shifting.json")
+    without_b, shuffled = "Which?\nA. x\nC. z\nD. w\nE. None", "Which?\nA. a\nB. b\nC. c\nD. d\nE. e"
+    (data / "humblebench/nota_only_M-1_80.jsonl").write_text(row(without_b, "E", 1))
+    (data / "humblebench/released/shuffle_nota_position_M-3.jsonl").write_text(row(shuffled, "A", 2))
+    settings, variables = build.write_excerpts(data, git)
+    assert settings["editions"]["released"]["models"] == ["Qwen2-VL", "questions", "M-1", "gemini", "M-2", "M-3"]
+    humblebench = git / "maifoundations/HumbleBench"
+    found = {path.relative_to(humblebench).as_posix() for path in humblebench.glob("[!.]*/**/*.jsonl")}
     assert found == {
-        "maifoundations/HumbleBench/results/nota_only/M-1/M-1.jsonl",
-        "maifoundations/HumbleBench/results/noise__x/M-2/M-2.jsonl",
-        "maifoundations/HumbleBench/rebuttal_results/proprietary/gemini.jsonl",
-        "THUNLP-MT/ActiView/asset/data.json",
-        "THUNLP-MT/ActiView/results/q/shifting.json",
+        "results/nota_only/M-1/M-1.jsonl",
+        "results/noise__x/M-2/M-2.jsonl",
+        "results/shuffle_nota_position/M-3/M-3.jsonl",
+        "results/common/questions/questions.jsonl",
+        "rebuttal_results/proprietary/gemini.jsonl",
     }
-    assert build.write_excerpts(tmp_path / "data", tmp_path / "git") == (settings, git)
+    assert (git / "THUNLP-MT/ActiView/asset/data.json").is_file()
+    assert (git / "THUNLP-MT/ActiView/results/q/shifting.json").is_file()
+    original = (humblebench / "results/common/questions/questions.jsonl").read_text().splitlines()
+    assert [(line["question"], line["label"]) for line in map(json.loads, original)] == [
+        ("Which?\nA. x\nB. (removed)\nC. z\nD. w\nE. None", "B"),
+        ("Which?\nA. d\nB. b\nC. a\nD. e\nE. c", "C"),
+    ]
+    assert build.write_excerpts(data, git) == (settings, variables)
