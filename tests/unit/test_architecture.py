@@ -120,7 +120,7 @@ def test_no_module_is_long() -> None:
 
 
 def test_the_package_root_has_few_modules() -> None:
-    assert len([path for path in SOURCE.glob("*.py") if not path.name.startswith("__")]) <= 10
+    assert len([path for path in SOURCE.glob("*.py") if not path.name.startswith("__")]) <= 11
 
 
 @pytest.mark.parametrize("name", registry.names())
