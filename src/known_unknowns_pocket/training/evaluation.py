@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.benchmark.protocol import ask
 from known_unknowns.engines import Engine
@@ -55,8 +56,7 @@ def tally(
     Tally
         By type of question.
     """
-    from known_unknowns_benchmarks.humblebench import loader as benchmark
-
+    benchmark = registry.get("humblebench")
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         humblebench.build(raw, seed=seed, images=images)
         questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
@@ -102,8 +102,7 @@ def mmsap_tally(
         By subset and, after a slash, the sub-task of BasicVisQA; whether the emblem of KnowVisQA is taught (the
         others are to be refused); whether the wording of BeyondVisQA is held out.
     """
-    from known_unknowns_benchmarks.mmsap import loader as benchmark
-
+    benchmark = registry.get("mmsap")
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         mmsap.build(raw, seed=seed, images=images)
         questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
@@ -117,13 +116,12 @@ def actiview_tally(
     engine: Engine, *, seed: int, images: int, protocol: str = "full_image", parser: str = ROBUST
 ) -> Tally:
     """Count right answers, by sub-class, on a pocket ActiView with a ``protocol`` of one turn."""
-    from known_unknowns_benchmarks.actiview import loader as benchmark
-    from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
-
+    benchmark = registry.get("actiview")
+    ask_first = benchmark.protocols()[protocol].function
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         actiview.build(raw, seed=seed, images=images)
         questions = list(benchmark.load(Path(raw), Path(folder)))
-        turns = [next(PROTOCOLS[protocol].function(question)) for question in questions]
+        turns = [next(ask_first(question)) for question in questions]
         found = list(_parsed_replies(engine, questions, turns, Path(folder), parser))
     return _counted((question.category, parsed.choice == question.answer) for question, parsed in found)
 

@@ -20,7 +20,7 @@ FUNCTIONS = {
     **{command.__name__: command for module in cli.MODULES for command in cli.commands(module)},
     **{f"construct {command.__name__}": command for command in cli.commands(construct)},
 }
-COMMANDS = {name.replace("_", "-"): command for name, command in FUNCTIONS.items() if name != "init"}
+COMMANDS = {name.replace("_", "-"): command for name, command in FUNCTIONS.items() if name not in ("init", "train")}
 ALONE = {"audit", "licences", "power", "journal", "construct endpoint"}
 """Commands that need no project."""
 NOWHERE = "--questions nowhere --scores nowhere --replies nowhere --out out"
