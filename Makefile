@@ -74,7 +74,7 @@ test: $(INSTALLED) $(PEERS) ## Run all tests (three processes on two cores: many
 lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
 	@$(IN_VENV) ruff format --check .
 	@$(IN_VENV) ruff check .
-	@$(IN_VENV) snakefmt --check Snakefile workflow rules
+	@$(IN_VENV) snakefmt --check Snakefile rules
 	@$(IN_VENV) lint-imports --no-logo
 	@$(IN_VENV) mypy
 	@$(IN_VENV) snakemake --lint
@@ -82,7 +82,7 @@ lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
 format: $(INSTALLED) ## Format everything in place
 	@$(IN_VENV) ruff format .
 	@$(IN_VENV) ruff check --fix .
-	@$(IN_VENV) snakefmt Snakefile workflow rules
+	@$(IN_VENV) snakefmt Snakefile rules
 
 lock: $(INSTALLED) ## Maintainers: write requirements.lock and envs/ from pyproject.toml
 	@$(VENV)/bin/python scripts/lock.py

@@ -80,12 +80,7 @@ onsuccess:
         print_last(construction_rules.closing_message(done), sys.stdout)
     else:
         print_last(
-            workflow_run.closing_message(
-                PARAMS,
-                RESULTS,
-                time.monotonic() - START,
-                store=workflow.storage_settings.default_storage_prefix,
-            ),
+            workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),
             sys.stdout,
         )
 

@@ -9,7 +9,6 @@ rule question_browser:
         scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        replies=FUNCTIONS.stored_replies(),
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
     output:
         page="<results>/report/questions.html",

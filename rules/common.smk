@@ -77,13 +77,7 @@ if workflow.is_main_process:
     os.environ[workflow_run.SETTINGS_VARIABLE] = (
         SETTINGS.as_posix()
     )  # for jobs of a cluster, which parse this file
-FUNCTIONS = RuleFunctions(
-    PARAMS,
-    DATA,
-    RESULTS,
-    JOURNAL,
-    object_store=workflow.storage_settings.default_storage_provider is not None,
-)
+FUNCTIONS = RuleFunctions(PARAMS, DATA, RESULTS, JOURNAL)
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")

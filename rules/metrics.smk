@@ -14,7 +14,6 @@ for benchmark in PARAMS.benchmarks:
                 "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
             ),
-            replies=FUNCTIONS.stored_replies(benchmark),
             engines=TARGETS.per_pair(
                 "<results>/replies/{model}/{benchmark}/engine.json", benchmark
             ),

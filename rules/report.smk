@@ -15,7 +15,6 @@ rule report:
         scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        replies=FUNCTIONS.stored_replies(),
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
         checks=CHECKS,
         released=[*RELEASED_NUMBERS, *REPLY_TABLES],

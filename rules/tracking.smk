@@ -14,7 +14,6 @@ rule track:
         scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        replies=FUNCTIONS.stored_replies(),
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
         figures=rules.report.output.figures,
     output:

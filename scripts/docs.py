@@ -49,7 +49,16 @@ GROUPS = {
 """The pages in docs/, in the order of the site. A page that is missing here stops the build."""
 MODULES = (
     *("records", "variants", "protocols", "errors", "images"),
-    *("benchmarks", "scoring", "metrics", "comparison", "engines", "config", "exchange.model_index"),
+    *(
+        "benchmark.registry",
+        "benchmark.interface",
+        "scoring",
+        "metrics",
+        "comparison",
+        "engines",
+        "config",
+        "exchange.model_index",
+    ),
 )
 """The modules whose public names are documented."""
 CONFIGURATION = f'''

@@ -19,7 +19,6 @@ LAST_ATTEMPT = ("certificate", "sharing")
 LAST_ATTEMPT_TEXTS = (r"(?:(?:packed|rows|separate) [\d,]+(?:, )?)+", r'"engine\.about\.certificate\.\w+", "[^"]*"')
 """The same in the report and in MLflow."""
 SKIPPED = ("logs/", "benchmarks/", "report/", "params.yaml", "tracking.json", "made_from/")
-"""made_from/ is no output of a rule, and so in no object store."""
 LEFT_OUT = (".snakemake_timestamp",)
 
 
@@ -129,8 +128,6 @@ def _how_equal(one: Path, two: Path) -> str | None:
 
 def _without_durations(path: Path) -> Any:
     found = compare.without_timing(json.loads(path.read_text(encoding="utf-8")))
-    if path.parent.name == "checks":
-        found.pop("raw", None)  # a local copy of files in an object store
     if path.name == "engine.json":
         found["about"] = {key: value for key, value in found["about"].items() if key not in LAST_ATTEMPT}
     return found

@@ -1,10 +1,8 @@
 """Run the whole pocket edition on a cluster of one machine, and compare its files with those of a local run.
 
-    PYTHONPATH=src:. python bench/clusters/pocket.py slurm --folder runs
-    PYTHONPATH=src:. python bench/clusters/pocket.py s3 --folder runs
-    PYTHONPATH=src:. python bench/clusters/pocket.py kubernetes --folder runs --plugins PLUGINS
+    PYTHONPATH=src:. python bench/clusters/pocket.py --folder runs
 
-Each command clones this checkout into the folder. A local run that is there already is used again. The exit
+It clones this checkout into the folder. A local run that is there already is used again. The exit
 code is not 0 if anything differs that should not.
 """
 
@@ -29,7 +27,7 @@ import yaml
 from bench.clusters import differences
 from bench.clusters.endings import KINDS, Endings
 from tests.paths import ROOT
-from tests.servers import object_store, slurm
+from tests.servers import slurm
 from tests.servers.slurm import Slurm
 from tests.workflow.project import Project
 
@@ -39,11 +37,11 @@ WITHOUT_ACCOUNTING = ("--slurm-no-account", "--slurm-status-command", "squeue")
 
 
 def main() -> None:
-    """Run the chosen command."""
+    """Run on Slurm."""
     arguments = _arguments()
     arguments.folder = arguments.folder.resolve()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    sys.exit(bool(arguments.run(arguments)))
+    sys.exit(bool(on_slurm(arguments)))
 
 
 def on_slurm(arguments: argparse.Namespace) -> int:
@@ -68,35 +66,6 @@ def on_slurm(arguments: argparse.Namespace) -> int:
     missed = [f"no job could be ended by {kind}" for kind in endings.kinds]
     print("\n".join(missed))
     return code or compared(local, project.root) or len(missed)
-
-
-def with_s3(arguments: argparse.Namespace) -> int:
-    """Run with all files in an S3 server on this machine, and download them."""
-    local = local_run(arguments.folder)
-    with object_store.started() as store:
-        project = with_plugins(clone(arguments.folder / "s3"), PEERS)
-        project = replace(project, environment={**project.environment, **store.environment})
-        code = run(project, "--cores", "2", *store.options)
-        left = [str(path) for path in (project.root / "results/pocket").rglob("*.parquet")]
-        print(f"{len(left)} tables are left in the clone")
-        names = store.names()
-        print(f"{len(names)} files in the bucket")
-        for name in names:
-            if name.startswith(differences.FOLDERS) and not name.endswith("/"):
-                store.download(name, project.root / name)
-        again = project.run("snakemake", "--cores", "2", *store.options, code=None if code else 0).stdout
-    print("the next run has nothing to do:", "Nothing to be done" in again)
-    return code or compared(local, project.root) or "Nothing to be done" not in again
-
-
-def for_kubernetes(arguments: argparse.Namespace) -> int:
-    """Plan a run with the profile for Kubernetes and an S3 server on this machine; run no pods."""
-    folders = [folder.resolve() for folder in (PEERS, *arguments.plugins)]
-    with object_store.started() as store:
-        project = with_plugins(clone(arguments.folder / "kubernetes"), *folders)
-        project = replace(project, environment={**project.environment, **store.environment})
-        profile = ("--workflow-profile", "profiles/kubernetes", "--default-storage-prefix", store.address)
-        return run(project, *profile, "--dry-run", *arguments.options)
 
 
 def local_run(folder: Path) -> Path:
@@ -177,18 +146,10 @@ def _arguments() -> argparse.Namespace:
     description, _, more = (__doc__ or "").partition("\n\n")
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=description, epilog=more, formatter_class=raw)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, function in {"slurm": on_slurm, "s3": with_s3, "kubernetes": for_kubernetes}.items():
-        command = commands.add_parser(name, help=function.__doc__, description=function.__doc__)
-        command.add_argument("--folder", type=Path, required=True, help="where the clones are made")
-        command.set_defaults(run=function)
-        if name == "slurm":
-            command.add_argument("--cpus", type=int, default=4, help="CPUs of the node, 4 at least (4)")
-            ends = ["time-limit", "scancel", "preemption", "scancel", "head", "scancel"]
-            command.add_argument("--end", nargs="*", choices=KINDS, default=ends, help=f"in this order: {ends}")
-        if name == "kubernetes":
-            command.add_argument("--plugins", type=Path, nargs="*", default=[], help="folders with Snakemake's plugins")
-            command.add_argument("options", nargs="*", help="further options of snakemake, after --")
+    parser.add_argument("--folder", type=Path, required=True, help="where the clones are made")
+    parser.add_argument("--cpus", type=int, default=4, help="CPUs of the node, 4 at least (4)")
+    ends = ["time-limit", "scancel", "preemption", "scancel", "head", "scancel"]
+    parser.add_argument("--end", nargs="*", choices=KINDS, default=ends, help=f"in this order: {ends}")
     return parser.parse_args()
 
 

@@ -11,24 +11,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 _QUIET_SECONDS = 2.0
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
 _SHARE_OF_ELAPSED = 0.1  # the pause between two lines grows with the duration
-_STORED = re.compile(r"(\w+)://(.+?)(?: \([a-z ]*storage\))?")
 _LINE = re.compile(r"(?P<task>.+): (?P<done>[\d,]+) of (?P<total>[\d,]+) \(\d+%\), (?P<rate>[\d,.]+) per second")
-
-
-def log_file(name: str) -> Path:
-    """Return the file of a log as Snakemake names it.
-
-    The log of a job with files in an object store, "s3://bucket/a.log (send to storage)", is a local copy until the
-    job ends, and after it has failed.
-    """
-    stored = _STORED.fullmatch(name)
-    return Path(".snakemake/storage", stored[1], stored[2]) if stored else Path(name)
 
 
 class Advance(Protocol):

@@ -22,7 +22,7 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 from snakemake_logger_plugin_rich import LogHandler as RichLogHandler
 from snakemake_logger_plugin_rich.event_handler import prettyprint_rule
 
-from known_unknowns.progress import Status, duration, log_file
+from known_unknowns.progress import Status, duration
 
 _TAIL_BYTES = 4096
 _SECONDS_OF_A_SHORT_JOB = 5.0
@@ -33,12 +33,6 @@ _SHARE_OF_DESCRIPTIONS = 0.4
 """Largest share of the terminal's width that the names of rules and jobs take; the bars take what is left."""
 _CLOCK_SECONDS = 5.0
 """How much the clock of a cluster's file system may be behind this machine's."""
-
-_TRANSFERS = (
-    *("Storing in storage: ", "Finished upload.", "Retrieving from storage: ", "Finished retrieval."),
-    *("Removing local copy of storage file: ", "Skipped removing non-empty directory "),
-)
-"""Messages for each file of an object store, thousands in a run. Snakemake's log file keeps them."""
 
 _REASON = re.compile(r".+?status is: '\w+'\.(?: Reasons?: .+?\.(?= |$|For ))?")
 """What a cluster says of a failed job: "SLURM-job '4' failed, SLURM status is: 'TIMEOUT'."."""
@@ -202,8 +196,6 @@ class LogHandler(RichLogHandler):
 
     def emit(self, record: Any) -> None:
         """Show a log record of Snakemake."""
-        if getattr(record, "event", None) is None and record.getMessage().startswith(_TRANSFERS):
-            return
         with self._display_lock:
             super().emit(record)
             try:
@@ -236,7 +228,7 @@ class LogHandler(RichLogHandler):
             return
         if event == LogEvent.JOB_INFO:
             words = [record.rule_name, *map(str, (record.wildcards or {}).values())]
-            log = log_file(record.log[0]) if record.log else None
+            log = Path(record.log[0]) if record.log else None
             submitted = None if getattr(record, "local", True) else time.time()
             self._start_clock(run, record.rule_name)
             before = log.stat().st_mtime if log and log.is_file() else None
@@ -250,7 +242,7 @@ class LogHandler(RichLogHandler):
             if reason := _REASON.match(getattr(record, "rule_msg", None) or ""):
                 self.console.print(Text(f"    {reason[0].strip()}"), soft_wrap=True)
             for name in record.log:  # its own log, and that of a cluster
-                if (log := log_file(name)).is_file() and (last := _tail(log).splitlines()[-_LOG_LINES:]):
+                if (log := Path(name)).is_file() and (last := _tail(log).splitlines()[-_LOG_LINES:]):
                     self.console.print(Text("\n    ".join([str(log), *last])), soft_wrap=True)
                     break
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -63,8 +62,3 @@ def _left_out_by_docker(path: str) -> bool:
             if any(top.match(pattern) and (at_any_depth or len(top.parts) == depth) for top in tops):
                 left_out = not line.startswith("!")
     return left_out
-
-
-def test_the_devcontainer_sets_up_the_locked_packages():
-    settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
-    assert settings["postCreateCommand"] == "make setup" and "python:3.11" in settings["image"]

@@ -76,8 +76,6 @@ def test_the_lock_names_no_registry_and_no_cuda_package(locked):
 def test_the_peers_are_pinned():
     assert pins((ROOT / "tests/peers.txt").read_text(encoding="utf-8").split()) == {
         "humblebench": "1.0.2",
-        "snakedeploy": "0.17.1",
         "snakemake-executor-plugin-slurm": "2.8.0",
         "snakemake-executor-plugin-slurm-jobstep": "0.6.1",
-        "snakemake-storage-plugin-s3": "0.3.6",
     }

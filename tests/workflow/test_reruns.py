@@ -64,11 +64,11 @@ def test_an_edited_parser_reruns_scoring_only(rerun):
     assert [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)] == kept
 
 
-def test_an_edited_check_reruns_the_check_only(rerun):
-    with (rerun.root / "src/known_unknowns_benchmarks/humblebench/check.py").open("a", encoding="utf-8") as source:
+def test_edited_statistics_rerun_metrics_only(rerun):
+    with (rerun.root / "src/known_unknowns/metrics/intervals.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
-    checks = "results/pocket/checks/humblebench.json"
-    assert written_again(rerun, ONE_MODEL, checks) == {"checks/humblebench.json"}
+    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
+    assert written_again(rerun, ONE_MODEL) == {"made_from/metrics/humblebench.json"} | metrics
 
 
 def test_a_new_seed_takes_the_other_replies_from_the_journal(rerun):

@@ -38,7 +38,6 @@ def check(
       known-unknowns check params
     """
     from known_unknowns.data import check as checks
-    from known_unknowns.data.provenance import is_local_copy
     from known_unknowns.workflow import configuration
 
     if what != "params" and raw is not None and params == PARAMS and not params.is_file():
@@ -55,10 +54,8 @@ def check(
             f"models {', '.join(checked.models)}"
         )
         return
-    fetched = Path("data", checked.data_name, "raw", what)
-    folder = raw or fetched
-    name = fetched if is_local_copy(folder, fetched) else folder
-    found = checks.check(what, folder, settings=_settings(checked, what), name=name, edition=checked.edition)
+    folder = raw or Path("data", checked.data_name, "raw", what)
+    found = checks.check(what, folder, settings=_settings(checked, what), edition=checked.edition)
     _report(found, as_json=as_json)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from known_unknowns import json_files
@@ -42,9 +42,7 @@ class CheckResult:
         return EXIT_CODES[self.worst]
 
 
-def check(
-    benchmark: str, raw: Path, *, settings: DataEntry | None = None, name: Path | None = None, edition: str = ""
-) -> CheckResult:
+def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, edition: str = "") -> CheckResult:
     """Check the published files of a benchmark. If it defines no check, the only finding is a note that says so.
 
     Parameters
@@ -54,9 +52,6 @@ def check(
         The folder of published files.
     settings : DataEntry, optional
         The data's entry in params.yaml.
-    name : Path, optional
-        What the result calls the folder, also in its findings. A job with an object store reads a local copy, whose
-        path means nothing elsewhere.
     edition : str, optional
         The edition of params.yaml that the data belong to, for the message of a missing folder.
 
@@ -73,22 +68,13 @@ def check(
     if not raw.is_dir():
         command = f"known-unknowns fetch {benchmark}" + (f" --edition {edition}" if edition else "")
         raise DataError(f"no such folder: fetch the data first ({command})", file=raw)
-    name = name or raw
     if rules is None:
-        return CheckResult(benchmark, name, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
+        return CheckResult(benchmark, raw, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
     quantities, findings = rules.get()(raw, settings=settings)
-    findings = [_renamed(finding, raw, name) for finding in findings]
     broken = [_broken(number) for number in quantities if number.agrees is False]
     codes = list(dict.fromkeys(finding.code for finding in (*broken, *findings)))
     ordered = sorted([*broken, *findings], key=lambda f: (-SEVERITIES.index(f.severity), codes.index(f.code)))
-    return CheckResult(benchmark, name, tuple(quantities), tuple(ordered))
-
-
-def _renamed(finding: Finding, raw: Path, name: Path) -> Finding:
-    if raw == name:
-        return finding
-    where, text = (part.replace(str(raw), str(name)) for part in (finding.where, finding.text))
-    return replace(finding, where=where, text=text)
+    return CheckResult(benchmark, raw, tuple(quantities), tuple(ordered))
 
 
 def _broken(number: Quantity) -> Finding:

@@ -138,15 +138,13 @@ def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
 def dvc_hash(path: str | Path) -> str | None:
     """Return the DVC hash of ``path`` from ``path``.dvc ("<md5>.dir" for a folder), or None without a pin.
 
-    The pin of a local copy of a file in an object store is in the checkout, where Git tracks it.
-
     Raises
     ------
     DataError
         If the pin is not a DVC file that names ``path``.
     """
     path = Path(path)
-    pin = _pin(path)
+    pin = path.with_name(path.name + ".dvc")
     try:
         content = parse_yaml(pin.read_text(encoding="utf-8"))
         outputs = {Path(out["path"]).name: out["md5"] for out in content["outs"]}
@@ -158,21 +156,6 @@ def dvc_hash(path: str | Path) -> str | None:
             f"not a DVC pin of {path.name!r}; restore it from git, or pin the data again with dvc add",
             file=pin,
         ) from error
-
-
-def _pin(path: Path) -> Path:
-    """Return the pin beside a path. For a local copy, .snakemake/storage/s3/.../<path>, it is that of <path>."""
-    beside = path.with_name(path.name + ".dvc")
-    root, copied, stored = path.as_posix().rpartition(".snakemake/storage/")
-    parts = Path(stored).parts
-    originals = (Path(root, *parts[start:-1], beside.name) for start in range(1, len(parts)))
-    return next(filter(Path.is_file, originals), beside) if copied and not beside.is_file() else beside
-
-
-def is_local_copy(path: Path, original: Path) -> bool:
-    """Return whether a path is .snakemake/storage/s3/.../<original>, which jobs read with an object store."""
-    _, copied, stored = path.as_posix().rpartition(".snakemake/storage/")
-    return bool(copied) and stored.endswith(f"/{original.as_posix()}")
 
 
 def data_digest(data: Path, benchmark: str) -> tuple[str, bool]:

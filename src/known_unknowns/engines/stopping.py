@@ -11,7 +11,7 @@ from types import FrameType
 from known_unknowns.errors import MachineError
 
 GRACE_SECONDS = 25.0
-"""How long requests under way may take. Kubernetes and Slurm kill a process 30 seconds after SIGTERM by default."""
+"""How long requests under way may take. Slurm kills a process 30 seconds after SIGTERM by default."""
 _STEP = 0.25
 
 _since: float | None = None

@@ -1,7 +1,6 @@
 """A project: the folder in which Snakemake runs, with the workflow, the configuration and the pocket model.
 
-``known-unknowns init`` creates one from the files in the wheel, or from those of a checkout. snakedeploy creates one
-with the configuration and the profiles only; `complete` adds the other files.
+``known-unknowns init`` creates one from the files in the wheel, or from those of a checkout.
 """
 
 from __future__ import annotations
@@ -16,10 +15,6 @@ from known_unknowns.errors import ConfigError, MachineError
 _PACKAGE = Path(__file__).parents[1]
 _IN_WHEEL = _PACKAGE / "project"
 _LIST = _PACKAGE / "project_files.txt"
-_PARAMS = Path("params.yaml")
-_DEPLOYED_PARAMS = Path("config/config.yaml")
-_ADDED = frozenset({".gitignore", "params.lock.yaml", "schemas", "data", "models"})
-"""What `complete` adds. A deployed workflow imports the Snakefile and its rules; snakedeploy copies the profiles."""
 
 
 def template() -> dict[Path, Path]:
@@ -81,42 +76,3 @@ def create(folder: Path) -> list[Path]:
         reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
         raise MachineError(f"{folder}: {reason}; no project was created") from error
     return list(files)
-
-
-def complete(folder: Path) -> list[Path]:
-    """Add the missing files of a project to a folder that snakedeploy has made; do nothing in any other project.
-
-    Files that are there are kept. The configuration ``params.yaml`` becomes a link to ``config/config.yaml``, which
-    snakedeploy copies. It is made last, so that the next call completes an interrupted one.
-
-    Returns
-    -------
-    list of Path
-        The added files, relative to the folder.
-
-    Raises
-    ------
-    ConfigError
-        If the folder has no configuration at all.
-    MachineError
-        If a file cannot be written.
-    """
-    if (folder / _PARAMS).exists():
-        return []
-    if not (folder / _DEPLOYED_PARAMS).is_file():
-        raise ConfigError("is missing; deploy the workflow again with snakedeploy", path=_DEPLOYED_PARAMS.as_posix())
-    added = []
-    try:
-        for path, source in template().items():
-            target = folder / path
-            if path.parts[0] not in _ADDED or target.exists():
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            part = target.with_name(f"{target.name}.part")
-            shutil.copyfile(source, part)
-            part.replace(target)
-            added.append(path)
-        (folder / _PARAMS).symlink_to(_DEPLOYED_PARAMS)
-    except OSError as error:
-        raise MachineError(f"{folder.resolve()}: {error.strerror or error}; the project is not complete") from error
-    return [*added, _PARAMS]

@@ -11,7 +11,6 @@ from known_unknowns.config import Params
 from known_unknowns.data import rerun_stamp
 from known_unknowns.workflow import rule_parameters
 from known_unknowns.workflow.code_digest import code_of
-from known_unknowns.workflow.targets import Targets
 
 OfWildcards = Callable[[Any], Any]
 """A function that Snakemake calls with the wildcards of a job."""
@@ -21,23 +20,18 @@ OfWildcards = Callable[[Any], Any]
 class RuleFunctions:
     """The functions of one run.
 
-    Files that git tracks or the user has are local, also with a default storage provider (profiles/kubernetes).
-
     Attributes
     ----------
     params : Params
         The configuration.
     data, results, journal : str
         The edition's folders.
-    object_store : bool
-        Whether jobs fetch their inputs from an object store.
     """
 
     params: Params
     data: str
     results: str
     journal: str
-    object_store: bool = False
 
     def code(self, step: str) -> OfWildcards:
         """Return the digest of the code that does a step for a benchmark, as a function of the wildcards."""
@@ -65,26 +59,18 @@ class RuleFunctions:
         """Return the processes that convert, score or measure a benchmark."""
         return rule_parameters.table_threads(self.params, wildcards.benchmark)
 
-    def stored_replies(self, benchmark: str | None = None) -> list[str]:
-        """Return the tables of replies as inputs of a job that fetches its inputs from an object store.
-
-        On a file system, engine.json stands for them. It has their digest, and they would be thousands of inputs.
-        """
-        pattern = "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        return Targets(self.params).per_cell(pattern, benchmark) if self.object_store else []
-
     def own_questions(self, wildcards: Any) -> list[str]:
         """Return the benchmark's own questions, if they are there: released replies get their images."""
         folder = self.data_entry(wildcards).get("questions")
-        return _local([f"{folder}/questions.parquet"] if folder else [])
+        return _existing([f"{folder}/questions.parquet"] if folder else [])
 
     def pin(self, wildcards: Any) -> list[str]:
         """Return the .dvc file that pins a benchmark's published files, if there is one."""
-        return _local([f"{self.data}/raw/{wildcards.benchmark}.dvc"])
+        return _existing([f"{self.data}/raw/{wildcards.benchmark}.dvc"])
 
     def weights(self, wildcards: Any) -> list[str]:
         """Return the files of a model in a local folder."""
-        return _local(rule_parameters.weights(self.params, wildcards.model))
+        return rule_parameters.weights(self.params, wildcards.model)
 
     def endpoint(self, wildcards: Any) -> list[str]:
         """Return the check of a model's endpoint, if one is needed. Its age does not matter."""
@@ -113,8 +99,6 @@ def folder_of(name: str, levels: int) -> Callable[[Any, Mapping[str, Sequence[st
     return lambda wildcards, input: Path(input[name][0]).parents[levels - 1].as_posix()
 
 
-def _local(paths: Sequence[str]) -> list[str]:
-    """Mark the files that exist as local."""
-    from snakemake.io import local
-
-    return [local(path) for path in paths if Path(path).is_file()]
+def _existing(paths: Sequence[str]) -> list[str]:
+    """Return the files that exist."""
+    return [path for path in paths if Path(path).is_file()]

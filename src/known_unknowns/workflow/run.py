@@ -20,7 +20,7 @@ import yaml
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
 from known_unknowns.files import write_text
-from known_unknowns.progress import duration, log_file
+from known_unknowns.progress import duration
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 """The environment variable that names the configuration of a job."""
@@ -145,13 +145,8 @@ def shell_prefix(source: Path, settings: Path) -> str:
     return prefix.replace("{", "{{").replace("}", "}}")
 
 
-def closing_message(params: Params, results: str, seconds: float, *, store: str | None = None) -> str:
-    """Return the best models, the verdicts, where the results are and how long the run took, for the end of a run.
-
-    With files in an object store (its address is ``store``), only the last two: no result is on this disk.
-    """
-    if store:
-        return f"\nResults    {store.rstrip('/')}/{results}/\nDuration   {duration(seconds)}"
+def closing_message(params: Params, results: str, seconds: float) -> str:
+    """Return the best models, the verdicts, where the results are and how long the run took, for the end of a run."""
     folder = Path(results)
     places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
     lines = [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
@@ -274,7 +269,7 @@ def _failed_logs(text: str) -> tuple[list[list[str]], list[list[str]]]:
 def _first_with_text(names: Iterable[str], lines: int) -> tuple[str, list[str]] | None:
     """Return the first file that is not empty, with its last lines."""
     for name in names:
-        path = log_file(name)
+        path = Path(name)
         if path.is_file() and (last := path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]):
             return str(path), last
     return None

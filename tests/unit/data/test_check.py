@@ -12,16 +12,13 @@ from typing import Any
 
 import pytest
 from PIL import Image as Pillow
-from typer.testing import CliRunner
 
 from known_unknowns.benchmark.checks import leaks
-from known_unknowns.cli import app
 from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Quantity, as_json, as_table, check
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import Option
 from known_unknowns_pocket.benchmarks import mmsap as pocket_mmsap
 from tests.factories import data_entry, png, published_row, write_published
-from tests.paths import ROOT
 
 SCENES = data_entry("scenes", images=2, questions_per_image=5)
 TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
@@ -135,18 +132,6 @@ def test_an_unreadable_file_is_a_finding(tmp_path):
     (finding,) = found(checked, "unreadable-file")
     assert "a.parquet" in finding.text
     assert checked.exit_code == 3
-
-
-def test_a_local_copy_of_an_object_store_has_the_name_of_the_original(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    copy = Path(".snakemake/storage/s3/bucket/some/prefix/data/pocket/raw/humblebench")
-    write_published(tmp_path / copy, [published_row(0)])
-    (tmp_path / copy / "a.parquet").write_bytes(b"PAR1 and no more")
-    command = ["check", "humblebench", "--raw", str(copy), "--json", "--params", str(ROOT / "params.yaml")]
-    written = json.loads(CliRunner().invoke(app, command).output)
-    assert written["raw"] == "data/pocket/raw/humblebench"
-    (unreadable,) = [each for each in written["findings"] if each["code"] == "unreadable-file"]
-    assert "data/pocket/raw/humblebench/a.parquet" in unreadable["text"] and ".snakemake" not in str(written)
 
 
 def test_expected_numbers_of_the_paper_and_of_params_yaml(tmp_path):

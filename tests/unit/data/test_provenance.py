@@ -92,16 +92,6 @@ def test_the_hash_of_a_pinned_folder(tmp_path: Path) -> None:
     assert provenance.dvc_hash(pin(tmp_path / "humblebench", text)) == "d3b07384d113edec49eaa6238ad5ff00.dir"
 
 
-def test_the_pin_of_data_in_an_object_store_is_in_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "data/pocket/raw").mkdir(parents=True)
-    pin(tmp_path / "data/pocket/raw/mmsap", "outs:\n- {md5: abc.dir, path: mmsap}\n")
-    copy = Path(".snakemake/storage/s3/bucket/some/prefix/data/pocket/raw")
-    assert provenance.dvc_hash(tmp_path / copy / "mmsap") == "abc.dir"
-    assert provenance.dvc_hash(tmp_path / copy / "actiview") is None
-    monkeypatch.chdir(tmp_path)
-    assert provenance.dvc_hash(copy / "mmsap") == "abc.dir"
-
-
 def test_a_pin_written_by_dvc_is_parsed(tmp_path: Path) -> None:
     """DVC's pin of a file contains the MD5 that hashlib computes."""
     from hashlib import md5

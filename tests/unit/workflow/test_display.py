@@ -124,41 +124,6 @@ def test_a_job_that_is_submitted_again_waits_though_its_log_was_written_a_moment
     assert waiting.submitted is None and waiting.status == Status("questions answered", 9, 10, 1.0)
 
 
-def test_a_run_with_an_object_store_lists_no_files_and_reads_the_local_copies_of_logs(
-    capsys, tmp_path, monkeypatch, make_handler
-):
-    monkeypatch.chdir(tmp_path)
-    Path(".snakemake/storage/s3/bucket").mkdir(parents=True)
-    Path(".snakemake/storage/s3/bucket/infer.log").write_text(
-        "line 1\nquestions answered: 1 of 4 (25%), 1 per second\n"
-    )
-    handler = make_handler(stdout=True)
-    about = {"jobid": 1, "rule_name": "infer", "wildcards": {}, "log": ["s3://bucket/infer.log (send to storage)"]}
-    for event, values in (
-        (LogEvent.RUN_INFO, {"stats": {"infer": 1, "total": 1}}),
-        (LogEvent.JOB_INFO, about | {"threads": 1}),
-    ):
-        handler.emit(logging.makeLogRecord({"event": event, **values}))
-    handler._run.running[1].update(1.0)
-    assert handler._run.running[1].status == Status("questions answered", 1, 4, 1.0)
-    handler.emit(logging.makeLogRecord({"event": LogEvent.JOB_ERROR, "jobid": 1, "log": about["log"]}))
-    for message in (
-        "Storing in storage: s3://bucket/a.parquet",
-        "Finished upload.",
-        "Failed to store output in storage.",
-    ):
-        handler.emit(logging.makeLogRecord({"msg": message, "levelno": logging.INFO}))
-    handler.close()
-    shown = capsys.readouterr()
-    text = shown.out + shown.err
-    assert (
-        "Failed to store output" in text
-        and "line 1" in text
-        and "Finished upload" not in text
-        and "a.parquet" not in text
-    )
-
-
 def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys, make_handler):
     log = tmp_path / "infer.log"
     log.write_text("".join(f"line {number}\n" for number in range(1000)))

@@ -138,17 +138,15 @@ def profile(name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["slurm", "kubernetes"])
-def test_cluster_profiles_differ_from_the_default_only_where_clusters_do(name):
-    default, own = profile("default"), profile(name)
+def test_the_cluster_profile_differs_from_the_default_only_where_clusters_do():
+    default, own = profile("default"), profile("slurm")
     shared = default.keys() - {"cores", "resources"}
     assert {key: own.get(key) for key in shared} == {key: default[key] for key in shared}
     assert not {"set-resources", "set-threads", "groups"} & own.keys()  # they would name rules
 
 
-@pytest.mark.parametrize("name", ["slurm", "kubernetes"])
-def test_the_groups_of_a_profile_are_those_of_rules(name):
+def test_the_groups_of_a_profile_are_those_of_rules():
     rules = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
     groups = {*re.findall(r'group:\n +"(\w+)"', rules), job_needs.RESPONDENTS}
-    named = {text.partition("=")[0] for text in profile(name)["group-components"]}
+    named = {text.partition("=")[0] for text in profile("slurm")["group-components"]}
     assert named <= groups and groups - named == {"evaluate"}  # a benchmark is evaluated when its own models are ready

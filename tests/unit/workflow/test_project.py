@@ -58,43 +58,6 @@ def test_a_failed_copy_leaves_nothing(tmp_path, monkeypatch):
     assert not (tmp_path / "new").exists()
 
 
-def deploy(folder: Path) -> None:
-    (folder / "config").mkdir()
-    (folder / "config/config.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
-
-
-def test_a_deployed_workflow_is_completed_once_and_keeps_its_files(tmp_path, monkeypatch):
-    deploy(tmp_path)
-    (tmp_path / "params.lock.yaml").write_text("mine")
-    added = project.complete(tmp_path)
-    assert {Path("models/pocket/model.safetensors"), Path("data/pocket/raw/mmsap.dvc"), Path("params.yaml")} < set(
-        added
-    )
-    assert (tmp_path / "params.lock.yaml").read_text() == "mine"
-    assert (tmp_path / "params.yaml").readlink() == Path("config/config.yaml")
-    assert not (tmp_path / "rules").exists() and not list(tmp_path.rglob("*.part"))
-    monkeypatch.chdir(tmp_path)
-    assert configuration.load().edition == "pocket"
-    (tmp_path / "data/pocket/raw/mmsap.dvc").unlink()
-    assert project.complete(tmp_path) == []
-
-
-def test_an_interrupted_completion_goes_on(tmp_path, monkeypatch):
-    deploy(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "symlink_to", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        with pytest.raises(MachineError, match="No space left on device"):
-            project.complete(tmp_path)
-    assert project.complete(tmp_path) == [Path("params.yaml")]
-    (tmp_path / "other").mkdir()
-    with pytest.raises(ConfigError, match=r"config/config\.yaml"):
-        project.complete(tmp_path / "other")
-
-
-def test_the_deployed_configuration_is_the_only_one():
-    assert (ROOT / "config/config.yaml").readlink() == Path("../params.yaml")
-
-
 def test_jobs_outside_a_checkout_use_the_installed_package(tmp_path):
     settings = tmp_path / "settings.json"
     assert "PYTHONPATH" in shell_prefix(ROOT / "src", settings)

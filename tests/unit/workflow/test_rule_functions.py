@@ -24,14 +24,14 @@ def of(**wildcards: str) -> SimpleNamespace:
     return SimpleNamespace(**wildcards)
 
 
-def test_a_pin_is_a_local_input_if_it_exists(functions: RuleFunctions) -> None:
+def test_a_pin_is_an_input_if_it_exists(functions: RuleFunctions) -> None:
     wildcards = of(benchmark="humblebench")
     assert functions.pin(wildcards) == []
     pin = Path("data/pocket/raw/humblebench.dvc")
     pin.parent.mkdir(parents=True)
     pin.write_text("outs: []\n")
     (found,) = functions.pin(wildcards)
-    assert found == pin.as_posix() and found.flags["local"]
+    assert found == pin.as_posix()
 
 
 def test_released_replies_get_the_benchmarks_own_questions_if_they_exist(functions: RuleFunctions) -> None:
@@ -53,13 +53,6 @@ def test_only_rendered_data_depend_on_code(functions: RuleFunctions) -> None:
     assert len(functions.code_of_source(of(benchmark="humblebench"))) == 16
     full = configuration.load(ROOT / "params.yaml", edition="full")
     assert RuleFunctions(full, "data/full", "", "").code_of_source(of(benchmark="humblebench")) == ""
-
-
-def test_replies_are_inputs_in_an_object_store_alone(functions: RuleFunctions) -> None:
-    assert functions.stored_replies("humblebench") == []
-    stored = RuleFunctions(functions.params, "data/pocket", "results/pocket", "journal/pocket", object_store=True)
-    assert "<results>/replies/oracle/humblebench/noise/seed0.parquet" in stored.stored_replies("humblebench")
-    assert not [path for path in stored.stored_replies("humblebench") if "/mmsap/" in path]
 
 
 def test_models_and_attempts_of_a_job(functions: RuleFunctions) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -71,17 +70,6 @@ def test_a_failure_on_a_cluster_shows_the_clusters_log_if_the_jobs_own_is_empty(
     own.write_text("no such file\n")
     message = run.failure_message([str(snakemake)])
     assert f"{own}\n    no such file\n" in message and str(cluster) not in message
-
-
-def test_a_failure_with_an_object_store_shows_the_local_copy_of_the_log(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    copy = tmp_path / ".snakemake/storage/s3/bucket/prefix/infer.log"
-    copy.parent.mkdir(parents=True)
-    copy.write_text("no space left\n")
-    stored = "s3://bucket/prefix/infer.log (send to storage)"
-    Path("snakemake.log").write_text(f"    jobid: 3\n    log: {stored} (check log file(s) for error details)\n")
-    message = run.failure_message(["snakemake.log"])
-    assert "\n.snakemake/storage/s3/bucket/prefix/infer.log\n    no space left\n" in message
 
 
 def test_a_job_that_succeeded_in_a_later_attempt_is_no_failure(tmp_path):
