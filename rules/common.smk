@@ -21,7 +21,6 @@ from known_unknowns.data import up_to_date
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.verification.summaries import files_digest as verified_digest
 from known_unknowns.workflow import (
-    construction_rules,
     configuration,
     job_needs,
     prerequisites,
@@ -31,6 +30,7 @@ from known_unknowns.workflow import (
 from known_unknowns.workflow.code_digest import code_of
 from known_unknowns.workflow.rule_functions import RuleFunctions, folder_of
 from known_unknowns.workflow.targets import Targets, any_of, plot_file
+from known_unknowns_construction import rules as construction_rules
 
 # Snakemake's own reader keeps the last of two equal keys and fails on deep nesting.
 try:

@@ -20,7 +20,6 @@ import typer
 from known_unknowns import __version__
 from known_unknowns.cli import (
     audit,
-    construct,
     data,
     endpoints,
     exchange,
@@ -31,7 +30,6 @@ from known_unknowns.cli import (
     released,
     replies,
     results,
-    review,
     share,
     workflow,
 )
@@ -79,9 +77,16 @@ MODULES = (
         endpoints,
         replies,
     ),
-    review,
+    import_module("known_unknowns_construction.cli.review"),
+    import_module("known_unknowns_pocket.cli"),
 )
-"""The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""
+"""The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name.
+
+Those of other packages are found by name: this package imports none of them.
+"""
+
+GROUPS = {"construct": import_module("known_unknowns_construction.cli.construct")}
+"""The modules whose commands are those of a group, with the group's ``HELP``."""
 
 
 STEPS = frozenset(
@@ -131,11 +136,11 @@ app = typer.Typer(
 for each in MODULES:
     for command in commands(each):
         app.command(rich_help_panel=panel(command.__name__))(command)
-app.command("train", rich_help_panel=panel("train"))(import_module("known_unknowns_pocket.cli").train)
-group = typer.Typer(help=construct.HELP, no_args_is_help=True, add_completion=False)
-for command in commands(construct):
-    group.command()(command)
-app.add_typer(group, name="construct", rich_help_panel=COMMANDS_PANEL)
+for name, each in GROUPS.items():
+    group = typer.Typer(help=each.HELP, no_args_is_help=True, add_completion=False)
+    for command in commands(each):
+        group.command()(command)
+    app.add_typer(group, name=name, rich_help_panel=COMMANDS_PANEL)
 
 
 @app.callback(invoke_without_command=True)

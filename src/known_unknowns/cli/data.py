@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 
 
 def fetch(

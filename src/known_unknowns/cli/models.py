@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 import yaml
 
-from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:

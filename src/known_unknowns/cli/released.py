@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.cli._options import (
+from known_unknowns.command_options import (
     PARAMS,
     Code,
     Edition,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
+from known_unknowns.command_options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
 from known_unknowns.errors import ConfigError, unknown_name
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile, QuestionFolder
+from known_unknowns.command_options import PARAMS, Edition, Out, ParamsFile, QuestionFolder
 from known_unknowns.errors import DataError
 
 if TYPE_CHECKING:

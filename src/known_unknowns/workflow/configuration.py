@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -21,8 +22,10 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants.of_benchmark import every_variant, variants_of
-from known_unknowns.workflow import construction_names
 from known_unknowns.workflow.run import JOB_SETTINGS
+
+SECTIONS = {"construction": "known_unknowns_construction.configuration"}
+"""Sections of params.yaml that another package checks against its registries: the module is found by name."""
 
 
 def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Params:
@@ -99,7 +102,10 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors.append(ConfigError(unknown_name(name, registry.names()), path=f"benchmarks.{name}"))
         else:
             errors += _impossible_protocols(params, name, known=protocol_functions)
-    return [*errors, *construction_names.unknown_to_registries(params)]
+    for section, module in SECTIONS.items():
+        if params.raw.get(section):
+            errors += import_module(module).unknown_to_registries(params)
+    return errors
 
 
 def _check_types(function: Callable[..., Any], arguments: Mapping[str, Any], *, path: str) -> None:

@@ -12,8 +12,8 @@ from typer.models import OptionInfo
 from typer.testing import CliRunner
 
 from known_unknowns import cli
-from known_unknowns.cli import construct
 from known_unknowns.errors import KnownUnknownsError
+from known_unknowns_construction.cli import construct
 from tests.paths import ROOT
 
 FUNCTIONS = {

@@ -28,7 +28,7 @@ def test_few_modules_name_the_package() -> None:
         return any(isinstance(text, str) and text.startswith(PACKAGE) for text in [*texts, *modules])
 
     found = [path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py")) if names_it(path)]
-    assert found == ["benchmark/registry.py", "cli/__init__.py", "cli/construct.py", "workflow/code_digest.py"]
+    assert found == ["benchmark/registry.py", "cli/__init__.py", "workflow/code_digest.py"]
 
 
 def test_every_pocket_has_a_renderer_and_a_digest() -> None:

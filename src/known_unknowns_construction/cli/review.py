@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile, Reviewers
+from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from known_unknowns import cli
-from known_unknowns.cli import construct
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration
+from known_unknowns_construction.cli import construct
 from known_unknowns_construction.steps import Workspace
 from tests.paths import ROOT
 

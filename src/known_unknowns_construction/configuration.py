@@ -11,6 +11,9 @@ from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns_construction.benchmarks import construction_of
+from known_unknowns_construction.filters import FILTERS
+from known_unknowns_construction.generation import TEMPLATES
 
 
 def unknown_to_registries(params: Params) -> Iterator[ConfigError]:
@@ -27,10 +30,6 @@ def unknown_to_registries(params: Params) -> Iterator[ConfigError]:
 
 
 def _of_filters(entry: ConstructionEntry, path: str) -> Iterator[ConfigError]:
-    if not (entry.filters.without or entry.filters.flag):
-        return
-    from known_unknowns_construction.filters import FILTERS
-
     yield from _unknown(entry.filters.without, FILTERS, f"{path}.without")
     yield from _unknown(entry.filters.flag, FILTERS, f"{path}.flag")
 
@@ -43,9 +42,6 @@ def _unknown(names: Iterable[str], known: Iterable[str], path: str) -> Iterator[
 
 def _of_generators(entry: ConstructionEntry, path: str) -> Iterator[ConfigError]:
     """Generators that the benchmark lacks, that lack a model, or that do not fit the source of the scenes."""
-    from known_unknowns_construction.benchmarks import construction_of
-    from known_unknowns_construction.generation import TEMPLATES
-
     part = construction_of(entry.benchmark)
     if part is None:
         yield ConfigError(f"{entry.benchmark} cannot be constructed", path=f"{path}.benchmark")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, ParamsFile, Reviewers
+from known_unknowns.command_options import PARAMS, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:

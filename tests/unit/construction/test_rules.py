@@ -7,7 +7,8 @@ from copy import deepcopy
 import pytest
 
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration, construction_rules
+from known_unknowns.workflow import configuration
+from known_unknowns_construction import rules as construction_rules
 from tests.paths import ROOT
 
 
