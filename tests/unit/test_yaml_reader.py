@@ -14,7 +14,7 @@ HOSTILE = ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "outs: " + "[" * 100
 
 @pytest.mark.parametrize("text", HOSTILE, ids=["sequences", "mappings", "block", "closed"])
 def test_deep_nesting_is_an_error_of_yaml(text):
-    with pytest.raises(yaml.YAMLError, match="nested too deeply"):
+    with pytest.raises(yaml.YAMLError, match="more than 50 levels"):
         parse_yaml(text)
 
 

@@ -80,8 +80,6 @@ class TransformersEngine:
         require_memory(name, entry, self.device)
         if entry.threads is not None:
             _device.limit_threads(entry.threads)
-        if self.device == "cpu":
-            _memory.retain_freed_memory()
         self.system = entry.system
         self.max_new_tokens = entry.decoding.max_new_tokens
         self.sharing: str = _YAML_BOOLEANS[entry.sharing] if isinstance(entry.sharing, bool) else entry.sharing
