@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-unexport PYTHONDONTWRITEBYTECODE  # else each of the workflow's processes compiles the package again
+unexport PYTHONDONTWRITEBYTECODE  # a container may set it; each of the 100 jobs of a run would compile the package again
 .PHONY: help setup docs run construct open report test lint format lock upgrade schema pin clean audit-table
 
 PYTHON ?= python3

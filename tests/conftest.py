@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 
 import pytest
@@ -21,14 +20,3 @@ os.environ.setdefault("DVC_NO_ANALYTICS", "true")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run slow tests first, so that the processes of pytest-xdist end at the same time."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
-gc.disable()  # until all modules of tests are imported: collections during imports take a third of their time
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Leave the objects of all imported modules out of later garbage collections, which become short."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()

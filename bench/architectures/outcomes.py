@@ -14,11 +14,11 @@ from bench.architectures.build import CLASSES, build
 from bench.architectures.tiny_processor import NotApplicable, NotBuilt
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _processors
-from known_unknowns.engines._padding import PLAN as PADDED
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Reply, Turn
+from prefix_sharing.padding import PLAN as PADDED
 
 EQUAL, UNSHARED, REFUSED, NOT_APPLICABLE = "equal", "equal without sharing", "refused", "not applicable"
 NOT_BUILT, DIFFERENT, FAILED = "not built", "different", "failed"

@@ -18,9 +18,9 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from known_unknowns.engines._linear import onednn_agrees, onednn_linear, pack_weight
 from known_unknowns.images import open_image
 from known_unknowns.records import Turn
+from prefix_sharing.linear import onednn_agrees, onednn_linear, pack_weight
 
 MOST_ROWS = 512
 """Maximum number of an image's tokens per product when the matrix rate is measured; more is no faster."""

@@ -16,16 +16,16 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from PIL import Image as Pillow
+from PIL import ImageDraw, UnidentifiedImageError
 
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image
-
-if TYPE_CHECKING:
-    from PIL import Image as Pillow
 
 MAX_PIXELS = 50_000_000
 """Images with more pixels are refused before they are decoded (decompression bombs)."""
@@ -108,8 +108,6 @@ Parts = Callable[[str], "Pillow.Image"]
 
 def _view(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
     """Crop a box and resize it. If ``grid`` (columns, rows) is given, draw its lines."""
-    from PIL import Image as Pillow
-
     size = tuple(values["size"])
     image = parts(values["of"]).crop(values["box"])
     if image.size != size:
@@ -121,8 +119,6 @@ def _view(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
 
 def _draw_grid(image: Pillow.Image, columns: int, rows: int) -> None:
     """Draw red lines of 5 pixels on white lines of 15 pixels, thinner in small images."""
-    from PIL import ImageDraw
-
     pen = ImageDraw.Draw(image)
     width, height = image.size
     lines = [((k * (width // columns), 0), (k * (width // columns), height)) for k in range(1, columns)]
@@ -135,8 +131,6 @@ def _draw_grid(image: Pillow.Image, columns: int, rows: int) -> None:
 
 def _side_by_side(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
     """Put images side by side, aligned at the top. The space below a lower image is black."""
-    from PIL import Image as Pillow
-
     row, left = Pillow.new("RGB", tuple(values["size"])), 0
     for source in values["of"]:
         part = parts(source)
@@ -147,8 +141,6 @@ def _side_by_side(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
 
 def _cutout(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
     """Crop a box of an image, and paint what is not of one segment of its panoptic mask white."""
-    from PIL import Image as Pillow
-
     image, mask = (np.asarray(parts(source).crop(values["box"]), dtype=np.int64) for source in values["of"])
     inside = mask @ np.array([1, 256, 65536]) == values["segment"]
     return Pillow.fromarray(np.where(inside[..., None], image, 255).astype(np.uint8))
@@ -156,8 +148,6 @@ def _cutout(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
 
 def _marked(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
     """Draw boxes (left, top, right, bottom) in red, with their numbers from 1."""
-    from PIL import ImageDraw
-
     image = parts(values["of"]).copy()
     pen = ImageDraw.Draw(image)
     for number, box in enumerate(values["boxes"], start=1):
@@ -228,8 +218,6 @@ def open_image(image: Image, folder: str | Path) -> Pillow.Image:
 
 
 def _open(source: str, folder: Path) -> Pillow.Image:
-    from PIL import Image as Pillow
-
     recipe, _, arguments = source.partition(":")
     if recipe in RECIPES:
         return Pillow.fromarray(_pixels(source)).convert("RGB")
@@ -310,11 +298,6 @@ def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.I
     DataError
         If the image does not decode, or has more than `MAX_PIXELS` pixels.
     """
-    from io import BytesIO
-
-    from PIL import Image as Pillow
-    from PIL import UnidentifiedImageError
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower

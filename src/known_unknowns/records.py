@@ -110,7 +110,7 @@ class Question:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple([option.label for option in self.options])  # a list is twice as fast as a generator
+        return tuple(option.label for option in self.options)
 
     @property
     def removed(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, overload
 
 from known_unknowns.errors import DataError
+from known_unknowns.files import atomic_path
 
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Labels of options. The first option is A."""
@@ -231,8 +232,6 @@ def write_candidates(path: str | Path, candidates: Iterable[Candidate]) -> int:
     candidates : iterable of Candidate
         They are consumed one at a time.
     """
-    from known_unknowns.files import atomic_path
-
     count = 0
     with atomic_path(Path(path)) as partial, partial.open("wb") as file:
         for candidate in candidates:

@@ -16,7 +16,9 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from known_unknowns.errors import DataError
+from known_unknowns.images import decode
 from known_unknowns_construction.candidates import CandidateImage, Outline
+from known_unknowns_construction.masks import outlines, segment_ids
 from known_unknowns_construction.psg import Annotation
 from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph
 
@@ -113,9 +115,6 @@ def scene_graph(
     DataError
         If the image or the mask does not decode or has another size than annotated.
     """
-    from known_unknowns.images import decode
-    from known_unknowns_construction.masks import outlines, segment_ids
-
     size = decode(image, file=annotation.file_name).size
     if size != (annotation.width, annotation.height):
         raise DataError(

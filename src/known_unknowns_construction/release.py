@@ -25,6 +25,7 @@ from typing import Any
 import yaml
 
 from known_unknowns import __version__
+from known_unknowns.data.pinning import Pin, pin_folder
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns_construction.candidates import Candidate, read_candidates, write_candidates
@@ -192,8 +193,6 @@ def croissant(
 
 def pin(work: Workspace, out: Path) -> Path:
     """Pin the release with DVC, and return the .dvc file. Images without a known licence are pinned by hash only."""
-    from known_unknowns.data.pinning import Pin, pin_folder
-
     counts = _read(out / "counts.json")
     shared = UNKNOWN not in counts["image_licences"]
     meta = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.errors import DataError
+from known_unknowns.files import atomic_path
 from known_unknowns_construction.candidates import CandidateImage, Outline, SceneObject
 
 _UNCOUNTABLE = re.compile(r"-(?:other-)?merged$|-other$|-stuff$")
@@ -167,8 +168,6 @@ def read_graphs(path: str | Path) -> Iterator[SceneGraph]:
 
 def write_graphs(path: str | Path, graphs: Iterable[SceneGraph]) -> int:
     """Write scene graphs to a file, atomically, and return their number. They are consumed one at a time."""
-    from known_unknowns.files import atomic_path
-
     count = 0
     with atomic_path(Path(path)) as partial, partial.open("wb") as file:
         for graph in graphs:

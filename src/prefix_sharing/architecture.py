@@ -109,7 +109,7 @@ class Architecture:
             Which keys each query may attend to.
         queries, keys : Tensor, shape (rows, queries) and (rows, keys)
             Positions in the prompt. A window is measured in these, not in places in the cache, which differ when
-            questions are packed next to each other.
+            prompts are packed next to each other.
         dtype : torch.dtype
             The model's precision.
         """

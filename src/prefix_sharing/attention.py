@@ -1,6 +1,6 @@
 """Attention with a custom mask on a CPU: two matrix products for all heads that share keys.
 
-torch's CPU attention is optimised for long sequences. For questions of some tens of tokens after a prefix it takes two
+torch's CPU attention is optimised for long sequences. For prompts of some tens of tokens after a prefix it takes two
 to three times as long, and needs the keys repeated for each head of a group.
 """
 
@@ -14,7 +14,7 @@ import torch
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-GROUPED = "known_unknowns_grouped"
+GROUPED = "prefix_sharing_grouped"
 _SCORES_PER_BLOCK = 2**21
 """Number of scores computed at once, small enough to stay in the processor's cache."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from known_unknowns.engines._prompts import Prompt
+from prefix_sharing.prompts import Prompt
 
 TOLERANCE = 2e-3
 """In standard deviations of the reference's logits. Correct plans differ by about 1e-6, a position that is off by one
@@ -21,7 +21,7 @@ causes 0.1 and more.
 """
 
 MAX_CANDIDATES = 8
-"""Number of an image's questions among which `sample` chooses."""
+"""Number of a prefix's prompts among which `sample` chooses."""
 
 
 @contextmanager

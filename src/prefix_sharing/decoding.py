@@ -15,8 +15,6 @@ from transformers import (
     SuppressTokensLogitsProcessor,
 )
 
-from known_unknowns.engines._option_labels import LabelRecorder
-
 _IRRELEVANT_SETTINGS = {
     *("bos_token_id", "pad_token_id", "eos_token_id", "do_sample", "num_beams", "use_cache", "cache_implementation"),
     *("max_length", "max_new_tokens", "transformers_version", "_from_model_config", "trust_remote_code"),
@@ -28,6 +26,11 @@ _PROCESSORS: dict[str, Callable[[Any, str], Any]] = {
     "suppress_tokens": lambda value, device: SuppressTokensLogitsProcessor(value, device=device),
 }
 _INDIFFERENT_TO_ORDER = (RepetitionPenaltyLogitsProcessor, SuppressTokensLogitsProcessor)
+
+
+Recorder = Callable[[Sequence[int], torch.Tensor], object]
+"""Receives, at each step, the indices of the unfinished replies and the scores (replies, vocabulary) of their next
+token."""
 
 
 class Continuation(Protocol):
@@ -90,7 +93,7 @@ def decode(
     prompts: Sequence[Sequence[int]],
     limits: Sequence[int],
     rules: DecodingRules,
-    recorder: LabelRecorder,
+    record: Recorder | None = None,
 ) -> list[list[int]]:
     """Return the tokens of each reply, including the end token if it came within the limit.
 
@@ -104,16 +107,17 @@ def decode(
         Each reply's prompt tokens and limit of new tokens.
     rules : DecodingRules
         The generation settings.
-    recorder : LabelRecorder
-        Records the options' log-probabilities.
+    record : callable, optional
+        Gets the scores of each step (see `Recorder`).
     """
     replies: list[list[int]] = [[] for _ in prompts]
     alive = list(range(len(prompts)))
     logits, continuation = first, None
     while True:
         scores = rules.apply([[*prompts[reply], *replies[reply]] for reply in alive], logits)
-        recorder.rows = alive
-        chosen = recorder(None, scores).argmax(dim=-1).tolist()
+        if record is not None:
+            record(alive, scores)
+        chosen = scores.argmax(dim=-1).tolist()
         for reply, token in zip(alive, chosen, strict=True):
             replies[reply].append(token)
         still = [

@@ -1,7 +1,7 @@
 """Image features: the output of a model's vision encoder, computed once for each image.
 
 The encoder treats images separately. So the features of a prompt's images are those of each image alone, and the
-language model takes them in place of the pixels (``mm_encoder_outputs``). `prefix.PrefixCache` compares the first
+language model takes them in place of the pixels (``mm_encoder_outputs``). `prefix_plans.PrefixPlans` compares the first
 prefixes that are computed this way with those computed from the pixels.
 """
 
@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from hashlib import sha256
 from inspect import signature
 from typing import Any
 
 import torch
 
-from known_unknowns.engines._prompts import Prompt
+from prefix_sharing.prompts import Prompt, digest
 
 _FIELDS = ("pooler_output", "deepstack_features")
 """What language models take from an encoder's output; the others are not kept."""
@@ -27,10 +26,10 @@ Unit = dict[str, torch.Tensor]
 
 
 class FeatureCache:
-    """Objects within a limit of bytes. To make room, those that the coming turns do not need are dropped, oldest first.
+    """Objects within a limit of bytes. To make room, those that no coming prompt needs are dropped, oldest first.
 
-    The others stay: waves use the images in the same order, so that the least recently used one would always be needed
-    next.
+    The others stay: prompts often use the images in the same order again, so that the least recently used one would
+    always be needed next.
     """
 
     def __init__(self, limit: int) -> None:
@@ -58,7 +57,7 @@ class FeatureCache:
             self.bytes += size
 
     def need(self, images: Collection[str]) -> None:
-        """Tell which images the coming turns show."""
+        """Tell which images the coming prompts show."""
         self._needed = frozenset(images)
 
     def clear(self) -> None:
@@ -227,15 +226,6 @@ def split(wanted: Mapping[str, torch.Tensor], images: int) -> list[Unit]:
         return [dict(wanted)]
     count = pixels.shape[dim]
     return [shared | {name: value.narrow(dim, index, 1) for name, value in own.items()} for index in range(count)]
-
-
-def digest(unit: Unit) -> bytes:
-    """Return the digest of a unit's tensors: pixels, sizes and masks, as the processor made them."""
-    found = sha256()
-    for name, value in sorted(unit.items()):
-        found.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        found.update(value.contiguous().view(-1).view(torch.uint8).numpy())
-    return found.digest()
 
 
 def _concatenated(units: Sequence[Unit]) -> Unit | None:

@@ -1,7 +1,7 @@
 """Restrict the last layer to the tokens whose logits are needed.
 
 For the other tokens a pass needs keys and values only, and the last layer computes them before its attention. Its
-further results are not used: in a prefix those of all tokens, after it those of all but each question's last token.
+further results are not used: in a prefix those of all tokens, after it those of all but each prompt's last token.
 They are most of a layer's work.
 """
 

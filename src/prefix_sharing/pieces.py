@@ -1,6 +1,6 @@
 """Prefixes in pieces: the tokens up to each image, computed after the keys and values of the tokens before them.
 
-Prompts begin alike up to some image: the next turns of a dialogue, which show one image more, and other questions about
+Prompts begin alike up to some image: the next turns of a dialogue, which show one image more, and other prompts about
 the same images. Their common pieces are computed once. The pieces of a prefix depend on its prompt only, so that it has
 the same bits whether its beginning was cached or not. On a CPU; pieces of several prompts share a pass if a linear
 layer gives a token the same bits whatever stands beside it (`segments.rows_are_independent`).
@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 
-from known_unknowns.engines._prompts import Prompt
 from prefix_sharing import prefix, segments
 from prefix_sharing.architecture import Architecture
 from prefix_sharing.encoder import EncodedImages, ImageEncoder
 from prefix_sharing.prefix import Prefix
+from prefix_sharing.prompts import Prompt
 from prefix_sharing.segments import Segment
 
 _MAX_TOKENS = 512
@@ -37,7 +37,7 @@ class Piece:
     before : hashable or None
         The key of the piece before it.
     head : hashable
-        The part of the turn's content up to the piece's last image (see `Prompt.head`).
+        The part of the prompt's head up to the piece's last image (see `Prompt.head`).
     features : sequence of mapping
         The features of its images.
     positions : Tensor, shape (..., 1, tokens)
@@ -124,12 +124,12 @@ def compute(
             if depth < len(chain) and all(known(piece.key) is None for piece in chain[depth:]):
                 needed.setdefault(chain[depth].key, chain[depth])
         for some in _passes(list(needed.values()), together=together):
-            asked = []
+            sequences = []
             for piece in some:
                 before = None if piece.before is None else known(piece.before)
-                asked.append(Segment(piece.tokens, piece.positions, None if before is None else before.cache))
+                sequences.append(Segment(piece.tokens, piece.positions, None if before is None else before.cache))
             features = [features for piece in some for features in piece.features]
-            caches, _ = segments.forward_segments(model, architecture, asked, encoder.output(features))
+            caches, _ = segments.forward_segments(model, architecture, sequences, encoder.output(features))
             for piece, cache in zip(some, caches, strict=True):
                 made[piece.key] = piece, prefix.new_prefix(cache, piece.end, piece.delta)
     return made
@@ -164,7 +164,7 @@ def _heads(prompt: Prompt, count: int) -> list[Hashable]:
 
 def _positions(architecture: Architecture, prompt: Prompt) -> torch.Tensor:
     """Return the positions of a prefix's tokens, shape (..., 1, tokens)."""
-    inputs = prefix.one_row(prompt)
+    inputs = prompt.prefix_inputs()
     if architecture.rotary is None or "mm_token_type_ids" not in inputs:
         return torch.arange(prompt.prefix_length)[None]
     compute_positions = architecture.rotary.compute_3d_position_ids

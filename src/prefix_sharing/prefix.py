@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from known_unknowns.engines._prompts import SEQUENCES, Prompt
 from prefix_sharing import last_layer
 from prefix_sharing.architecture import Architecture
+from prefix_sharing.prompts import SEQUENCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Prefix:
 
 
 class BoundedCache:
-    """Objects kept from one wave of turns to the next, at most ``limit`` bytes of them.
+    """Objects kept from one list of prompts to the next, at most ``limit`` bytes of them.
 
-    Nothing is evicted to make room. Waves use the images in the same order, so that the least recently used one would
-    always be needed next.
+    Nothing is evicted to make room. The next prompts often use the images in the same order, so that the least recently
+    used one would always be needed next.
     """
 
     def __init__(self, limit: int) -> None:
@@ -73,7 +73,7 @@ class BoundedCache:
 def new_cache(model: Any, architecture: Architecture) -> DynamicCache:
     """Return a cache that keeps every token.
 
-    A cache made from the configuration drops tokens outside a sliding layer's window, which the next question still
+    A cache made from the configuration drops tokens outside a sliding layer's window, which the next prompt still
     needs. Recurrent layers need the configuration for their state.
     """
     return DynamicCache(config=model.config) if architecture.recurrent else DynamicCache()
@@ -89,13 +89,6 @@ def fill_cache(model: Any, architecture: Architecture, inputs: Mapping[str, Any]
         model(**to_device(model, inputs), past_key_values=cache, use_cache=True, logits_to_keep=1)
     deltas = getattr(architecture.rotary, "rope_deltas", None)
     return [0] * rows if deltas is None else deltas.reshape(-1).tolist()
-
-
-def one_row(prompt: Prompt) -> dict[str, Any]:
-    """Return the processor's tensors of a prompt, cut after its last image."""
-    return {
-        name: value[:, : prompt.prefix_length] if name in SEQUENCES else value for name, value in prompt.tensors.items()
-    }
 
 
 def several_rows(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

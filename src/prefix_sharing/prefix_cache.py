@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from known_unknowns.engines._prompts import Prompt
 from prefix_sharing.prefix import BoundedCache, Prefix
 from prefix_sharing.prefix_plans import CONTINUED, FEATURES, PrefixPlans
+from prefix_sharing.prompts import Prompt
 
 
 class PrefixCache:
@@ -43,7 +43,7 @@ class PrefixCache:
         self._last: dict[Hashable, Prefix] = {}
 
     def keep_only(self, heads: Collection[Hashable], images: Collection[str]) -> None:
-        """Drop the prefixes that no coming turn begins with. The features of ``images`` are kept before others."""
+        """Drop the prefixes that no coming prompt begins with. The features of ``images`` are kept before others."""
         beginnings = {head[:end] for head in heads if isinstance(head, tuple) for end in range(len(head) + 1)}
         self._heads = {key: head for key, head in self._heads.items() if head in beginnings}
         self._kept.keep_only(self._heads.keys())
@@ -75,9 +75,11 @@ class PrefixCache:
         found = {prompt.head: self._cached(prompt.head) for prompt in prompts}
         missing = [prompt for prompt in prompts if found[prompt.head] is None]
         self.computed += len(missing)
-        if missing:
-            self._plans.check(missing)
-            found |= self._continued(missing) if CONTINUED in self._plans.ways else self._in_one_pass(missing)
+        if with_images := [prompt for prompt in missing if prompt.images]:
+            self._plans.check(with_images)
+            compute = self._continued if CONTINUED in self._plans.ways else self._in_one_pass
+            found |= compute(with_images)
+        found |= self._in_one_pass([prompt for prompt in missing if not prompt.images])
         self._last = {head: prefix for head, prefix in found.items() if prefix is not None}
         return [self._last[prompt.head] for prompt in prompts]
 
@@ -104,7 +106,8 @@ class PrefixCache:
         return found
 
     def _in_one_pass(self, prompts: Sequence[Prompt]) -> dict[Hashable, Prefix]:
-        compute = self._plans.from_features if FEATURES in self._plans.ways else self._plans.from_pixels
+        features = FEATURES in self._plans.ways and any(prompt.images for prompt in prompts)
+        compute = self._plans.from_features if features else self._plans.from_pixels
         found: dict[Hashable, Prefix] = {}
         for start in range(0, len(prompts), self.prefixes_per_pass):
             some = prompts[start : start + self.prefixes_per_pass]

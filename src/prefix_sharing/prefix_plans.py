@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from known_unknowns.engines._prompts import Prompt
 from prefix_sharing import check, pieces, segments
 from prefix_sharing.architecture import Architecture
 from prefix_sharing.encoder import ImageEncoder, features_of
 from prefix_sharing.pieces import Piece
-from prefix_sharing.prefix import Prefix, fill_cache, new_cache, one_row, select_row, several_rows
+from prefix_sharing.prefix import Prefix, fill_cache, new_cache, select_row, several_rows
+from prefix_sharing.prompts import Prompt
 
 CONTINUED, FEATURES = "continued prefixes", "image features"
 """In pieces that continue from one another, from image features; in one pass, from image features."""
@@ -119,14 +119,14 @@ class PrefixPlans:
 
     def from_pixels(self, prompts: Sequence[Prompt]) -> list[Prefix]:
         """Compute prefixes in one pass, padded on the left if they are several, from the processor's tensors."""
-        parts = [one_row(prompt) for prompt in prompts]
+        parts = [prompt.prefix_inputs() for prompt in prompts]
         return self._in_one_pass(prompts, parts[0] if len(parts) == 1 else several_rows(parts), {})
 
     def from_features(self, prompts: Sequence[Prompt]) -> list[Prefix]:
         """Compute prefixes in one pass, padded on the left if they are several, from the features of their images."""
         encoder = self._encoder()
         features = [features for encoded in encoder.encode(prompts) for features in encoded.features]
-        parts = [encoder.remaining_inputs(one_row(prompt)) for prompt in prompts]
+        parts = [encoder.remaining_inputs(prompt.prefix_inputs()) for prompt in prompts]
         inputs = parts[0] if len(parts) == 1 else several_rows(parts)
         return self._in_one_pass(prompts, inputs, {"mm_encoder_outputs": encoder.output(features)})
 

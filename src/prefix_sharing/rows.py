@@ -1,4 +1,4 @@
-"""Continuing from the end of a forward pass: one row for each question, one token at a time."""
+"""Continuing from the end of a forward pass: one row for each prompt, one token at a time."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from prefix_sharing.token_tree import TreePass
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionState:
-    """Where a question ended: in which pass, at which index in it, after which prefix."""
+class PromptState:
+    """Where a prompt ended: in which pass, at which index in it, after which prefix."""
 
     tree_pass: TreePass
-    question: int
+    prompt: int
     prefix: Prefix
 
     @property
     def row(self) -> int:
-        return self.tree_pass.rows[self.question]
+        return self.tree_pass.rows[self.prompt]
 
     @property
     def places(self) -> torch.Tensor:
-        return self.tree_pass.places[self.question]
+        return self.tree_pass.places[self.prompt]
 
 
 class RowContinuation:
-    """The caches of some questions, padded on the left, so that new tokens follow directly."""
+    """The caches of some prompts, padded on the left, so that new tokens follow directly."""
 
-    def __init__(self, model: Any, architecture: Architecture, left: Sequence[QuestionState]) -> None:
+    def __init__(self, model: Any, architecture: Architecture, left: Sequence[PromptState]) -> None:
         self._model = model
-        lengths = [len(question.places) for question in left]
+        lengths = [len(prompt.places) for prompt in left]
         there = torch.arange(max(lengths)) >= max(lengths) - torch.tensor(lengths)[:, None]
         self._cache = _gather_caches(model, architecture, left, max(lengths))
         self._mask = there.long().to(model.device)
-        positions = [length + question.prefix.delta for length, question in zip(lengths, left, strict=True)]
+        positions = [length + prompt.prefix.delta for length, prompt in zip(lengths, left, strict=True)]
         self._positions = torch.tensor(positions, device=model.device)[:, None]
-        cross_masks = [question.prefix.cross_mask for question in left]
+        cross_masks = [prompt.prefix.cross_mask for prompt in left]
         self._cross_mask = None if cross_masks[0] is None else torch.cat(cross_masks).to(model.device)
 
     def step(self, tokens: Sequence[int]) -> torch.Tensor:
@@ -72,17 +72,17 @@ class RowContinuation:
             self._cross_mask = self._cross_mask[index]
 
 
-def _gather_caches(model: Any, architecture: Architecture, left: Sequence[QuestionState], longest: int) -> DynamicCache:
-    """Return the questions' keys and values from the caches of their passes, each padded on the left to ``longest``."""
+def _gather_caches(model: Any, architecture: Architecture, left: Sequence[PromptState], longest: int) -> DynamicCache:
+    """Return the prompts' keys and values from the caches of their passes, each padded on the left to ``longest``."""
     cache = new_cache(model, architecture)
     of_pass: dict[int, list[int]] = {}
-    for place, question in enumerate(left):
-        of_pass.setdefault(id(question.tree_pass), []).append(place)
+    for place, prompt in enumerate(left):
+        of_pass.setdefault(id(prompt.tree_pass), []).append(place)
     parts = []
     for places in of_pass.values():
         some = [left[place] for place in places]
-        rows = torch.tensor([question.row for question in some], device=model.device)
-        index = torch.stack([pad(question.places, (longest - len(question.places), 0)) for question in some])
+        rows = torch.tensor([prompt.row for prompt in some], device=model.device)
+        index = torch.stack([pad(prompt.places, (longest - len(prompt.places), 0)) for prompt in some])
         parts.append(
             (torch.tensor(places, device=model.device), some[0].tree_pass, rows[:, None], index.to(model.device))
         )

@@ -20,7 +20,7 @@ from prefix_sharing import last_layer
 from prefix_sharing.architecture import Architecture
 from prefix_sharing.attention import use_attention
 
-SEGMENTS = "known_unknowns_segments"
+SEGMENTS = "prefix_sharing_segments"
 MIN_TOKENS = 64
 """Shorter sequences get a pass of their own. Linear layers may compute them in another way."""
 _ROWS_TESTED = (64, 67, 96, 131, 200, 333)

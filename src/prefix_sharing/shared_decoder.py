@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
 import torch
 
-from known_unknowns.engines._checkpoint import Checkpoint
-from known_unknowns.engines._option_labels import LabelRecorder
-from known_unknowns.engines._prompts import Prompt, image_token_ids, special_token_ids
 from prefix_sharing import check
 from prefix_sharing.architecture import Architecture
-from prefix_sharing.decoding import Continuation, DecodingRules, decode
+from prefix_sharing.decoding import Continuation, DecodingRules, Recorder, decode
 from prefix_sharing.prefix import Prefix
 from prefix_sharing.prefix_cache import PrefixCache
 from prefix_sharing.prefix_plans import PrefixPlans
-from prefix_sharing.rows import QuestionState, RowContinuation
+from prefix_sharing.prompts import Prompt, image_token_ids
+from prefix_sharing.rows import PromptState, RowContinuation
 from prefix_sharing.segments import Segment, forward_segments
 from prefix_sharing.state_copies import StateCopies
 from prefix_sharing.token_tree import (
@@ -34,38 +32,58 @@ from prefix_sharing.token_tree import (
 )
 
 COPIES, SEPARATE = "copies", "separate"
-CHECKED_IMAGES = 2
-"""Number of images on whose questions a plan is checked."""
+CHECKED_PREFIXES = 2
+"""Number of prefixes on whose prompts a plan is checked."""
 
 Started = tuple[torch.Tensor, Callable[[Sequence[int]], Continuation]]
 """The logits of the first tokens, and the function that continues from there (see `decoding.decode`)."""
 
 
 class SharedPrefixDecoder:
-    """Answers prompts that share prefixes.
+    """Continues prompts greedily, and computes a prefix that several of them share once.
 
     Parameters
     ----------
-    checkpoint : Checkpoint
-        The model.
-    limit : int
+    model : PreTrainedModel
+        A language model, or a model for images and text, with SDPA or eager attention, in evaluation mode.
+    closing_tokens : collection of int
+        The tokenizer's special tokens (`prompts.special_token_ids`), which belong to the image before them.
+    cache_bytes : int
         Bytes for cached prefixes and image features.
     prefixes_per_pass : int
-        Prefixes computed in one pass.
-    tokens : int
-        Tokens of questions in one pass; longer passes are not more efficient.
+        Prefixes computed in one pass. With 1 their bits do not depend on each other.
+    tokens_per_pass : int
+        Tokens after the prefixes in one pass.
 
     Raises
     ------
     ValueError
-        The model cannot share prefixes.
+        The model's attention takes no mask, its positions depend on the prompt's length, or a generation setting is
+        not supported.
+
+    Attributes
+    ----------
+    plans : list of str
+        The plans that may be used. A plan that fails or differs from ``generate`` is removed.
+    disabled_plans : list of dict
+        The removed plans, and why.
+    differences : dict
+        The largest difference of each plan's logits from those of ``generate``, in standard deviations.
+    prefixes_checked : int
+        Number of prefixes on whose prompts the plans were compared with ``generate``.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, limit: int, prefixes_per_pass: int, tokens: int) -> None:
-        self._model = checkpoint.model
-        if not image_token_ids(checkpoint):
-            raise ValueError("its configuration does not name the token that represents images")
-        self._rules = DecodingRules.from_config(checkpoint.generation, str(self._model.device))
+    def __init__(
+        self,
+        model: Any,
+        *,
+        closing_tokens: Collection[int] = (),
+        cache_bytes: int = 2**30,
+        prefixes_per_pass: int = 1,
+        tokens_per_pass: int = 4096,
+    ) -> None:
+        self._model = model
+        self._rules = DecodingRules.from_config(model.generation_config, str(model.device))
         self._architecture = Architecture.from_model(self._model)
         self.plans = [COPIES] if self._architecture.recurrent else [PACKED, ROWS]
         if self._architecture.can_continue:
@@ -73,17 +91,17 @@ class SharedPrefixDecoder:
         self.disabled_plans: list[dict[str, str]] = []
         self.differences: dict[str, float] = {}
         self.used: Counter[str] = Counter()
-        self.images_checked = 0
-        self._limit = limit
+        self.prefixes_checked = 0
+        self._limit = cache_bytes
         self._at_once = prefixes_per_pass
-        self._tokens = tokens
+        self._tokens = tokens_per_pass
         self.prefix_plans = PrefixPlans(
             self._model,
             self._architecture,
-            feature_bytes=limit // 4,
+            feature_bytes=cache_bytes // 4,
             together=prefixes_per_pass > 1,
-            image_tokens=image_token_ids(checkpoint),
-            closing_tokens=special_token_ids(checkpoint),
+            image_tokens=image_token_ids(model),
+            closing_tokens=closing_tokens,
         )
         self.prefixes = self._new_prefixes()
 
@@ -96,7 +114,7 @@ class SharedPrefixDecoder:
         """Return what is recorded: prompts per plan, differences from ``generate``, and the disabled plans."""
         return {
             "prompts": dict(self.used),
-            "checked_on_pictures": self.images_checked,
+            "checked_on_pictures": self.prefixes_checked,
             "differences": {plan: float(f"{worst:.2g}") for plan, worst in self.differences.items()},
             "fell_back": list(self.disabled_plans),
             "prefixes": self.prefixes.summary(),
@@ -112,11 +130,58 @@ class SharedPrefixDecoder:
         if self.prefix_plans.encoder is not None:
             self.prefix_plans.encoder.prepare(prompts, pool)
 
-    def decode(self, prompts: Sequence[Prompt], limits: Sequence[int], recorder: LabelRecorder) -> list[list[int]]:
-        """Return the tokens of the replies. `split` returns which prompts may share a call."""
+    def generate(self, prompts: Sequence[Prompt], max_new_tokens: int) -> list[list[int]]:
+        """Return each prompt's greedy continuation, with the end token if it came.
+
+        The first call compares the plans with ``generate`` (see `verify`). If none is left, ``generate`` is used.
+        """
+        self._check_once(prompts)
+        replies: dict[int, list[int]] = {}
+        for some in self.split(prompts):
+            members = [prompts[index] for index in some]
+            if self.plans:
+                tokens = self.decode(members, [max_new_tokens] * len(some))
+            else:
+                tokens = [check.reference(self._model, each.whole_inputs(), max_new_tokens)[1] for each in members]
+            replies |= zip(some, tokens, strict=True)
+        return [replies[index] for index in range(len(prompts))]
+
+    def logits(self, prompts: Sequence[Prompt]) -> torch.Tensor:
+        """Return the logits (prompts, vocabulary) of the token after each prompt.
+
+        The first call compares the plans with ``generate`` (see `verify`). If none is left, ``generate`` is used.
+        """
+        self._check_once(prompts)
+        rows: dict[int, torch.Tensor] = {}
+        for some in self.split(prompts):
+            members = [prompts[index] for index in some]
+            if self.plans:
+                found = self._start(members)[0]
+            else:
+                found = torch.cat([check.reference(self._model, each.whole_inputs(), 1)[0] for each in members])
+            rows |= zip(some, found, strict=True)
+        return torch.stack([rows[index] for index in range(len(prompts))])
+
+    def _check_once(self, prompts: Sequence[Prompt]) -> None:
+        if self.prefixes_checked:
+            return
+        members: dict[Hashable, list[Prompt]] = {}
+        for prompt in prompts:
+            members.setdefault(prompt.head, []).append(prompt)
+        # The prefixes with the most prompts, to check that prompts do not attend to each other.
+        largest = sorted(members.values(), key=len, reverse=True)[:CHECKED_PREFIXES]
+        self.verify([some[index] for some in largest for index in check.sample(some)])
+
+    def decode(
+        self, prompts: Sequence[Prompt], limits: Sequence[int], record: Recorder | None = None
+    ) -> list[list[int]]:
+        """Return the tokens of the replies, without a check. `split` returns which prompts may share a call.
+
+        ``limits`` are the numbers of new tokens; ``record`` receives the scores of each step.
+        """
         first, continue_from = self._start(prompts)
         ids = [prompt.ids for prompt in prompts]
-        return decode(first, continue_from, prompts=ids, limits=limits, rules=self._rules, recorder=recorder)
+        return decode(first, continue_from, prompts=ids, limits=limits, rules=self._rules, record=record)
 
     def split(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """Return which prompts share one call of `decode`: all of them, except for recurrent models."""
@@ -137,25 +202,33 @@ class SharedPrefixDecoder:
         for plan in list(self.plans):
             self.disable(plan, why)
 
-    def verify(self, groups: Sequence[Sequence[tuple[Prompt, Any]]]) -> None:
+    def verify(self, prompts: Sequence[Prompt], inputs: Sequence[Any] | None = None) -> dict[str, float]:
         """Compare each plan with ``generate`` in float32, and disable those that differ.
 
         Parameters
         ----------
-        groups : sequence
-            For one or two images, their prompts, each with the processor's tensors for it.
+        prompts : sequence of Prompt
+            Some prompts, several of them with the same prefix.
+        inputs : sequence of BatchFeature, optional
+            For each of them, the tensors that ``generate`` takes; by default `Prompt.whole_inputs`.
+
+        Returns
+        -------
+        dict
+            `differences`. Plans that exceed `check.TOLERANCE` or fail are removed from `plans`.
         """
-        self.images_checked += len(groups)
+        self.prefixes_checked += len({prompt.head for prompt in prompts})
+        inputs = [prompt.whole_inputs() for prompt in prompts] if inputs is None else inputs
         try:
             with check.in_float32(self._model):
-                expected = [check.reference(self._model, inputs) for group in groups for _, inputs in group]
-                prompts = [prompt for group in groups for prompt, _ in group]
+                expected = [check.reference(self._model, each) for each in inputs]
                 for plan in list(self.plans):
                     self._verify_plan(plan, prompts, expected)
         except (torch.OutOfMemoryError, MemoryError):
             self.disable_all("there is not enough memory to check it against generate in float32")
         finally:
             self.prefixes = self._new_prefixes()
+        return self.differences
 
     def _verify_plan(
         self, plan: str, prompts: Sequence[Prompt], expected: Sequence[tuple[torch.Tensor, list[int]]]
@@ -196,23 +269,20 @@ class SharedPrefixDecoder:
         prefixes = dict(zip((prompt.head for prompt in one_each), self.prefixes.get(one_each), strict=True))
         if self._architecture.recurrent:
             self.used[COPIES] += len(prompts) if plan is None else 0
-            return self._forward_copies(
-                prefixes[prompts[0].head], [prompt.ids[prompt.prefix_length :] for prompt in prompts]
-            )
-        left: dict[int, QuestionState] = {}
+            return self._forward_copies(prefixes[prompts[0].head], [prompt.suffix for prompt in prompts])
+        left: dict[int, PromptState] = {}
         for some in split_into_passes([prompt.head for prompt in prompts], list(map(_length, prompts)), self._tokens):
-            asked = [prompts[index] for index in some]
-            states = self._pass(asked, prefixes, plan)
+            states = self._pass([prompts[index] for index in some], prefixes, plan)
             left |= zip(some, states, strict=True)
-        first = torch.stack([left[index].tree_pass.logits[left[index].question] for index in range(len(prompts))])
+        first = torch.stack([left[index].tree_pass.logits[left[index].prompt] for index in range(len(prompts))])
 
-        def continue_from(questions: Sequence[int]) -> Continuation:
-            return RowContinuation(self._model, self._architecture, [left[question] for question in questions])
+        def continue_from(indices: Sequence[int]) -> Continuation:
+            return RowContinuation(self._model, self._architecture, [left[index] for index in indices])
 
         return first, continue_from
 
-    def _pass(self, prompts: Sequence[Prompt], prefixes: Mapping[Any, Prefix], plan: str | None) -> list[QuestionState]:
-        """Compute some questions in one pass, by the given plan or by the cheapest."""
+    def _pass(self, prompts: Sequence[Prompt], prefixes: Mapping[Any, Prefix], plan: str | None) -> list[PromptState]:
+        """Compute some prompts in one pass, by the given plan or by the cheapest."""
         ways: dict[str, list[TokenTree]] = {
             name: _trees(prompts, limit)
             for name, limit in ((PACKED, MAX_PACKED_TOKENS), (ROWS, 0))
@@ -229,74 +299,73 @@ class SharedPrefixDecoder:
         if plan == SEPARATE:
             return self._separate(prompts, [prefixes[prompt.head] for prompt in prompts])
         tree_pass = forward_trees(self._model, self._architecture, distinct, ways[plan])
-        return [QuestionState(tree_pass, question, prefixes[prompt.head]) for question, prompt in enumerate(prompts)]
+        return [PromptState(tree_pass, index, prefixes[prompt.head]) for index, prompt in enumerate(prompts)]
 
-    def _separate(self, prompts: Sequence[Prompt], prefixes: Sequence[Prefix]) -> list[QuestionState]:
-        asked = []
+    def _separate(self, prompts: Sequence[Prompt], prefixes: Sequence[Prefix]) -> list[PromptState]:
+        segments = []
         for prompt, prefix in zip(prompts, prefixes, strict=True):
-            tokens = prompt.ids[prompt.prefix_length :]
-            positions = prefix.length + prefix.delta + torch.arange(len(tokens))
-            asked.append(Segment(tokens, positions[None], prefix.cache))
-        caches, logits = forward_segments(self._model, self._architecture, asked, None)
+            positions = prefix.length + prefix.delta + torch.arange(len(prompt.suffix))
+            segments.append(Segment(prompt.suffix, positions[None], prefix.cache))
+        caches, logits = forward_segments(self._model, self._architecture, segments, None)
         states = []
-        for row, (segment, cache, prefix) in enumerate(zip(asked, caches, prefixes, strict=True)):
+        for row, (segment, cache, prefix) in enumerate(zip(segments, caches, prefixes, strict=True)):
             count = len(segment.tokens)
             places = torch.arange(prefix.length + count)
             alone = TreePass(logits[row : row + 1], cache, [0], [places], count, count)
-            states.append(QuestionState(alone, 0, prefix))
+            states.append(PromptState(alone, 0, prefix))
         return states
 
     def _forward_copies(self, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> Started:
         copies = StateCopies(self._model, prefix, suffixes)
 
-        def continue_from(questions: Sequence[int]) -> Continuation:
-            if len(questions) < len(suffixes):
-                copies.select(questions)
+        def continue_from(indices: Sequence[int]) -> Continuation:
+            if len(indices) < len(suffixes):
+                copies.select(indices)
             return copies
 
         return copies.logits, continue_from
 
 
 def split_into_passes(heads: Sequence[Hashable], lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Return which questions share a pass, given their heads and their lengths after the head.
+    """Return which prompts share a pass, given their heads and the lengths of their suffixes.
 
-    Questions of one head stay together, sorted by length to reduce padding. Heads with few questions share a pass of
+    Prompts of one head stay together, sorted by length to reduce padding. Heads with few prompts share a pass of
     about ``tokens`` tokens, heads with many are split.
     """
     members: dict[Hashable, list[int]] = {}
-    for question, head in enumerate(heads):
-        members.setdefault(head, []).append(question)
+    for index, head in enumerate(heads):
+        members.setdefault(head, []).append(index)
     found: list[list[int]] = [[]]
     room = tokens
-    for questions in members.values():
-        if found[-1] and sum(lengths[question] for question in questions) > room:
+    for indices in members.values():
+        if found[-1] and sum(lengths[index] for index in indices) > room:
             found.append([])
             room = tokens
-        for question in sorted(questions, key=lambda question: lengths[question]):
-            if found[-1] and lengths[question] > room:
+        for index in sorted(indices, key=lambda index: lengths[index]):
+            if found[-1] and lengths[index] > room:
                 found.append([])
                 room = tokens
-            found[-1].append(question)
-            room -= lengths[question]
+            found[-1].append(index)
+            room -= lengths[index]
     return found
 
 
 def _length(prompt: Prompt) -> int:
-    return len(prompt.ids) - prompt.prefix_length
+    return len(prompt.suffix)
 
 
 def _trees(prompts: Sequence[Prompt], limit: int) -> list[TokenTree]:
     """Return the trees of prompts. Heads are numbered in the order of their first prompt."""
     members: dict[Hashable, list[int]] = {}
-    for question, prompt in enumerate(prompts):
-        members.setdefault(prompt.head, []).append(question)
+    for index, prompt in enumerate(prompts):
+        members.setdefault(prompt.head, []).append(index)
     return [
         tree
-        for place, questions in enumerate(members.values())
+        for place, indices in enumerate(members.values())
         for tree in build_trees(
             place,
-            questions,
-            [prompts[question].ids[prompts[question].prefix_length :] for question in questions],
+            indices,
+            [prompts[index].suffix for index in indices],
             limit=limit,
         )
     ]

@@ -1,6 +1,6 @@
-"""Continuation for models with recurrent layers, whose state cannot be split by tokens: one copy for each question.
+"""Continuation for models with recurrent layers, whose state cannot be split by tokens: one copy for each prompt.
 
-Only questions of equal length share a pass, because padding would change the state.
+Only prompts of equal length share a pass, because padding would change the state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from prefix_sharing.prefix import Prefix
 
 
 class StateCopies:
-    """Questions of equal length after one prefix. ``logits`` (questions, vocabulary) follow the last token."""
+    """Prompts of equal length after one prefix. ``logits`` (prompts, vocabulary) follow the last token."""
 
     @torch.inference_mode()
     def __init__(self, model: Any, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:

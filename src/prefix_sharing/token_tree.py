@@ -1,7 +1,7 @@
-"""Many questions in one forward pass: their tokens after the prefix, one row each or packed into trees.
+"""Many prompts in one forward pass: their tokens after the prefix, one row each or packed into trees.
 
 A row of the pass belongs to one prefix and holds a tree of tokens. Each token attends to the prefix and to its own
-ancestors only. A row with one question is a chain. A packed row holds several questions, and questions that begin alike
+ancestors only. A row with one prompt is a chain. A packed row holds several prompts, and prompts that begin alike
 share their first nodes.
 """
 
@@ -22,8 +22,8 @@ from prefix_sharing.prefix import Prefix, new_cache
 
 ROWS, PACKED = "rows", "packed"
 MAX_PACKED_TOKENS = 512
-"""Tokens in a packed row. Beyond it, attention between questions, which the mask hides, costs more than packing saves.
-Tokens in a packed row. Beyond it, attention between questions, which the mask hides, costs more than packing saves."""
+"""Tokens in a packed row. Beyond it, attention between prompts, which the mask hides, costs more than packing saves.
+"""
 _ATTENTION_COST_RATIO = 3.0
 """Time of a floating-point operation in masked attention relative to one in a matrix product."""
 _SEGMENT_COST = 4e6
@@ -34,14 +34,14 @@ _SEGMENT_COST = 4e6
 class TokenTree:
     """The tokens of one row.
 
-    ``paths[q]`` are the nodes of the row's q-th question, in order; nodes follow their parents.
+    ``paths[q]`` are the nodes of the row's q-th prompt, in order; nodes follow their parents.
     """
 
     prefix: int
     tokens: list[int]
     depths: list[int]
     parents: list[int]
-    questions: list[int]
+    prompts: list[int]
     paths: list[list[int]]
 
     def ancestors(self) -> torch.Tensor:
@@ -59,14 +59,14 @@ class TreePass:
 
     Attributes
     ----------
-    logits : Tensor, shape (questions, vocabulary)
-        The logits that follow each question's last token.
+    logits : Tensor, shape (prompts, vocabulary)
+        The logits that follow each prompt's last token.
     cache : DynamicCache
         Keys and values of all rows.
     rows : list of int
-        Each question's row.
+        Each prompt's row.
     places : list of Tensor
-        Each question's places in its row, from the first token of its prompt to the last.
+        Each prompt's places in its row, from the first token of its prompt to the last.
     tokens, padded : int
         Tokens of the trees, without and with padding.
     """
@@ -80,12 +80,12 @@ class TreePass:
 
 
 def build_trees(
-    prefix: int, questions: Sequence[int], suffixes: Sequence[Sequence[int]], *, limit: int
+    prefix: int, prompts: Sequence[int], suffixes: Sequence[Sequence[int]], *, limit: int
 ) -> list[TokenTree]:
-    """Build the trees of one prefix's questions: as few as possible, of at most ``limit`` tokens or one question."""
+    """Build the trees of one prefix's prompts: as few as possible, of at most ``limit`` tokens or one prompt."""
     trees: list[TokenTree] = []
     children: dict[tuple[int, int], int] = {}
-    for question, suffix in zip(questions, suffixes, strict=True):
+    for prompt, suffix in zip(prompts, suffixes, strict=True):
         if not trees or len(trees[-1].tokens) + len(suffix) > limit:
             trees.append(TokenTree(prefix, [], [], [], [], []))
             children = {}
@@ -98,7 +98,7 @@ def build_trees(
                 tree.parents.append(parent)
             path.append(node)
             parent = node
-        tree.questions.append(question)
+        tree.prompts.append(prompt)
         tree.paths.append(path)
     return trees
 
@@ -113,14 +113,14 @@ def estimate_cost(architecture: Architecture, prefixes: Sequence[Prefix], trees:
 
 
 def estimate_segments_cost(architecture: Architecture, lengths: Sequence[tuple[int, int]]) -> float:
-    """Return the same for questions that are computed separately (`segments`).
+    """Return the same for prompts that are computed separately (`segments`).
 
     Parameters
     ----------
     architecture : Architecture
         The model.
     lengths : sequence of pairs
-        Each question's number of tokens, and that of its prefix.
+        Each prompt's number of tokens, and that of its prefix.
     """
     linear = 2.0 * architecture.weights * sum(tokens for tokens, _ in lengths)
     looks = sum(tokens * (prefix + tokens) for tokens, prefix in lengths)
@@ -224,10 +224,10 @@ def _tree_pass(
     longest: int,
     nodes: int,
 ) -> TreePass:
-    where = {question: (row, place) for row, tree in enumerate(trees) for place, question in enumerate(tree.questions)}
+    where = {prompt: (row, place) for row, tree in enumerate(trees) for place, prompt in enumerate(tree.prompts)}
     rows, places, picked = [], [], []
-    for question in range(len(where)):
-        row, place = where[question]
+    for prompt in range(len(where)):
+        row, place = where[prompt]
         start = longest - prefixes[trees[row].prefix].length
         own = torch.tensor(trees[row].paths[place]) + longest
         rows.append(row)

@@ -25,9 +25,6 @@ from known_unknowns.benchmark.variant import Variant
 from tests.paths import ROOT, SOURCE
 from tests.results_page import unexplained
 
-MOST_LINES = 400
-CODE = {".py", ".smk", ".js", ".css", ".html", ".j2", ".yaml"}
-GENERATED = {Path("schemas/params.schema.yaml")}
 TEXT = {".py", ".yaml", ".j2", ".css", ".rst", ".smk", ".md"}
 PACKAGES = (
     *("known_unknowns", "known_unknowns_benchmarks", "known_unknowns_construction", "known_unknowns_pocket"),
@@ -108,15 +105,6 @@ def test_no_modules_import_each_other() -> None:
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 400
     graphlib.TopologicalSorter(imports).prepare()  # CycleError names the modules of a cycle
-
-
-def test_no_module_is_long() -> None:
-    folders = [ROOT / name for name in ("src", "rules", "workflow", "profiles", "schemas", "bench", "scripts", "tests")]
-    found = [path for folder in folders for path in folder.rglob("*") if path.suffix in CODE]
-    assert {path.suffix for path in found} == CODE
-    sources = [*found, ROOT / "Snakefile", ROOT / "params.yaml", ROOT / "dvc.yaml"]
-    lengths = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
-    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES}.keys() == GENERATED
 
 
 def test_the_package_root_has_few_modules() -> None:

@@ -23,25 +23,6 @@ def test_scripted_respondents_load_without_the_workflow_and_torch():
     assert not loaded(program) & {"snakemake", "mlflow", "dvc", "altair", "torch"}
 
 
-WRITE_AND_READ = """
-from known_unknowns import tables
-from known_unknowns.records import Metric
-metric = Metric("m", "b", "v", None, "s", "c", "accuracy", 0.5, None, None, 2, "counted")
-tables.write_metrics({path!r}, [metric])
-assert tables.read_metrics({path!r}) == [metric]
-"""
-
-
-def test_tables_do_without_pandas_until_it_is_needed(tmp_path):
-    program = WRITE_AND_READ.format(path=str(tmp_path / "metrics.parquet"))
-    assert "pandas" not in loaded(program)
-    program += "frame = tables.read_columns({path!r}, tables.METRICS).to_pandas()\n".format(
-        path=str(tmp_path / "metrics.parquet")
-    )
-    program += "assert tables.pa.Table.from_pandas(frame)['n'].to_pylist() == [2]\n"
-    assert "pandas" in loaded(program)
-
-
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 import known_unknowns

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from compileall import compile_dir
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -42,9 +41,6 @@ class Project:
             if name and not name.startswith(_LEFT_OUT) and (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, root / name, follow_symlinks=False)
-        for compiled in (ROOT / "src").rglob("__pycache__"):
-            shutil.copytree(compiled, root / compiled.relative_to(ROOT), dirs_exist_ok=True)
-        compile_dir(root / "src", quiet=1)  # what is missing; else every process of a copy compiles the package again
         project = cls(root, environment or {})
         project.run("git", "init", "--quiet")
         project.run("git", "config", "user.name", "Tester")

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from PIL import Image as Pillow
+
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.images import decode
 from known_unknowns.processes import fresh_processes
@@ -192,8 +194,6 @@ def _decode_and_write(data: bytes, target: str) -> tuple[int, int] | None:
 
 def _header(data: bytes, *, file: Path, row: int) -> tuple[str, tuple[int, int]]:
     """The file extension of an encoded image by its format, and its width and height, without decoding it."""
-    from PIL import Image as Pillow
-
     try:
         with Pillow.open(BytesIO(data)) as image:
             kind = image.format or "bin"

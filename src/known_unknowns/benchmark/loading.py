@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from known_unknowns.benchmark.images import parquet_batches
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
@@ -86,9 +89,6 @@ def parquet_rows(file: Path, *, columns: Sequence[str] | None = None) -> Iterato
     DataError
         If a column is missing or the file is not a valid Parquet file.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     number = 0
     try:
         with pq.ParquetFile(file) as table:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from known_unknowns.benchmark.citation import Citation, read_citation
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.yaml_reader import parse_yaml
@@ -82,8 +84,6 @@ def read_terms(folder: Path, name: str, title: str | None = None) -> Terms:
     ConfigError
         If one of the files is not sound. The error names the file.
     """
-    import yaml
-
     path, bib = folder / LICENCE, folder / CITATION
     citation = read_citation(bib) if bib.is_file() else None
     unknown = Terms(

@@ -5,14 +5,11 @@ No module that is imported here imports a heavy library, so that ``known-unknown
 
 from __future__ import annotations
 
-import atexit
 import errno
-import gc
 import inspect
 import os
 import sys
 from collections.abc import Callable
-from copy import copy
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -156,23 +153,6 @@ def _version(
         raise typer.Exit
 
 
-def _with_one_command(names: list[str]) -> typer.Typer:
-    """Return the command line with the named command only, or all of it if there is no such command.
-
-    Typer builds the parsers of all commands for each call, which takes longer than many commands do.
-    """
-    chosen = [each for each in app.registered_commands if each.callback and _name(each.callback) in names]
-    if not chosen:
-        return app
-    reduced = copy(app)
-    reduced.registered_commands, reduced.registered_groups = chosen, []
-    return reduced
-
-
-def _name(function: Callable[..., object]) -> str:
-    return function.__name__.replace("_", "-")
-
-
 def _set_aside(error: Exception) -> str:
     """Rename a damaged file that a run of the workflow makes again, if this is a job of one; return what was done."""
     if not isinstance(error, DamagedError) or JOB_SETTINGS not in os.environ or not error.file.is_file():
@@ -200,9 +180,8 @@ _MACHINE_ERRORS = frozenset(
 
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
-    atexit.register(gc.freeze)  # Python would search all objects of the imported libraries for cycles as it ends
     try:
-        _with_one_command(sys.argv[1:2])()
+        app()
     except KnownUnknownsError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK"):
             raise

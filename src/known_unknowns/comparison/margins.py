@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 from scipy.special import stdtrit
+from scipy.stats import beta, binom
 
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark.protocol import ANSWER
@@ -59,8 +60,6 @@ class Flips:
         An answer changes only if at least one of its turns does. The default counts as 597 unchanged questions, so that
         64 compared turns do not outweigh it, and so that it is the same for every number of turns.
         """
-        from scipy.stats import beta  # takes half a second, and the report does not need it
-
         weight = _DEFAULT_WEIGHT * turns + self.compared - self.changed
         return -math.expm1(turns * math.log1p(-float(beta.ppf(CONFIDENCE, 1 + self.changed, weight))))
 
@@ -126,8 +125,6 @@ def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int, tur
     -----
     A percentage of more answers than questions, such as an average over pipelines, can change with each of its answers.
     """
-    from scipy.stats import binom
-
     answers = max(ours.n, round(ours.denominator or 0)) if cell.unit == PERCENT else ours.n
     changes = float(binom.ppf(CONFIDENCE, answers * runs, flips.rate(turns))) / runs
     return Margin(cell.half_unit, changes * _change_per_flip(cell, ours), _spread(cell, ours, runs))

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from known_unknowns.config.models import Model, ModelEntry
 from known_unknowns.errors import DataError, unknown_name
-from known_unknowns.yaml_reader import parse_strict_yaml
+from known_unknowns.yaml_reader import parse_yaml
 
 FOLDER = Path(__file__).parents[1] / "models"
 _SECTIONS = ("models", "absent")
@@ -38,7 +38,7 @@ def _entries() -> Mapping[str, Any]:
 def _content(file: Path) -> Mapping[str, Any]:
     """Return a file's sections, ``models`` and ``absent``. DataError names what is wrong with it."""
     try:
-        found = parse_strict_yaml(file.read_text(encoding="utf-8"))
+        found = parse_yaml(file.read_text(encoding="utf-8"))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise DataError(f"not valid YAML: {error.problem}", file=file, line=line) from None

@@ -14,7 +14,7 @@ from known_unknowns.config.errors import Location, dotted, explained, raise_all
 from known_unknowns.config.params import Params
 from known_unknowns.config.sections import Configuration
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.yaml_reader import parse_strict_yaml
+from known_unknowns.yaml_reader import parse_yaml
 
 FILE = "params.yaml"
 _SECTIONS = ("editions", "benchmarks", "variants", "protocols", "models")
@@ -35,7 +35,7 @@ def read(path: str | Path = FILE, *, edition: str | None = None) -> Any:
     """
     path = Path(path)
     try:
-        raw = parse_strict_yaml(path.read_text(encoding="utf-8"))
+        raw = parse_yaml(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):
         raise ConfigError(f"no such file: {path}; run from the project's folder, or name it with --params") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -60,7 +60,7 @@ def with_typed_overrides(raw: Any, overrides: Any) -> Any:
     if not isinstance(overrides, str):
         return overrides
     try:
-        value = parse_strict_yaml(overrides)
+        value = parse_yaml(overrides)
     except yaml.YAMLError:
         return overrides
     return value if value is None or isinstance(value, bool | int | float) else overrides

@@ -6,15 +6,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from known_unknowns.config import DataEntry, FolderData, GitData, HttpData, Params, ReleasedData, ScenesData
-from known_unknowns.data import lock_file
+from known_unknowns.data import download, folder, git, hub, lock_file, released, rendered, rerun_stamp
+from known_unknowns.data.download import Remote
+from known_unknowns.data.fetch_files import FetchPlan, fetch_files
+from known_unknowns.data.store import Store
+from known_unknowns.data.unlocked_download import download_unlocked
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
-
-if TYPE_CHECKING:
-    from known_unknowns.data.fetch_files import FetchPlan
-    from known_unknowns.data.store import Store
 
 
 def fetch(
@@ -55,19 +54,12 @@ def fetch(
     if user_folder is not None and not user_folder.is_dir():
         raise ConfigError(f"there is no folder {user_folder}", path="--from")
     if isinstance(entry, ScenesData):
-        from known_unknowns.data import rendered
-
         if user_folder is not None:
             raise ConfigError(f"{name} is rendered in this edition, not fetched; choose --edition full", path="--from")
         return rendered.render(name, entry, out)
 
-    from known_unknowns.data import git
-    from known_unknowns.data.store import Store
-
     store = Store(out)
     if isinstance(entry, FolderData):
-        from known_unknowns.data import folder
-
         if user_folder is not None:
             raise ConfigError(f"{name} is copied from {entry.path}, which params.yaml names", path="--from")
         with store.lock():
@@ -88,8 +80,6 @@ def _fetch_released(
     name: str, entry: ReleasedData, store: Store, user_folder: Path | None, lock_path: str | Path
 ) -> None:
     """Fetch released files. The full names of abbreviated commits are those of the lock, or are locked."""
-    from known_unknowns.data import released
-
     sources = lock_file.released_sources(entry)
     locked = lock_file.read(lock_path)
     full_names = {of.revision: str(locked[of.key].commit) for of in sources if of.key in locked}
@@ -139,9 +129,6 @@ class _Task:
 
 
 def _fetch_locked(task: _Task) -> lock_file.LockEntry:
-    from known_unknowns.data import rerun_stamp
-    from known_unknowns.data.fetch_files import fetch_files
-
     entry, is_new = _lock_entry(task)
     fetch_files(_fetch_plan(task, entry), task.store, user_folder=task.user_folder)
     rerun_stamp.write_stamp(task.store.out, entry, is_new=is_new)
@@ -149,10 +136,6 @@ def _fetch_locked(task: _Task) -> lock_file.LockEntry:
 
 
 def _fetch_plan(task: _Task, entry: lock_file.LockEntry) -> FetchPlan:
-    from known_unknowns.data import hub
-    from known_unknowns.data.download import Remote
-    from known_unknowns.data.fetch_files import FetchPlan
-
     source = task.source
     if isinstance(task.entry, HttpData):
         remotes = {path: Remote(address) for path, address in source.addresses.items() if address is not None}
@@ -166,9 +149,6 @@ def _fetch_plan(task: _Task, entry: lock_file.LockEntry) -> FetchPlan:
 
 def _lock_entry(task: _Task) -> tuple[lock_file.LockEntry, bool]:
     """Return the source's entry in the lock, and whether it was written just now."""
-    from known_unknowns.data import download
-    from known_unknowns.data.unlocked_download import download_unlocked
-
     key = task.source.key
     entry = lock_file.read(task.lock_path).get(key)
     if entry is not None:

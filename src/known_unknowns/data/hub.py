@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
-from huggingface_hub import HfApi, constants, hf_hub_url
+from huggingface_hub import HfApi, constants, hf_hub_url, try_to_load_from_cache
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
@@ -89,15 +89,11 @@ def remote(repository: str, commit: str, kind: str, path: str) -> download.Remot
 
 def cached(repository: str, commit: str, files: Files) -> dict[str, str]:
     """Return the model's files in the local cache of the hub, with their paths on disk."""
-    from huggingface_hub import try_to_load_from_cache
-
     found = {path: try_to_load_from_cache(repository, path, revision=commit) for path in files}
     return {path: place for path, place in found.items() if isinstance(place, str)}
 
 
 def commit_in_cache(repository: str, revision: str) -> str | None:
     """Return the commit that the local cache of the hub has for a model's branch or tag; None if there is none."""
-    from huggingface_hub import try_to_load_from_cache
-
     place = try_to_load_from_cache(repository, "config.json", revision=revision)
     return Path(place).parent.name if isinstance(place, str) else None

@@ -21,11 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-try:
-    from yaml import CSafeLoader as SafeLoader  # the other loader needs seconds for thousands of files
-except ImportError:
-    from yaml import SafeLoader
+from filelock import FileLock
+from pydantic import ValidationError
 
 from known_unknowns.config import (
     DataEntry,
@@ -36,8 +33,14 @@ from known_unknowns.config import (
     ReleasedData,
     TransformersModel,
 )
+from known_unknowns.config.errors import dotted, explained
+from known_unknowns.data import hub
 from known_unknowns.data.files import FilePin, Files, human, safe
+from known_unknowns.data.lock_format import LockFile
+from known_unknowns.data.released import FULL, full_name, revisions
 from known_unknowns.errors import ConfigError
+from known_unknowns.files import write_text
+from known_unknowns.yaml_reader import parse_yaml
 
 PATH = Path("params.lock.yaml")
 
@@ -127,7 +130,6 @@ def released_sources(entry: DataEntry) -> list[Source]:
     """Return the abbreviated commits of an entry of released files; none for other data."""
     if not isinstance(entry, ReleasedData):
         return []
-    from known_unknowns.data.released import FULL, revisions
 
     return [Source("git", entry.repository, one) for one in revisions(entry) if not FULL.fullmatch(one)]
 
@@ -158,7 +160,7 @@ def read(path: str | Path = PATH) -> dict[str, LockEntry]:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
-        raw = yaml.load(text, Loader=SafeLoader)
+        raw = parse_yaml(text)
     except FileNotFoundError:
         return {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -168,11 +170,6 @@ def read(path: str | Path = PATH) -> dict[str, LockEntry]:
 
 
 def _check(raw: Any, path: Path) -> None:
-    from pydantic import ValidationError
-
-    from known_unknowns.config.errors import dotted, explained
-    from known_unknowns.data.lock_format import LockFile
-
     try:
         LockFile.model_validate(raw)
     except ValidationError as error:
@@ -190,8 +187,6 @@ def _locked(entry: Mapping[str, Any], path: Path, key: str) -> LockEntry:
 
 def write(entries: Mapping[str, LockEntry], path: str | Path = PATH) -> None:
     """Write the lock, sorted, with one line for each file and a header."""
-    from known_unknowns.files import write_text
-
     raw = {"version": 1, "sources": {key: entry.as_dict() for key, entry in sorted(entries.items())}}
     body = yaml.safe_dump(raw, default_flow_style=None, sort_keys=True, allow_unicode=True, width=2**20)
     write_text(path, _HEADER + body)
@@ -200,8 +195,6 @@ def write(entries: Mapping[str, LockEntry], path: str | Path = PATH) -> None:
 @contextmanager
 def update(path: str | Path = PATH) -> Iterator[dict[str, LockEntry]]:
     """Yield the entries of the lock and write them if the block succeeds. One process at a time."""
-    from filelock import FileLock
-
     path = Path(path)
     name = sha256(str(path.resolve()).encode()).hexdigest()[:16]
     with FileLock(Path(tempfile.gettempdir()) / f"known-unknowns-{os.getuid()}-{name}.lock"):
@@ -229,13 +222,10 @@ def resolve(source: Source, download_http: Callable[[Source], Files]) -> LockEnt
         If a git repository cannot be read.
     """
     if source.kind == "git":
-        from known_unknowns.data.released import FULL, full_name
-
         full = FULL.fullmatch(source.revision) is not None
         return LockEntry(source.revision if full else full_name(source.repository, source.revision), {})
     if source.kind == "http":
         return LockEntry(None, download_http(source))
-    from known_unknowns.data import hub
 
     return LockEntry(*hub.resolve(source.repository, source.revision, source.kind))
 

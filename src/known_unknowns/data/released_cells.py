@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params, ReleasedData
 from known_unknowns.config.params import ORIGINAL
+from known_unknowns.data.released import read_manifest
 from known_unknowns.errors import ConfigError
+from known_unknowns.variants.corrections import corrected
 
 if TYPE_CHECKING:
     from known_unknowns.benchmark.released import Released, ReleasedFile
@@ -39,8 +41,6 @@ def unfetched(params: Params, root: Path = Path()) -> list[str]:
 
 
 def _files(params: Params, benchmark: str, root: Path) -> list[ReleasedFile] | None:
-    from known_unknowns.data.released import read_manifest  # needs the network's libraries
-
     return read_manifest(raw_folder(params, benchmark, root), released_entry(params, benchmark))
 
 
@@ -95,8 +95,6 @@ def answered_as(params: Params, benchmark: str, variant: str) -> str:
     It is the variant itself, except for corrected questions: their answers were given to the questions as published,
     under the same protocol.
     """
-    from known_unknowns.variants.corrections import corrected
-
     if params.variant(variant).function != corrected.__name__:
         return variant
     protocol = params.protocol_name(benchmark, variant)

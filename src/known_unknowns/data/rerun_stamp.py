@@ -14,12 +14,11 @@ from known_unknowns.config import DataEntry, FolderData, HubData
 from known_unknowns.data import folder
 from known_unknowns.data.lock_file import PATH, LockEntry, data_source, read
 from known_unknowns.data.store import FOLDER
+from known_unknowns.files import write_text
 
 
 def write_stamp(out: Path, entry: LockEntry, *, is_new: bool) -> None:
     """Record that ``out`` holds the files of a lock entry. ``is_new`` is whether this fetch wrote the entry."""
-    from known_unknowns.files import write_text
-
     if _read(out).get("lock") != entry.digest:
         parameter = "" if is_new else entry.digest
         write_text(_path(out), json.dumps({"lock": entry.digest, "given": parameter}) + "\n")

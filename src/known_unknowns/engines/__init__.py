@@ -10,12 +10,9 @@ Engines are imported when a model needs them. Heavy imports belong inside their 
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 from known_unknowns.config import ModelEntry
@@ -93,7 +90,7 @@ def create(name: str, entry: ModelEntry) -> Any:
         If the module has no such class, or the class lacks an attribute of `Engine`.
     """
     module, _, attribute = entry.implementation.partition(":")
-    kind = getattr(_imported(module), attribute, None)
+    kind = getattr(import_module(module), attribute, None)
     if kind is None:
         raise ConfigError(f"the module {module} has no {attribute!r}", path=f"models.{name}.engine")
     engine = kind(name, entry)
@@ -102,17 +99,3 @@ def create(name: str, entry: ModelEntry) -> Any:
         lacks = f"{entry.implementation} has no attribute {', '.join(missing)}"
         raise ConfigError(f"{lacks}; known_unknowns.engines.Engine describes them", path=f"models.{name}.engine")
     return engine
-
-
-def _imported(name: str) -> ModuleType:
-    """Import a module. Libraries of models create a million objects that stay: garbage collections leave them out."""
-    if name in sys.modules:
-        return sys.modules[name]
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        gc.freeze()
-        if collects:
-            gc.enable()

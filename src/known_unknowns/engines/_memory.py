@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ _PROMPT_FACTOR = 6
 """Length of a whole prompt, images included, relative to the part after its images."""
 _TOKENS_PER_QUESTION = 64
 _TOKENS_PER_PREFIX = 1024
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +78,6 @@ def capacity(model: Any, device: str) -> Capacity:
         prefixes=max(1, tokens // _TOKENS_PER_PREFIX) if on_gpu else 1,
         images=_IMAGES_GPU if on_gpu else _IMAGES_CPU,
     )
-
-
-def retain_freed_memory() -> None:
-    """Let the C library keep freed memory for the next pass.
-
-    By default glibc returns large blocks to the system, which clears each page at its next use. On a CPU that took a
-    tenth of the time. Other C libraries are left unchanged.
-    """
-    tune = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    for setting, value in ((_M_MMAP_THRESHOLD, 2**25), (_M_TRIM_THRESHOLD, 2**30), (_M_TOP_PAD, 2**26)):
-        if tune is not None:
-            tune(setting, value)
 
 
 def has_spare_core(device: str) -> bool:

@@ -50,20 +50,21 @@ class LabelRecorder(LogitsProcessor):
 
     def __init__(self, tokens: Iterable[int]) -> None:
         self.columns = {token: column for column, token in enumerate(sorted(set(tokens)))}
-        self.rows: Sequence[int] | None = None
-        """The replies that the rows of the next step belong to; None for all of them."""
         self._index: torch.Tensor | None = None
         self._measured: list[tuple[Sequence[int], torch.Tensor]] = []
         self._steps: list[dict[int, list[float]]] = []
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        self.record(range(len(scores)), scores)
+        return scores
+
+    def record(self, rows: Sequence[int], scores: torch.Tensor) -> None:
+        """Record a step. ``rows`` are the replies that the rows of ``scores`` belong to."""
         if self._index is None or self._index.device != scores.device:
             self._index = torch.tensor(list(self.columns), dtype=torch.long, device=scores.device)
         total = scores.float().logsumexp(dim=-1, keepdim=True)
-        rows = range(len(scores)) if self.rows is None else self.rows
         # The values stay on the device until they are asked for, so that no step waits for it.
         self._measured.append((rows, torch.cat([scores[:, self._index].float() - total, total], dim=-1)))
-        return scores
 
     def _values(self) -> list[dict[int, list[float]]]:
         """Return, for each step and row, the log-probabilities, and last the logarithm of the sum."""

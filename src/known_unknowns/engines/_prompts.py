@@ -7,21 +7,19 @@ import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
-
-import torch
 
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._pixels import CachingImageProcessor
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.images import open_image
 from known_unknowns.records import Image, Turn
+from prefix_sharing.prompts import Prompt, Tensors, find_prefix_length, image_token_ids, special_token_ids
 
-SEQUENCES = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "cross_attention_mask")
-"""The processor's tensors of shape (rows, tokens, ...). All others belong to the images."""
 _TYPES = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 _DECODER_THREADS = min(4, os.cpu_count() or 1)
@@ -32,43 +30,6 @@ _SWITCH_SECONDS = 1e-4
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-class Tensors(dict[str, torch.Tensor]):
-    """The processor's output for one prompt.
-
-    Attributes
-    ----------
-    units : Any
-        The tensors of each image, with their digests, once `sharing.encoder` has computed them.
-    """
-
-    units: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """One turn's prompt.
-
-    Attributes
-    ----------
-    ids : tuple of int
-        The prompt's tokens.
-    prefix_length : int
-        Length of the shared prefix. Prompts with the same ``head`` share their first ``prefix_length`` tokens.
-    head : hashable
-        Identifies everything up to and including the last image.
-    images : tuple of str
-        The sha256 of each image.
-    tensors : Tensors
-        The processor's output (1 row) for one of the prompts with this head.
-    """
-
-    ids: tuple[int, ...]
-    prefix_length: int
-    head: Hashable
-    images: tuple[str, ...]
-    tensors: Tensors
 
 
 def prompt_head(turn: Turn) -> tuple[Hashable, ...]:
@@ -112,8 +73,8 @@ class PromptBuilder:
         self._system = system
         self._processor = checkpoint.processor
         self._tokenizer = checkpoint.tokenizer
-        self._image_token_ids = image_token_ids(checkpoint)
-        self._special = special_token_ids(checkpoint)
+        images, special = image_token_ids(checkpoint.model), special_token_ids(checkpoint.tokenizer)
+        self._prefix_length = partial(find_prefix_length, image_tokens=images, special_tokens=special)
         self._controls = _control_tokens(checkpoint)
         self.pool = ThreadPoolExecutor(_DECODER_THREADS, thread_name_prefix="images")
         self._opened: dict[Image, Any] = {}
@@ -191,18 +152,6 @@ class PromptBuilder:
             for index, ids in zip(plain, self._tokenizer(texts, add_special_tokens=False)["input_ids"], strict=True):
                 found[index] = tuple(ids)
         return found
-
-    def _prefix_length(self, ids: Sequence[int]) -> int:
-        """Return the number of tokens up to the last image and the special tokens that close it; 0 without images.
-
-        It depends on the prompt only. After a special token the tokenizer starts anew, so that the question cannot
-        change the tokens before it. Added tokens that are not special may belong to the question.
-        """
-        last = max((place for place, token in enumerate(ids) if token in self._image_token_ids), default=-1)
-        cut = last + 1
-        while cut and cut < len(ids) - 1 and ids[cut] in self._special:
-            cut += 1
-        return max(0, min(cut, len(ids) - 1))
 
     def _open_images(self, turns: Iterable[Turn], folder: Path) -> dict[Image, Any]:
         images = list(dict.fromkeys(image for turn in turns for image in turn.images))
@@ -293,22 +242,6 @@ def _pad_qformer_right(encoded: Any) -> None:
         order = mask.argsort(dim=1, descending=True, stable=True)
         for name in ("qformer_input_ids", "qformer_attention_mask"):
             encoded[name] = encoded[name].gather(1, order)
-
-
-def image_token_ids(checkpoint: Checkpoint) -> frozenset[int]:
-    """Return the tokens that represent images in a prompt; none if the checkpoint does not name them."""
-    for config in (checkpoint.model.config, getattr(checkpoint.model.config, "vision_config", None)):
-        found = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
-        if tokens := frozenset(token for token in found if token is not None):
-            return tokens
-    return frozenset()
-
-
-def special_token_ids(checkpoint: Checkpoint) -> frozenset[int]:
-    """Return the tokenizer's special tokens."""
-    tokenizer = checkpoint.tokenizer
-    added = (token for token, about in tokenizer.added_tokens_decoder.items() if about.special)
-    return frozenset([*tokenizer.all_special_ids, *added])
 
 
 def _prompt_error(why: str) -> PromptError:

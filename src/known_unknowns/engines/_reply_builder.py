@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._option_labels import Forms, LabelRecorder, label_step, token_forms
-from known_unknowns.engines._prompts import image_token_ids
 from known_unknowns.records import Reply, Turn
+from prefix_sharing.prompts import image_token_ids
 
 
 class ReplyBuilder:
@@ -15,7 +15,7 @@ class ReplyBuilder:
 
     def __init__(self, checkpoint: Checkpoint, dtype: str) -> None:
         self._tokenizer = checkpoint.tokenizer
-        self._image_tokens = image_token_ids(checkpoint)
+        self._image_tokens = image_token_ids(checkpoint.model)
         ends = checkpoint.generation.eos_token_id
         self._end_tokens = frozenset({ends} if isinstance(ends, int) else ends or ())
         self._dtype = dtype

@@ -10,7 +10,6 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,7 +75,6 @@ class Respondent:
         return Reply(text, logprobs=_logprobs(text, turn.labels), seconds=self._pace)
 
 
-@lru_cache(maxsize=1024)  # replies with the same values share one object
 def _logprobs(text: str, labels: tuple[str, ...] | None) -> Mapping[str, float] | None:
     if not labels or text not in labels:
         return None

@@ -18,19 +18,19 @@ from typing import Any
 import torch
 
 from known_unknowns.config import TransformersModel
-from known_unknowns.engines import _checkpoint, _device, _kernels, _memory
+from known_unknowns.engines import _checkpoint, _device, _memory
 from known_unknowns.engines._batch_invariance import TOLERANCE_NATS, BatchInvarianceCheck
 from known_unknowns.engines._generation import Generation, explained
 from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
-from known_unknowns.engines._padding import PaddingCheck
-from known_unknowns.engines._prompts import Prompt, PromptBuilder, prefetch, prompt_head
+from known_unknowns.engines._prompts import PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
 from known_unknowns.engines.memory_needs import require_memory
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
-from prefix_sharing import check
+from prefix_sharing import PaddingCheck, Prompt, SharedPrefixDecoder, check, choose_kernels
 from prefix_sharing.architecture import has_length_dependent_positions
-from prefix_sharing.shared_decoder import CHECKED_IMAGES, SharedPrefixDecoder
+from prefix_sharing.prompts import image_token_ids, special_token_ids
+from prefix_sharing.shared_decoder import CHECKED_PREFIXES
 
 OFF, ON = "off", "on"
 _YAML_BOOLEANS = {False: OFF, True: ON}
@@ -67,7 +67,7 @@ class TransformersEngine:
 
     ``about["sharing"]`` reports the plans used, their difference from ``generate`` in the check, and the disabled plans
     with the reason. ``about["linear_layers"]`` and ``about["vision_attention"]`` name their implementation (see
-    `_kernels`).
+    `prefix_sharing.choose_kernels`).
     ``about["certificate"]`` reports, in half precision and for shared prefixes, how often the chosen option differs
     from that at batch size 1.
     """
@@ -80,8 +80,6 @@ class TransformersEngine:
         require_memory(name, entry, self.device)
         if entry.threads is not None:
             _device.limit_threads(entry.threads)
-        if self.device == "cpu":
-            _memory.retain_freed_memory()
         self.system = entry.system
         self.max_new_tokens = entry.decoding.max_new_tokens
         self.sharing: str = _YAML_BOOLEANS[entry.sharing] if isinstance(entry.sharing, bool) else entry.sharing
@@ -89,7 +87,7 @@ class TransformersEngine:
         self.checkpoint = _checkpoint.load(name, entry, self.device)
         model = self.checkpoint.model
         self._parameters = sum(weight.numel() for weight in model.parameters())
-        self._kernels = _kernels.prepare(model, self.device)
+        self._kernels = choose_kernels(model)
         self._capacity = _memory.capacity(model, self.device)
         self.batch_size = entry.batch_size or self._capacity.batch_size
         # A longer prompt in a batch would change the positions of a shorter one.
@@ -104,7 +102,7 @@ class TransformersEngine:
         self._half = entry.dtype != "float32"
         self._sharing_error = ""
         self._decoder = self._create_decoder(entry)
-        self._padding = PaddingCheck(self.checkpoint, self._prompts.build_batch)
+        self._padding = PaddingCheck(model)
         compares = self._half or self._decoder is not None or self._unshared_batch_size > 1
         self._invariance = BatchInvarianceCheck(self.facts, half=self._half) if compares else None
         self.about = self._about()
@@ -112,11 +110,17 @@ class TransformersEngine:
     def _create_decoder(self, entry: TransformersModel) -> SharedPrefixDecoder | None:
         if self.sharing == OFF:
             return None
+        if not image_token_ids(self.checkpoint.model):
+            self._sharing_error = "its configuration does not name the token that represents images"
+            return None
         gib = _memory.CACHE_GIB if entry.cache_gib is None else entry.cache_gib
-        prefixes, tokens = self._capacity.prefixes, self._capacity.tokens_per_pass
         try:
             return SharedPrefixDecoder(
-                self.checkpoint, limit=int(gib * 2**30), prefixes_per_pass=prefixes, tokens=tokens
+                self.checkpoint.model,
+                closing_tokens=special_token_ids(self.checkpoint.tokenizer),
+                cache_bytes=int(gib * 2**30),
+                prefixes_per_pass=self._capacity.prefixes,
+                tokens_per_pass=self._capacity.tokens_per_pass,
             )
         except Exception as error:  # of models that do not support it
             self._sharing_error = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
@@ -270,17 +274,19 @@ class TransformersEngine:
             return
         images = {image.sha256 for members in heads.values() for image in members[0].images}
         self._decoder.prefixes.keep_only(heads.keys(), images)
-        remaining = CHECKED_IMAGES - self._decoder.images_checked
+        remaining = CHECKED_PREFIXES - self._decoder.prefixes_checked
         if remaining <= 0:
             return
         # The heads with the most questions, to check that questions do not attend to each other.
         largest = sorted(heads.values(), key=len, reverse=True)[:remaining]
-        self._decoder.verify([self._sample(members, folder) for members in largest])
-
-    def _sample(self, turns: Sequence[Turn], folder: Path) -> list[tuple[Prompt, Any]]:
-        prompts = self._prompts.build(turns[: check.MAX_CANDIDATES], folder)
-        indices = check.sample(prompts)
-        return [(prompts[index], self._prompts.build_batch([turns[index]], folder)) for index in indices]
+        prompts: list[Prompt] = []
+        inputs: list[Any] = []
+        for members in largest:
+            candidates = self._prompts.build(members[: check.MAX_CANDIDATES], folder)
+            for index in check.sample(candidates):
+                prompts.append(candidates[index])
+                inputs.append(self._prompts.build_batch([members[index]], folder))
+        self._decoder.verify(prompts, inputs)
 
     def _answer(
         self, turns: Sequence[Turn], inputs: Any, folder: Path, *, shared: bool, limit: int | None = None
@@ -331,7 +337,7 @@ class TransformersEngine:
                 limits = [self.max_new_tokens or turn.max_new_tokens for turn in members]
                 recorder = self._replies.recorder(members)
                 try:
-                    tokens = decoder.decode([prompts[index] for index in indices], limits, recorder)
+                    tokens = decoder.decode([prompts[index] for index in indices], limits, recorder.record)
                 except Exception as error:
                     if isinstance(error, (RuntimeError, MemoryError)) and _memory.is_out_of_memory(error):
                         raise
@@ -366,7 +372,12 @@ class TransformersEngine:
     def _check_padding(self, turns: Sequence[Turn], folder: Path) -> None:
         """Compare a padded batch of ``generate`` with its turns alone. If it differs, use no batches any more."""
         for batch in batches(turns, self._unshared_batch_size, max_new_tokens=self.max_new_tokens):
-            self._padding.check([turns[index] for index in batch], folder)
+            members = [turns[index] for index in batch]
+
+            def encode(indices: Sequence[int], members: Sequence[Turn] = members) -> Any:
+                return self._prompts.build_batch([members[index] for index in indices], folder)
+
+            self._padding.check([len(turn.text) for turn in members], encode)
             if self._padding.fault:
                 self._unshared_batch_size = 1
                 return

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ResolvedVariant
@@ -63,9 +66,6 @@ def load_folder(benchmark: str, path: Path, *, settings: DataEntry | None = None
 
 
 def _is_question_table(path: Path) -> bool:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return {"options", "refusal", "extra"} <= set(pq.read_schema(path).names)
     except (pa.ArrowException, OSError) as error:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -27,12 +27,10 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.exchange.matching import left_out_note, match
 from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants import corrections
-
-if TYPE_CHECKING:
-    from known_unknowns.exchange.results import RescoreResult
 
 ENGINE = "imported"
 """The engine of an imported model in params.yaml and in engine.json."""
@@ -76,8 +74,6 @@ def import_predictions(
     DataError
         If the predictions do not fit the edition's questions, or the questions do not exist yet.
     """
-    from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-
     _check(params, model, benchmark, variant, seed)
     data = root / "data" / params.data_name / "questions" / benchmark
     replies = root / "results" / params.edition / "replies" / model / benchmark

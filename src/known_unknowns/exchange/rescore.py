@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ResolvedVariant
@@ -15,10 +14,8 @@ from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, colle
 from known_unknowns.exchange.formats import PredictionFile
 from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match
 from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
-
-if TYPE_CHECKING:
-    from known_unknowns.exchange.results import RescoreResult
 
 _TOLERANCE = 1e-9
 
@@ -66,8 +63,6 @@ def rescore(
     DataError
         If a file does not fit; the message names the line.
     """
-    from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
-
     if benchmark not in registry.names():
         raise ConfigError(unknown_name(benchmark, registry.names()), path="--benchmark")
     parsed = [parse_file(file) for file in files]

@@ -14,7 +14,6 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn, facts_text
-from known_unknowns.tables.collection import without_collecting
 
 Cell = tuple[str, int]
 """A variant and a seed."""
@@ -144,14 +143,13 @@ def run(
     of each turn as well. With a ``shard``, only its questions are asked, a block at a time.
     """
     key_of = _keys(engine)
-    with without_collecting():
-        dialogues = [
-            _Dialogue(cell, question, protocol(question))
-            for cell, (protocol, questions) in cells.items()
-            for question in questions
-        ]
-        for dialogue in dialogues:
-            dialogue.advance(None, key_of)
+    dialogues = [
+        _Dialogue(cell, question, protocol(question))
+        for cell, (protocol, questions) in cells.items()
+        for question in questions
+    ]
+    for dialogue in dialogues:
+        dialogue.advance(None, key_of)
     distinct: dict[str, Reply] = {}
     newly_asked = 0
     parts = [dialogues] if shard is None else list(blocks(dialogues, shard))
@@ -159,12 +157,11 @@ def run(
         description = "questions answered" + (f" (block {number} of {len(parts)})" if len(parts) > 1 else "")
         while waiting := [dialogue for dialogue in block if dialogue.turn is not None]:
             newly_asked += _ask_missing(waiting, engine, journal, folder, description)
-            with without_collecting():
-                for dialogue in waiting:
-                    reply = journal[dialogue.key]
-                    distinct[dialogue.key] = reply
-                    dialogue.record(reply)
-                    dialogue.advance(reply, key_of)
+            for dialogue in waiting:
+                reply = journal[dialogue.key]
+                distinct[dialogue.key] = reply
+                dialogue.record(reply)
+                dialogue.advance(reply, key_of)
     replies: dict[Cell, list[AnsweredTurn]] = {cell: [] for cell in cells}
     for dialogue in dialogues:
         replies[dialogue.cell].extend(dialogue.answered)

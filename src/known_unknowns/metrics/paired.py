@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import nctdtrinc, stdtrit
+from scipy.stats import binom
 
 from known_unknowns.metrics import intervals
 
@@ -150,8 +151,6 @@ def sign_flip_test(sums: ArrayLike) -> float:
     .. [1] Fisher, "The Design of Experiments", 1935, section 21.
     .. [2] Pagano and Tritchler, "On Obtaining Permutation Distributions in Polynomial Time", 1983.
     """
-    from scipy.stats import binom  # takes half a second
-
     sums = np.asarray(sums, dtype=float)
     if (sums != np.round(sums)).any():
         raise ValueError("the sums of the groups are not integers")

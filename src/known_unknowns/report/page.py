@@ -11,14 +11,27 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.comparison.models import read_model_comparison
+from known_unknowns.report import (
+    audit_tables,
+    error_tables,
+    figures,
+    overview_figure,
+    pair_tables,
+    parser_agreement,
+    provenance,
+    verdict_tables,
+)
+from known_unknowns.report import checks as checking
+from known_unknowns.report import tables as metric_tables
 from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
+from known_unknowns.report.pages import write_pages
 from known_unknowns.report.section import section
+from known_unknowns.report.tables import Run, is_baseline
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
     from known_unknowns.report.figures import Figure
-    from known_unknowns.report.tables import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +91,6 @@ def build(
     DataError
         If a table that belongs to a metric is absent or invalid.
     """
-    from known_unknowns.report import provenance
-    from known_unknowns.report.pages import write_pages
-
     numbers = MetricIndex(metric for path in metrics for metric in tables.read_metrics(path))
     compared = read_comparison(comparison)
     compared_models = [] if pairs is None else read_model_comparison(pairs)
@@ -96,8 +106,6 @@ def build(
 
 def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
     """Return what was measured of one benchmark, in the order of params.yaml, scripted baselines after models."""
-    from known_unknowns.report.tables import Run, is_baseline
-
     measured = [metric for metric in numbers if metric.benchmark == benchmark]
     models, variants = {m.model for m in measured}, {m.variant for m in measured}
     return Run(
@@ -114,8 +122,6 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
 
 def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
     """Return all figures of a benchmark. Their names are `Section.figure_names`."""
-    from known_unknowns.report import figures, overview_figure
-
     published = load(run.benchmark) if run.section.scatters else []
     return [
         *(figures.scatter(spec, run, published) for spec in run.section.scatters),
@@ -127,9 +133,6 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
 
 def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None) -> dict[str, Any]:
     """Return everything that the pages show of one benchmark."""
-    from known_unknowns.report import audit_tables, error_tables, pair_tables, parser_agreement, tables, verdict_tables
-    from known_unknowns.report import checks as checking
-
     run, rows = overview.run, overview.compared
     extra = ExtraContent()
     if run.section.template:
@@ -140,10 +143,10 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
         "overview": overview,
         "figures": figures_of(run, extra),
         "extra": extra,
-        "headline": tables.headline(run),
-        "by_category": tables.by_category(run),
-        "has_refusals": tables.has_refusals(run),
-        "all_variants": tables.all_variants(run),
+        "headline": metric_tables.headline(run),
+        "by_category": metric_tables.by_category(run),
+        "has_refusals": metric_tables.has_refusals(run),
+        "all_variants": metric_tables.all_variants(run),
         "dual": pair_tables.dual_accuracy(run),
         "dual_by_category": pair_tables.dual_by_category(run),
         "compares_seeds": pair_tables.compares_seeds(run),

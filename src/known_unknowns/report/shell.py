@@ -14,12 +14,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+
 from known_unknowns.benchmark import registry
 from known_unknowns.report.formatting import counted, sentence_case, unbroken
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from known_unknowns.config import Params
 
 STATIC = Path(__file__).parent / "static"
@@ -119,8 +119,6 @@ def environment(*folders: Path) -> Environment:
     *folders : Path
         Folders with templates of other parts of the report, which are found before those of this one.
     """
-    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
-
     own = {name: FileSystemLoader(registry.get(name).folder / "templates") for name in registry.names()}
     generic = [*folders, STATIC.parent / "templates", STATIC]
     found = Environment(

@@ -28,7 +28,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from known_unknowns import pandas_import
 from known_unknowns.errors import DamagedError, DataError, MachineError
 from known_unknowns.files import atomic_path
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
@@ -36,10 +35,6 @@ from known_unknowns.tables._schemas import METRICS as METRICS
 from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
 from known_unknowns.tables._schemas import REPLIES as REPLIES
 from known_unknowns.tables._schemas import SCORES as SCORES
-from known_unknowns.tables.collection import without_collecting
-
-pandas_import.prevent()
-
 
 _BATCH_ROWS = 1024
 _METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "parser", "category", "name")
@@ -155,7 +150,6 @@ def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any,
     return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
-@without_collecting()
 def _records(path: str | Path, rows: Iterable[tuple[Any, ...]], build: Callable[..., Row]) -> list[Row]:
     records = []
     for number, values in enumerate(rows):
@@ -258,7 +252,6 @@ def read_questions(path: str | Path) -> list[Question]:
     return questions
 
 
-@without_collecting()
 def write_replies(path: str | Path, turns: Iterable[AnsweredTurn]) -> None:
     """Write a table of answered turns, in the given order."""
     rows = map(_reply_row, turns)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from known_unknowns import pandas_import
-
-pandas_import.prevent()
-
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:
     return pa.field(name, kind, nullable=False)

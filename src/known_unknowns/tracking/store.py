@@ -12,6 +12,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
+
 from known_unknowns.config import Tracking, without_password
 from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError, MachineError
 
@@ -93,7 +95,6 @@ def open_store(tracking: Tracking) -> Iterator[Store]:
     except ImportError as error:
         message = "mlflow is not installed; install known-unknowns[workflow], or set this to false"
         raise ConfigError(message, path="tracking.enabled") from error
-    from filelock import FileLock
 
     uri, database, artifacts = tracking.uri, None, None
     if uri.startswith("sqlite:///"):

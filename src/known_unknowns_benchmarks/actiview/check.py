@@ -21,6 +21,7 @@ from known_unknowns.benchmark.checks import (
 from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
+from known_unknowns_benchmarks.actiview import released
 from known_unknowns_benchmarks.actiview.format import (
     CATEGORIES,
     DATA,
@@ -82,8 +83,6 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
     """
     if isinstance(settings, ReleasedData):
-        from known_unknowns_benchmarks.actiview import released
-
         return released.check(raw, settings)
     rendered = settings if isinstance(settings, ScenesData) else None
     try:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from known_unknowns import tables
 from known_unknowns.benchmark.metrics import Ratio
@@ -23,9 +23,6 @@ from known_unknowns.report.parser_agreement import final_scores, score_path
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import read_turns
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DIFFERENCE = "difference"
 Dialogues = Sequence[tuple[Question, list[AnsweredTurn]]]
@@ -44,8 +41,6 @@ class Outcomes:
 
     def _right(self, model: str, variant: str, parser: str) -> pd.Series | None:
         """Return the share of seeds in which a question was right, by question in the order of the table."""
-        import pandas as pd
-
         if variant not in self._run.variants or parser not in self._run.parsers:
             return None
         paths = [
@@ -72,8 +67,6 @@ class Outcomes:
     @cached_property
     def _groups(self) -> pd.Series:
         """The image of each question, by its id. It is the same in every variant."""
-        import pandas as pd
-
         variant = self._run.variants[0]
         file = self._questions / variant / f"seed{self._run.seeds[variant][0]}.parquet"
         return pd.Series({question.id: question.group for question in tables.read_questions(file)})

@@ -23,6 +23,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 from known_unknowns.scoring.robust.cleaning import bare
 from known_unknowns_benchmarks.humblebench import loader as humblebench
+from known_unknowns_benchmarks.humblebench import released_check
 from known_unknowns_benchmarks.humblebench.released_questions import OLD_TYPES
 
 TYPES = ("Object", "Relation", "Attribute")
@@ -54,8 +55,6 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     own.
     """
     if isinstance(settings, ReleasedData):
-        from known_unknowns_benchmarks.humblebench import released_check
-
         return released_check.check(raw, settings)
     state, number = _State(), 0
     try:

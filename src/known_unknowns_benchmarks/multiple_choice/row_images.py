@@ -7,10 +7,13 @@ import base64
 import binascii
 import json
 import re
+import warnings
 from collections.abc import Container, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from PIL import Image as Pillow
 
 from known_unknowns.images import MAX_PIXELS
 from known_unknowns_benchmarks.multiple_choice.options import ColumnError
@@ -153,10 +156,6 @@ def _bounded(data: bytes, column: str) -> bytes:
 
 def check_header(data: bytes, column: str) -> None:
     """Raise ColumnError unless the bytes start as an image of an allowed size. Pixels are not decoded."""
-    import warnings
-
-    from PIL import Image as Pillow
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower

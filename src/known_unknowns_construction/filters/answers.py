@@ -6,6 +6,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from scipy.stats import binom
+
 from known_unknowns.errors import ConfigError
 from known_unknowns_construction.candidates import Candidate
 from known_unknowns_construction.filters._interface import Context, Finding
@@ -28,8 +30,6 @@ def solvable_without_image(candidates: Sequence[Candidate], context: Context) ->
     ConfigError
         If even k n right answers would not be enough.
     """
-    from scipy.stats import binom
-
     if context.ask is None:
         return
     given = context.ask(candidates, False)

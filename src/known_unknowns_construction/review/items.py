@@ -8,6 +8,8 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
+from PIL import Image as Pillow
+
 from known_unknowns.errors import DataError
 from known_unknowns.images import decode
 from known_unknowns_construction.candidates import Candidate, SceneObject, read_candidates
@@ -152,8 +154,6 @@ def servable(image: ItemImage, *, name: str) -> tuple[bytes, str]:
     DataError
         If it cannot be read, does not decode, or has more pixels than `known_unknowns.images.MAX_PIXELS`.
     """
-    from PIL import Image as Pillow
-
     data = image.read()
     pixels = decode(data, file=name)  # checks the size before it decodes
     with Pillow.open(BytesIO(data)) as opened:

@@ -72,15 +72,3 @@ def test_steps_of_the_workflow_are_listed_apart():
 def test_the_first_line_of_a_command_describes_it(command):
     first = command.callback.__doc__.strip().splitlines()[0]
     assert first.endswith(".") and first[0].isupper()
-
-
-@pytest.mark.parametrize("arguments", [["audit"], ["score-models"], ["train"], ["construct"], [], ["no-such-command"]])
-def test_a_call_builds_only_the_command_that_it_runs(arguments):
-    chosen = cli._with_one_command(arguments)
-    names = [each.name or each.callback.__name__.replace("_", "-") for each in chosen.registered_commands]
-    if arguments[:1] in (["audit"], ["score-models"], ["train"]):
-        assert names == arguments
-        shown = [CliRunner().invoke(one, [*arguments, "--help"], prog_name="x").output for one in (chosen, cli.app)]
-        assert shown[0] == shown[1]
-    else:
-        assert chosen is cli.app

@@ -86,7 +86,7 @@ def test_an_invalid_line_is_not_printed(tmp_path):
     with pytest.raises(ConfigError) as raised:
         config.read(tmp_path / "params.yaml")
     shown = "".join(traceback.format_exception(raised.value))
-    assert "mapping values are not allowed in this context (line 3, column 21)" in shown and SECRET not in shown
+    assert "mapping values are not allowed here (line 3, column 21)" in shown and SECRET not in shown
 
 
 @pytest.mark.parametrize("address", ["http://localhost:8000/v1", "https://api.openai.com/v1", "http://[::1]:80/v1"])

@@ -16,11 +16,11 @@ transformers = pytest.importorskip("transformers")
 
 from known_unknowns.config import TransformersModel, catalogue
 from known_unknowns.engines import _checkpoint, _processors, _prompt_template
-from known_unknowns.engines._padding import PaddingCheck
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
+from prefix_sharing import PaddingCheck
 from prefix_sharing.architecture import has_length_dependent_positions
 from tests.unit.engines import tiny
 from tests.unit.engines.tiny import phi

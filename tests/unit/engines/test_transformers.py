@@ -73,7 +73,7 @@ def test_replies_of_a_batch_equal_those_of_single_turns(engine):
 
 def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply(engine, monkeypatch):
     """By hand: prompt and reply through the model once, softmax over all tokens before the reply's letter."""
-    monkeypatch.setattr(LabelRecorder, "__call__", forcing_reply(" KB", " B"))
+    monkeypatch.setattr(LabelRecorder, "record", forcing_reply(" KB", " B"))
     asked = turn(1)
     made = engine()
     (reply,) = answers(made, [asked]).values()
@@ -98,22 +98,21 @@ def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply
 
 def forcing_reply(*pieces: str):
     """A recorder that leaves only these words to greedy decoding, then the end."""
-    record = LabelRecorder.__call__
+    record = LabelRecorder.record
 
-    def call(self, input_ids, scores):
-        record(self, input_ids, scores)
+    def force(self, rows, scores):
+        record(self, rows, scores)
         tokenizer = tiny_tokenizer()
         said = [t for piece in pieces for t in tokenizer.encode(piece, add_special_tokens=False)]
         said.append(tokenizer.eos_token_id)
-        forced = torch.full_like(scores, -1e9)
-        forced[:, said[min(self.steps, len(said)) - 1]] = 0.0
-        return forced
+        scores.fill_(-1e9)
+        scores[:, said[min(self.steps, len(said)) - 1]] = 0.0
 
-    return call
+    return force
 
 
 def test_finish_and_counts(llava, monkeypatch):
-    monkeypatch.setattr(LabelRecorder, "__call__", forcing_reply("B"))
+    monkeypatch.setattr(LabelRecorder, "record", forcing_reply("B"))
     (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=4)]).values()
     # "B" and the end token
     assert (reply.text, reply.finish, reply.output_tokens) == ("B", "stop", 2)

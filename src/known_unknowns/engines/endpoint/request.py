@@ -168,8 +168,7 @@ class Requester:
     async def _request(self, sent: list[dict[str, Any]], parameters: Mapping[str, Any]) -> httpx2.Response:
         """Return a completion.
 
-        This uses the client's generic method. The typed method would build objects from possibly malformed replies, and
-        takes a fifth longer.
+        This uses the client's generic method. The typed method would build objects from possibly malformed replies.
         """
         try:
             response = await self.client.post(

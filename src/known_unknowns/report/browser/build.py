@@ -13,7 +13,6 @@ from known_unknowns.progress import progress
 from known_unknowns.report.browser import page
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
 from known_unknowns.report.browser.shards import ShardFolder
-from known_unknowns.tables.collection import without_collecting
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -22,7 +21,6 @@ SHARDS = "questions"
 """The folder of the shards, beside the page."""
 
 
-@without_collecting()
 def build(params: Params, *, results: Path, data: Path, out: Path, with_images: bool = True) -> None:
     """Write the page and its folder of shards. The same inputs give the same bytes.
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from PIL import Image as Pillow
+
 from known_unknowns import images
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image
@@ -72,8 +74,6 @@ class ImageFiles:
         return Copy(f"{name}.webp", "scaled" if scaled else "", recipe if recipe in images.COMPOSITES else "")
 
     def _drawn(self, image: Image, name: str, recipe: str) -> Copy:
-        from PIL import Image as Pillow
-
         if recipe == "blank":
             size = (min(BLANK_SIDE, image.width) or BLANK_SIDE, min(BLANK_SIDE, image.height) or BLANK_SIDE)
             Pillow.new("RGB", size, (images.BLANK_GREY,) * 3).save(self._out / f"{name}.png")

@@ -13,8 +13,9 @@ torch = pytest.importorskip("torch")
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Turn
 from prefix_sharing import segments
-from prefix_sharing.encoder import FeatureCache, digest, split
+from prefix_sharing.encoder import FeatureCache, split
 from prefix_sharing.prefix_plans import CONTINUED, FEATURES
+from prefix_sharing.prompts import digest
 from prefix_sharing.segments import Segment, forward_segments
 from tests.unit.engines import tiny
 
@@ -186,7 +187,7 @@ def test_the_next_turn_of_a_dialogue_continues_the_prefix_of_the_last(folders, n
 
 def test_a_wave_keeps_the_prefixes_that_its_turns_begin_with(folders):
     engine = tiny.engine("llava", folders["llava"], sharing="on")
-    engine._decoder.images_checked = 2  # the check begins with new caches
+    engine._decoder.prefixes_checked = 2  # the check begins with new caches
     answers(engine, DIALOGUE[:1])
     answers(engine, DIALOGUE[1:2])
     cache = engine._decoder.prefixes

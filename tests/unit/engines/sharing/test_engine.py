@@ -167,7 +167,7 @@ def test_an_image_is_decoded_and_preprocessed_once(llava, monkeypatch):
 
     engine.checkpoint.processor.image_processor._wrapped = Counting()
     monkeypatch.setattr(_prompts, "open_image", lambda image, folder: opened.append(image) or opening(image, folder))
-    engine._decoder.images_checked = 2
+    engine._decoder.prefixes_checked = 2
     answers(engine, [turn(number, 5 + number // 7) for number in range(14)])
     assert len(opened) == 2
     assert len(made) == 2
@@ -179,11 +179,11 @@ def test_out_of_memory_halves_the_chunk(llava, monkeypatch):
     answers(engine, TURNS[:2])
     write, sizes = engine._decoder.decode, []
 
-    def scarce(prompts, limits, recorder):
+    def scarce(prompts, limits, record):
         sizes.append(len(prompts))
         if len(prompts) > 1 or prompts[0].ids == unlucky:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore")
-        return write(prompts, limits, recorder)
+        return write(prompts, limits, record)
 
     unlucky = engine._prompts.build([TURNS[2]], Path())[0].ids
     monkeypatch.setattr(engine._decoder, "decode", scarce)

@@ -1,25 +1,18 @@
-"""What the engine changes on a GPU, checked on a CPU: the same results from fewer calls and waits."""
+"""Vision towers on a GPU, checked on a CPU: the same results from fewer calls and from padded layers."""
 
 from __future__ import annotations
 
 import copy
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from transformers import AttentionInterface, GenerationConfig
+from transformers import AttentionInterface
 
-from known_unknowns.engines import _vision_attention
-from known_unknowns.engines._aligned_layers import align_inner_sizes
-from known_unknowns.engines._option_labels import LabelRecorder
-from known_unknowns.engines._pixels import CachingImageProcessor
-from known_unknowns.engines._vision_attention import WINDOWS, use_window_attention
-from known_unknowns.images import open_image, recipe_image
-from prefix_sharing.decoding import DecodingRules, decode
+from prefix_sharing import vision_attention
+from prefix_sharing.aligned_layers import align_inner_sizes
+from prefix_sharing.vision_attention import WINDOWS, use_window_attention
 from tests.unit.engines import tiny
 
 GRIDS = torch.tensor([[1, 8, 12], [1, 6, 4], [1, 8, 12]])
@@ -36,7 +29,7 @@ def test_windows_of_several_images_in_one_call_give_the_features_of_one_call_eac
     one_call_each = tower(pixels, GRIDS).pooler_output
     assert use_window_attention(model) == "windows"
     calls = []
-    original = _vision_attention.window_attention
+    original = vision_attention.window_attention
     _register(monkeypatch, lambda *given, **named: calls.append(1) or original(*given, **named))
     together = tower(pixels, GRIDS).pooler_output
     torch.testing.assert_close(_flat(together), _flat(one_call_each), atol=1e-5, rtol=1e-5)
@@ -56,7 +49,7 @@ def test_attention_within_windows_by_hand():
     """Two windows, of 2 tokens and 1; equal queries and keys, so that each token gets its window's mean."""
     same, value = torch.ones(1, 1, 3, 4), torch.tensor([[1.0], [3.0], [10.0]]).expand(3, 4)[None, None]
     bounds = torch.tensor([0, 2, 3])
-    found, _ = _vision_attention.window_attention(
+    found, _ = vision_attention.window_attention(
         None, same, same, value, None, 0.5, cu_seq_lens_q=bounds, max_length_q=2, is_causal=False
     )
     assert found[0, :, 0, 0].tolist() == pytest.approx([2.0, 2.0, 10.0])
@@ -64,7 +57,7 @@ def test_attention_within_windows_by_hand():
 
 def test_a_layer_that_gives_another_result_keeps_transformers_attention(monkeypatch):
     model, _ = tiny.CHECKPOINTS["qwen2.5-vl"].make()
-    right = _vision_attention.window_attention
+    right = vision_attention.window_attention
     _register(monkeypatch, lambda *given, **named: (right(*given, **named)[0] * 1.01, None))
     assert use_window_attention(model) == "transformers"
     assert {part.config._attn_implementation for part in model.modules() if hasattr(part, "config")} == {"sdpa"}
@@ -72,7 +65,7 @@ def test_a_layer_that_gives_another_result_keeps_transformers_attention(monkeypa
 
 def test_a_tower_with_one_capped_layer_keeps_transformers_attention(monkeypatch):
     model, _ = tiny.CHECKPOINTS["qwen2.5-vl"].make()
-    last, right = model.model.visual.blocks[-1].attn, _vision_attention.window_attention
+    last, right = model.model.visual.blocks[-1].attn, vision_attention.window_attention
 
     def attention(module, *given, **named):
         return right(module, *given, **named, **({"softcap": 30.0} if module is last else {}))
@@ -117,67 +110,3 @@ def test_inner_sizes_become_multiples_of_8_without_changing_the_result(kind):
     assert {part.out_features for part in padded.modules() if isinstance(part, torch.nn.Linear)} == {16, 6}
     torch.testing.assert_close(padded(inputs), model(inputs), atol=1e-5, rtol=1e-5)
     assert align_inner_sizes(padded) == 0
-
-
-def rules(**settings) -> DecodingRules:
-    return DecodingRules.from_config(GenerationConfig(eos_token_id=0, **settings), "cpu")
-
-
-@pytest.mark.parametrize("settings", [{"repetition_penalty": 1.3}, {"repetition_penalty": 0.7, "suppress_tokens": [4]}])
-def test_settings_applied_to_rows_together_equal_each_row_alone(settings):
-    torch.manual_seed(0)
-    written, logits = [[1, 2, 2], [3], [7, 1, 5, 6]], torch.randn(3, 9)
-    together = rules(**settings).apply(written, logits)
-    alone = [rules(**settings).apply([tokens], logits[row : row + 1]) for row, tokens in enumerate(written)]
-    assert torch.equal(together, torch.cat(alone))
-    # By hand: positive logits are divided by the penalty, negative ones multiplied; row 1 wrote only token 3.
-    penalty, value = settings["repetition_penalty"], logits[1, 3].item()
-    assert together[1, 3].item() == pytest.approx(value / penalty if value > 0 else value * penalty)
-    assert together[1, 2].item() == logits[1, 2].item()
-
-
-def test_a_step_waits_for_the_device_once(monkeypatch):
-    """The chosen tokens are what the next step needs; the log-probabilities wait until the end."""
-    logits = torch.zeros(2, 5)
-    logits[:, 3] = 1.0
-
-    class Steps:
-        def step(self, tokens):
-            return logits
-
-        def select(self, rows):
-            raise AssertionError("no reply ends early")
-
-    waits, tolist = [], torch.Tensor.tolist
-    monkeypatch.setattr(torch.Tensor, "tolist", lambda tensor: waits.append(tensor.shape) or tolist(tensor))
-    recorder = LabelRecorder([3, 4])
-    replies = decode(logits, lambda rows: Steps(), prompts=[[1], [2]], limits=[4, 4], rules=rules(), recorder=recorder)
-    assert replies == [[3, 3, 3, 3]] * 2 and len(waits) == 4
-    # By hand: ln(e / (e + 4)) and ln(1 / (e + 4)).
-    assert recorder.logprobs(1, 3, {"A": (3,), "B": (4,)}) == pytest.approx({"A": -0.904832, "B": -1.904832}, abs=2e-6)
-
-
-def test_images_processed_ahead_are_those_that_the_processor_would_have_made():
-    calls = []
-
-    def process(images, *, scale):
-        calls.append(threading.get_ident())
-        return Result(torch.tensor([[float(image.size[0]) * scale] for image in images]))
-
-    class Result:
-        def __init__(self, pixels) -> None:
-            self.data = {"pixels": pixels}
-
-    images = {str(size): open_image(recipe_image("normal-noise", size, 8), Path()) for size in (8, 9, 10)}
-    first, second, third = images.values()
-    processor = CachingImageProcessor(process)
-    processor.name(images)
-    with ThreadPoolExecutor(2) as pool:
-        processor.start(images.values(), pool)
-        assert not calls  # how the processor is called is not known yet
-        processor([first], scale=2)
-        processor.start(images.values(), pool)
-        found = [processor([image], scale=2).data["pixels"].item() for image in (second, third)]
-        assert found == [18.0, 20.0]
-        assert len(calls) == 3 and threading.get_ident() not in calls[1:]
-        assert processor([second], scale=3).data["pixels"].item() == 27.0  # another call than the one started

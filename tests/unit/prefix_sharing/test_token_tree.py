@@ -19,12 +19,12 @@ suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_siz
 @given(suffixes, st.integers(0, 20))
 def test_each_question_attends_to_its_own_tokens_only(texts, limit):
     trees = build_trees(7, range(len(texts)), texts, limit=limit)
-    assert [question for tree in trees for question in tree.questions] == list(range(len(texts)))
+    assert [question for tree in trees for question in tree.prompts] == list(range(len(texts)))
     for tree in trees:
         assert tree.prefix == 7
-        assert len(tree.questions) == 1 or len(tree.tokens) <= limit
+        assert len(tree.prompts) == 1 or len(tree.tokens) <= limit
         seen = tree.ancestors()
-        for question, path in zip(tree.questions, tree.paths, strict=True):
+        for question, path in zip(tree.prompts, tree.paths, strict=True):
             assert [tree.tokens[node] for node in path] == texts[question]
             assert [tree.depths[node] for node in path] == list(range(len(path)))
             for place, node in enumerate(path):

@@ -1,19 +1,16 @@
 """The check that a padded batch of ``generate`` gives the results of its prompts alone, at the first use of a model.
 
 Some models compute other results in a padded batch: a part of them ignores the mask, or counts positions from the
-padding. Without the check their answers would depend on the other questions of a batch.
+padding. Without the check their replies would depend on the other prompts of a batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from known_unknowns.engines._checkpoint import Checkpoint
-from known_unknowns.records import Turn
 from prefix_sharing import check
 
 PLAN = "padded batches"
@@ -22,6 +19,10 @@ _HALF_TOLERANCE = 0.25
 _LONGEST_REASON = 160
 _MAX_CHECKS = 3
 """Number of batches at most that are compared until one of them had padding."""
+
+
+Encode = Callable[[Sequence[int]], Any]
+"""Returns the processor's tensors of a batch of the prompts with these indices."""
 
 
 class _NoBatch(Exception):
@@ -33,43 +34,54 @@ class PaddingCheck:
 
     Parameters
     ----------
-    checkpoint : Checkpoint
+    model : PreTrainedModel
         The model.
-    encode : callable
-        Returns the processor's tensors of a padded batch of turns.
+
+    Attributes
+    ----------
+    difference : float or None
+        The largest difference so far, in standard deviations of the logits; None if nothing was compared.
+    fault : str
+        Why padded batches may not be used; "" if they may.
     """
 
-    def __init__(self, checkpoint: Checkpoint, encode: Callable[[Sequence[Turn], Path], Any]) -> None:
-        self._model = checkpoint.model
-        self._encode = encode
+    def __init__(self, model: Any) -> None:
+        self._model = model
         self._left = _MAX_CHECKS
         self.difference: float | None = None
-        """The largest difference so far, in standard deviations of the logits; None if nothing was compared."""
         self.fault = ""
-        """Why padded batches may not be used; "" if they may."""
 
-    def check(self, turns: Sequence[Turn], folder: Path) -> None:
-        """Compare two of these turns, unless a padded batch was compared before."""
-        if self._left and len(turns) > 1:
-            self.fault = self._compare(turns, folder)
+    def check(self, lengths: Sequence[int], encode: Encode) -> None:
+        """Compare two prompts of a batch, unless a padded batch was compared before.
+
+        Parameters
+        ----------
+        lengths : sequence of int
+            The approximate length of each prompt.
+        encode : callable
+            Returns the processor's tensors (a `BatchFeature`, padded on the left) of the prompts with these indices.
+            It raises ValueError or TypeError if there can be no batch of them.
+        """
+        if self._left and len(lengths) > 1:
+            self.fault = self._compare(lengths, encode)
 
     def add_to(self, summary: dict[str, Any]) -> None:
-        """Add the result to an engine's summary of how it shares prefixes."""
+        """Add the result to a summary of how prefixes are shared (`SharedPrefixDecoder.summary`)."""
         if self.difference is not None:
             differences = summary.get("differences", {})
             summary["differences"] = differences | {PLAN: float(f"{self.difference:.2g}")}
         if self.fault:
             summary["fell_back"] = [*summary.get("fell_back", ()), {"plan": PLAN, "why": self.fault}]
 
-    def _compare(self, turns: Sequence[Turn], folder: Path) -> str:
+    def _compare(self, lengths: Sequence[int], encode: Encode) -> str:
         tolerance, where = check.TOLERANCE, "in float32"
         try:
             with check.in_float32(self._model):
-                found, padded = self._difference(turns, folder)
+                found, padded = self._difference(lengths, encode)
         except (torch.OutOfMemoryError, MemoryError):
             tolerance, where = _HALF_TOLERANCE, f"in {self._model.dtype}"
             try:
-                found, padded = self._difference(turns, folder)
+                found, padded = self._difference(lengths, encode)
             except (torch.OutOfMemoryError, MemoryError):
                 self._left = 0
                 return "there is not enough memory to compare a batch of two with its prompts alone"
@@ -83,14 +95,14 @@ class PaddingCheck:
         self._left = 0
         return f"its logits differ by {found:.2g} of their standard deviation from those of each prompt alone, {where}"
 
-    def _difference(self, turns: Sequence[Turn], folder: Path) -> tuple[float, bool]:
+    def _difference(self, lengths: Sequence[int], encode: Encode) -> tuple[float, bool]:
         """Return the difference of the first logits, and whether the batch had padding."""
-        by_length = sorted(turns, key=lambda turn: len(turn.text))
+        by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
         pair = [by_length[-1], by_length[0]]
-        alone = [check.reference(self._model, self._encode([turn], folder), steps=1)[0][0] for turn in pair]
+        alone = [check.reference(self._model, encode([index]), steps=1)[0][0] for index in pair]
         try:
-            self._encode(turns, folder)
-            batch = self._encode(pair, folder)
+            encode(range(len(lengths)))
+            batch = encode(pair)
         except (ValueError, TypeError) as error:  # some processors cannot stack images with unequal numbers of tiles
             raise _NoBatch(" ".join(str(error).split())[:_LONGEST_REASON]) from error
         together = first_logits(self._model, batch)

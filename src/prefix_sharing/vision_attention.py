@@ -21,7 +21,7 @@ try:
 except ImportError:  # torch before 2.10
     varlen_attn = None
 
-WINDOWS = "known_unknowns_flash_windows"
+WINDOWS = "prefix_sharing_flash_windows"
 """transformers passes the windows' bounds to implementations with "flash" in their name."""
 _TOLERANCES = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 2e-2}
 """Accepted difference from transformers' attention, in standard deviations of its output."""
