@@ -13,7 +13,7 @@ rule train_pocket:
         "../envs/models.yaml"
     threads: 1
     params:
-        code=code_of("train", PARAMS.benchmarks),
+        code=code_of("train"),
         model=subpath(output[0], parent=True),
         work=subpath(output[0], ancestor=2),
     shell:

@@ -52,6 +52,8 @@ MODULES = (
     *(
         "benchmark.registry",
         "benchmark.interface",
+        *(f"benchmark.{name}" for name in ("variant", "protocol", "parsed_answer", "metrics", "published", "section")),
+        *(f"benchmark.{name}" for name in ("exchange", "released", "pocket", "checks", "terms")),
         "scoring",
         "metrics",
         "comparison",

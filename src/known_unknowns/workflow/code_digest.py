@@ -41,7 +41,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "report": _RESULTS,
     "track": (*_RESULTS, "known_unknowns.tracking"),
     "construct": _CONSTRUCTION,
-    "train": (*_CONSTRUCTION, "known_unknowns_pocket"),
+    "train": (*_CONSTRUCTION, "known_unknowns_pocket", "known_unknowns_benchmarks"),
 }
 """The packages and modules of each step."""
 

@@ -112,4 +112,4 @@ def _with_flag(candidate: Candidate, name: str, reason: str | None) -> Candidate
     return candidate if reason is None else replace(candidate, flags=(*candidate.flags, Flag(name, reason)))
 
 
-__all__ = ["FILTERS", "Ask", "Context", "Filter", "FilterCount", "Filtered", "ModelAnswer", "apply"]
+__all__ = ["FILTERS", "Ask", "Context", "Filter", "FilterCount", "FilterResult", "ModelAnswer", "apply"]

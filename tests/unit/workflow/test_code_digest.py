@@ -14,7 +14,7 @@ from known_unknowns.workflow import code_digest
 from known_unknowns.workflow.code_digest import STEPS, code_of
 
 ENTRIES = {
-    "render": ["known_unknowns.data.rendered"],
+    "render": ["known_unknowns.data.rendered", "known_unknowns_pocket.editions"],
     "questions": ["known_unknowns.data.questions"],
     "check": ["known_unknowns.data.check"],
     "vary": ["known_unknowns.data.questions", "known_unknowns.variants"],
@@ -26,7 +26,7 @@ ENTRIES = {
     "compare": ["known_unknowns.comparison.compare", "known_unknowns.comparison.model_pairs"],
     "report": ["known_unknowns.report.page", "known_unknowns.report.browser.build"],
     "track": ["known_unknowns.tracking"],
-    "construct": ["known_unknowns_construction.steps"],
+    "construct": ["known_unknowns_construction.steps", "known_unknowns_construction.benchmarks"],
     "train": ["known_unknowns_pocket.cli"],
 }
 PACKAGES = (
