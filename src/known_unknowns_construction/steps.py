@@ -25,12 +25,10 @@ from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.progress import progress
-from known_unknowns_construction import attributes, filters, importing, psg
+from known_unknowns_construction import importing, psg
 from known_unknowns_construction.candidates import Candidate, read_candidates, write_candidates
 from known_unknowns_construction.generation import TEMPLATES, QuestionGenerator
 from known_unknowns_construction.interface import Construction
-from known_unknowns_construction.model_answers import asker
-from known_unknowns_construction.run_generator import run_generator
 from known_unknowns_construction.scene_graph import SceneGraph, read_graphs, write_graphs
 
 
@@ -129,10 +127,12 @@ def import_graphs(work: Workspace) -> int:
 
 def describe(work: Workspace) -> dict[str, Any]:
     """Write ``described.jsonl`` and ``attributes.json``, and return the counts."""
+    from known_unknowns_construction.attributes import describe as run
+
     model = work.entry.attributes
     if model is None:
         raise ConfigError("no model describes objects; name one", path=f"construction.{work.name}.attributes")
-    described, counts = attributes.describe(
+    described, counts = run(
         list(read_graphs(work.made(work.folder / importing.GRAPHS, "graphs"))),
         model=model,
         entry=work.params.model(model),
@@ -146,6 +146,8 @@ def describe(work: Workspace) -> dict[str, Any]:
 
 def generate(work: Workspace, generator: str) -> dict[str, Any]:
     """Write the candidates of a generator and its ``generation.<generator>.json``, and return the counts."""
+    from known_unknowns_construction.run_generator import run_generator
+
     settings, known = work.entry.generators, work.generators()
     for names, path in ((settings, "GENERATOR"), (known, f"construction.{work.name}.generators")):
         if generator not in names:
@@ -171,6 +173,9 @@ def generate(work: Workspace, generator: str) -> dict[str, Any]:
 
 def filter_candidates(work: Workspace) -> dict[str, Any]:
     """Write ``filtered.jsonl``, ``dropped.jsonl`` and ``filters.json``, and return the counts."""
+    from known_unknowns_construction import filters
+    from known_unknowns_construction.model_answers import asker
+
     settings, part = work.entry.filters, work.construction
     files = [work.made(work.candidates(name), "generate", name) for name in work.entry.generators]
     candidates = [each for file in files for each in read_candidates(file)]

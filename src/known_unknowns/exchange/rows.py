@@ -6,15 +6,10 @@ import csv
 import json
 import re
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pandas
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from known_unknowns.csv_cells import unescape_cell
 from known_unknowns.errors import DataError, MachineError
@@ -166,6 +161,10 @@ def _row(file: Path, line: int, header: list[str], cells: list[str]) -> Row:
 
 def _sheet(file: Path) -> Iterator[Row]:
     """Parse the first sheet of an Excel file with pandas, which needs openpyxl for it."""
+    import zipfile
+
+    import pandas
+
     try:
         sheet = pandas.read_excel(file, dtype=str, keep_default_na=False, na_filter=False)
     except ImportError as error:
@@ -177,6 +176,9 @@ def _sheet(file: Path) -> Iterator[Row]:
 
 def _parquet(file: Path) -> Iterator[Row]:
     """Parse a Parquet file without the bytes of its images, which rescoring does not use."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(file) as table:
             columns = [field.name for field in table.schema_arrow if field.name != "image"]
@@ -188,6 +190,8 @@ def _parquet(file: Path) -> Iterator[Row]:
 
 
 def _has_path(schema: Any) -> bool:
+    import pyarrow as pa
+
     kind = schema.field("image").type if "image" in schema.names else None
     return kind is not None and pa.types.is_struct(kind) and kind.get_field_index("path") >= 0
 

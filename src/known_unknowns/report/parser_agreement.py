@@ -9,14 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-
-import pandas as pd
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER
 from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Pair = tuple[str, str]
 _QUESTION = ["question_id", "parser"]
@@ -34,6 +35,9 @@ def final_scores(path: Path) -> pd.DataFrame:
     Columns question_id, parser, outcome, choice, correct, and ``parsed``: the index of the option chosen as text, or
     the outcome where none was. Raises DataError when the file is not a table of scores.
     """
+    import pandas as pd
+    import pyarrow as pa
+
     try:
         answers = [("step", "==", ANSWER)]
         scores = pd.read_parquet(path, columns=_COLUMNS, filters=answers, page_checksum_verification=True)

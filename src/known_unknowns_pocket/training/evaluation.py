@@ -15,10 +15,6 @@ from known_unknowns.engines import Engine
 from known_unknowns.protocols import ask
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Turn
 from known_unknowns.scoring import PARSERS, ParsedAnswer
-from known_unknowns_benchmarks.actiview import loader as actiview_loader
-from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
-from known_unknowns_benchmarks.humblebench import loader as humblebench_loader
-from known_unknowns_benchmarks.mmsap import loader as mmsap_loader
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
 
@@ -58,15 +54,17 @@ def tally(
     Tally
         By type of question.
     """
+    from known_unknowns_benchmarks.humblebench import loader as benchmark
+
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         humblebench.build(raw, seed=seed, images=images)
-        questions = [vary(question) for question in humblebench_loader.load(Path(raw), Path(folder))]
+        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
         types = {question.id: question.category for question in questions}
         if kinds:
             made = [one for _, asked in humblebench.questions(seed, images) for one in asked]
             types = {question.id: one.kind for question, one in zip(questions, made, strict=True)}
             questions = [question for question in questions if question.answer != question.refusal]
-        turns = [ask(question, humblebench_loader.prompt(question)) for question in questions]
+        turns = [ask(question, benchmark.prompt(question)) for question in questions]
         return _counted(
             (types[question.id], parsed.choice == question.answer)
             for question, parsed in _parsed_replies(engine, questions, turns, Path(folder), parser)
@@ -103,10 +101,12 @@ def mmsap_tally(
         By subset and, after a slash, the sub-task of BasicVisQA; whether the emblem of KnowVisQA is taught (the
         others are to be refused); whether the wording of BeyondVisQA is held out.
     """
+    from known_unknowns_benchmarks.mmsap import loader as benchmark
+
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         mmsap.build(raw, seed=seed, images=images)
-        questions = [vary(question) for question in mmsap_loader.load(Path(raw), Path(folder))]
-        prompt = mmsap_loader.refusal_prompt if refusal_prompt else mmsap_loader.prompt
+        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
+        prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
         turns = [ask(question, prompt(question)) for question in questions]
         found = list(_parsed_replies(engine, questions, turns, Path(folder), parser))
     return _counted((_type_of(question), _is_right(question, parsed)) for question, parsed in found)
@@ -116,9 +116,12 @@ def actiview_tally(
     engine: Engine, *, seed: int, images: int, protocol: str = "full_image", parser: str = ROBUST
 ) -> Tally:
     """Count right answers, by sub-class, on a pocket ActiView with a ``protocol`` of one turn."""
+    from known_unknowns_benchmarks.actiview import loader as benchmark
+    from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
+
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         actiview.build(raw, seed=seed, images=images)
-        questions = list(actiview_loader.load(Path(raw), Path(folder)))
+        questions = list(benchmark.load(Path(raw), Path(folder)))
         turns = [next(PROTOCOLS[protocol].function(question)) for question in questions]
         found = list(_parsed_replies(engine, questions, turns, Path(folder), parser))
     return _counted((question.category, parsed.choice == question.answer) for question, parsed in found)
