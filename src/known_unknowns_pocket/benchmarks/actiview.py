@@ -109,14 +109,14 @@ def questions(
 
 
 def build(
-    out_dir: Path | str,
+    out: Path | str,
     *,
     seed: int,
     images: int = 84,
     questions_per_image: int = 2,
     advance: Advance | None = None,
 ) -> Path:
-    """Write the benchmark to ``out_dir``, which is created: images first, data.json last.
+    """Write the benchmark to ``out``, which is created: images first, data.json last.
 
     A folder with a data.json is complete; that of an earlier build is removed first. The same arguments and
     library versions give the same bytes, other versions at least the same questions.
@@ -125,7 +125,7 @@ def build(
     of the ``images`` originals.
     """
     made = questions(seed, images, questions_per_image)
-    folder = Path(out_dir)
+    folder = Path(out)
     (folder / DATA).unlink(missing_ok=True)
     rows: list[dict[str, Any]] = []
     asked: list[Question] = []

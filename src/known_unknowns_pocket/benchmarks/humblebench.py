@@ -79,14 +79,14 @@ def questions(
 
 
 def build(
-    out_dir: Path | str,
+    out: Path | str,
     *,
     seed: int,
     images: int = 60,
     questions_per_image: int = 5,
     advance: Advance | None = None,
 ) -> Path:
-    """Write the benchmark to `out_dir`, which is created, as `FILE_NAME`.
+    """Write the benchmark to `out`, which is created, as `FILE_NAME`.
 
     The file is written atomically. The same arguments and library versions give the same bytes, other versions at
     least the same questions.
@@ -100,7 +100,7 @@ def build(
     candidates = list(candidates_of("scenes", made, graphs, {}))
     if len(candidates) < images * questions_per_image:
         raise RuntimeError(f"seed {seed} has too few questions: report this as a defect")
-    path = Path(out_dir) / FILE_NAME
+    path = Path(out) / FILE_NAME
     write_rows(path, _rows(rendered, candidates, advance))
     return path
 

@@ -178,14 +178,14 @@ def _named_so(scene: Scene, pair: Pair) -> int:
 
 
 def build(
-    out_dir: Path | str,
+    out: Path | str,
     *,
     seed: int,
     images: int = 8,
     questions_per_image: int = 3,
     advance: Advance | None = None,
 ) -> Path:
-    """Write the benchmark to ``out_dir``, which is created: six TSV files under the published names.
+    """Write the benchmark to ``out``, which is created: six TSV files under the published names.
 
     The arguments are those of `Render`. The same arguments and library versions give the same
     bytes, other versions at least the same questions.
@@ -202,7 +202,7 @@ def build(
         encoded(number)
         if advance is not None:
             advance()
-    folder = Path(out_dir)
+    folder = Path(out)
     for subset in SUBSETS:
         of_subset = [problem for problem in found if problem.subset == subset]
         for setting in (BASE, OPTION):

@@ -105,14 +105,14 @@ def questions(
 
 
 def build(
-    out_dir: Path | str,
+    out: Path | str,
     *,
     seed: int,
     images: int = 330,
     questions_per_image: int = 2,
     advance: Advance | None = None,
 ) -> Path:
-    """Write the benchmark to ``out_dir``, which is created: images first, the three tables last.
+    """Write the benchmark to ``out``, which is created: images first, the three tables last.
 
     A folder with all three tables is complete; tables of an earlier build are removed first. The same arguments
     and library versions give the same bytes, other versions at least the same questions.
@@ -121,7 +121,7 @@ def build(
     three subsets together. The emblems and their names do not depend on the seed.
     """
     made = questions(seed, images, questions_per_image)
-    folder = Path(out_dir)
+    folder = Path(out)
     for subset in SUBSETS:
         (folder / file_name(subset)).unlink(missing_ok=True)
     rows: dict[str, list[dict[str, Any]]] = {subset: [] for subset in SUBSETS}
