@@ -5,18 +5,23 @@
 # `shards` has one job for each, and the job that writes the tables then asks nothing.
 
 
-rule served:
+# Whether a model is there and can answer, before any long job.
+rule probe:
     output:
-        "<results>/served/{model}.json",
+        "<results>/probe/{model}.json",
     log:
-        "<logs>/served/{model}.log",
+        "<logs>/probe/{model}.log",
+    wildcard_constraints:
+        model=any_of(ASKED),
     conda:
         "../envs/models.yaml"
     params:
-        entry=FUNCTIONS.of_model(rule_parameters.reply_settings),
+        read=FUNCTIONS.compared("probe"),
+        journals=f"{JOURNAL}/{{model}}",
         settings=RESOLVED,
     shell:
-        "python -m known_unknowns served {wildcards.model} --out {output} --params {params.settings} > {log} 2>&1"
+        "python -m known_unknowns probe {wildcards.model} --journals {params.journals} --out {output}"
+        " --params {params.settings} > {log} 2>&1"
 
 
 for benchmark in PARAMS.benchmarks:
@@ -30,7 +35,7 @@ for benchmark in PARAMS.benchmarks:
             ),
             images=f"<data>/questions/{benchmark}/images",
             weights=FUNCTIONS.weights,
-            endpoint=FUNCTIONS.endpoint,
+            probe="<results>/probe/{model}.json",
             shards=FUNCTIONS.of_model(rule_parameters.shard_records, RESULTS, benchmark),
         output:
             replies=TARGETS.per_question_set(
@@ -80,6 +85,7 @@ for benchmark in PARAMS.benchmarks:
                 ),
                 images=f"<data>/questions/{benchmark}/images",
                 weights=FUNCTIONS.weights,
+                probe="<results>/probe/{model}.json",
             output:
                 record=f"<results>/replies/{{model}}/{benchmark}/shards/{{shard}}-of-{{shards}}.json",
             log:

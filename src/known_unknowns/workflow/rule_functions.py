@@ -9,7 +9,7 @@ from typing import Any
 
 from known_unknowns.config import Params
 from known_unknowns.data import rerun_stamp
-from known_unknowns.workflow import rule_parameters
+from known_unknowns.workflow import rule_parameters, selection
 from known_unknowns.workflow.code_digest import code_of
 
 OfWildcards = Callable[[Any], Any]
@@ -72,14 +72,11 @@ class RuleFunctions:
         """Return the files of a model in a local folder."""
         return rule_parameters.weights(self.params, wildcards.model)
 
-    def endpoint(self, wildcards: Any) -> list[str]:
-        """Return the check of a model's endpoint, if one is needed. Its age does not matter."""
-        from snakemake.io import ancient
-
-        check = Path(self.results, "served", f"{wildcards.model}.json")
-        journal = Path(self.journal, wildcards.model)
-        needed = rule_parameters.needs_endpoint_check(self.params, wildcards.model, check=check, journal=journal)
-        return [ancient(check.as_posix())] if needed else []
+    def compared(self, step: str) -> OfWildcards:
+        """Return what Snakemake compares of the configuration for a step, as a function of the wildcards."""
+        return lambda wildcards: selection.compared(
+            self.params, step, **{name: value for name, value in wildcards.items() if name in selection.NAMES}
+        )
 
     def of_model(self, function: Callable[..., Any], *arguments: Any) -> OfWildcards:
         """Return a function of a model's entry as a function of the wildcards."""

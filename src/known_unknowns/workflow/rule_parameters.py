@@ -7,7 +7,7 @@ from typing import Any
 
 from known_unknowns import inference
 from known_unknowns.benchmark import registry
-from known_unknowns.config import OpenAIModel, Params, TransformersModel
+from known_unknowns.config import Params, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
 from known_unknowns.inference import bound_protocols
@@ -75,18 +75,6 @@ def gpus(params: Params, model: str) -> int:
 def gpus_besides_shards(params: Params, model: str) -> int:
     """Return the same for the job that writes the tables: after shards it loads no model."""
     return 0 if shards(params, model) else gpus(params, model)
-
-
-def needs_endpoint_check(params: Params, model: str, *, check: Path, journal: Path) -> bool:
-    """Whether the endpoint is checked before a model is asked.
-
-    It is not with ``check_served: false``, and if the model has a journal already, for example another user's: all
-    replies may be there.
-    """
-    entry = params.model(model)
-    if not isinstance(entry, OpenAIModel) or not entry.check_served:
-        return False
-    return check.is_file() or not any(journal.glob("*.jsonl"))
 
 
 def protocols(params: Params, benchmark: str) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from known_unknowns.workflow import configuration, rule_parameters
+from known_unknowns.workflow import configuration, rule_parameters, selection
 from known_unknowns.workflow.rule_functions import RuleFunctions, folder_of
 from tests.paths import ROOT
 
@@ -59,7 +59,12 @@ def test_models_and_attempts_of_a_job(functions: RuleFunctions) -> None:
     assert functions.of_model(rule_parameters.threads)(of(model="pocket")) == 1
     doubled = functions.of_attempt(lambda params, model, attempt: f"{model} {attempt}")
     assert doubled(of(model="pocket"), 2) == "pocket 2"
-    assert functions.endpoint(of(model="oracle")) == []
+
+
+def test_what_is_compared_follows_from_the_wildcards(functions: RuleFunctions) -> None:
+    wildcards = {"model": "oracle", "benchmark": "humblebench", "shard": "1"}
+    found = functions.compared("infer")(wildcards)
+    assert found == selection.compared(functions.params, "infer", model="oracle", benchmark="humblebench")
 
 
 def test_the_folder_of_an_input() -> None:
