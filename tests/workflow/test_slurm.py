@@ -38,7 +38,6 @@ JOURNAL = "journal/pocket/uniform/humblebench.jsonl"
 OPTIONS = [  # of a cluster without accounting, and short waits
     *("--slurm-no-account", "--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"),
-    *("--logger-known-unknowns-interval", "1"),
 ]
 SHORT_WAITS = """# The executor plugin waits 10 s longer after each check that finds no ended job, without an option.
 import asyncio
