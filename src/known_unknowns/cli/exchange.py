@@ -79,11 +79,12 @@ def _settings(params: Params, benchmark: str) -> DataEntry | None:
 def _own_questions(params: Params | None, benchmark: str) -> Path | None:
     """Return the edition's table of questions if it exists and files of predictions cannot contain the questions."""
     from known_unknowns.benchmark import registry
+    from known_unknowns.edition_files import EditionFiles
 
     if params is None or benchmark not in params.benchmarks:
         return None
     exchange = registry.get(benchmark).exchange
-    table = Path("data", params.data_name, "questions", benchmark, "questions.parquet")
+    table = EditionFiles.of(params).question_table(benchmark)
     return table if table.is_file() and (exchange is None or exchange.get().embedded_question is None) else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import model_run
 from known_unknowns.inference.failures import FINISHES, is_failure
@@ -58,7 +59,7 @@ def retry(
     for path, name, known in (("MODEL", model, params.models), ("BENCHMARK", benchmark, params.benchmarks)):
         if name is not None and name not in known:
             raise ConfigError(f"edition {params.edition}: {unknown_name(name, known)}", path=path)
-    found = []
+    found, files = [], EditionFiles.of(params, root)
     for name in [benchmark] if benchmark is not None else params.benchmarks:
         journal = root / "journal" / params.edition / model / f"{name}.jsonl"
         if not journal.is_file():
@@ -72,8 +73,10 @@ def retry(
             params,
             model,
             name,
-            questions=root / "data" / params.data_name / "questions" / name,
-            out=root / "results" / params.edition / "replies" / model / name,
+            questions=files.questions(name),
+            variants=files.variants(name),
+            out=files.replies(model, name).parent,
+            records=files.shards(model, name),
             journal=journal,
             ask_again=failed,
         )
