@@ -3,14 +3,10 @@
 
 rule question_browser:
     input:
-        questions=TARGETS.per_cell(
-            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        scores=TARGETS.per_cell(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        replies=FUNCTIONS.stored_replies(),
-        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        variants=TARGETS.variant_tables(),
+        scores=SCORES,
+        replies=REPLIES,
+        engines=ENGINES,
     output:
         page="<results>/report/questions.html",
         shards=directory("<results>/report/questions"),
@@ -24,7 +20,7 @@ rule question_browser:
         shown=rule_parameters.reported(PARAMS),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),
-        data=folder_of("questions", 4),
+        data=DATA,
         settings=RESOLVED,
     shell:
         "python -m known_unknowns question-browser --results {params.results} --data {params.data}"

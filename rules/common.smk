@@ -17,7 +17,6 @@ if SOURCE.is_dir():
     sys.path.insert(0, str(SOURCE))
 
 from known_unknowns.config import read as read_config
-from known_unknowns.data import up_to_date
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.verification.summaries import files_digest as verified_digest
 from known_unknowns.workflow import (
@@ -29,8 +28,8 @@ from known_unknowns.workflow import (
     run as workflow_run,
 )
 from known_unknowns.workflow.code_digest import code_of
-from known_unknowns.workflow.rule_functions import RuleFunctions, folder_of
-from known_unknowns.workflow.targets import Targets, any_of, plot_file
+from known_unknowns.workflow.rule_functions import RuleFunctions
+from known_unknowns.workflow.targets import Targets, any_of
 
 # Snakemake's own reader keeps the last of two equal keys and fails on deep nesting.
 try:
@@ -77,17 +76,13 @@ if workflow.is_main_process:
     os.environ[workflow_run.SETTINGS_VARIABLE] = (
         SETTINGS.as_posix()
     )  # for jobs of a cluster, which parse this file
-FUNCTIONS = RuleFunctions(
-    PARAMS,
-    DATA,
-    RESULTS,
-    JOURNAL,
-    object_store=workflow.storage_settings.default_storage_provider is not None,
-)
+FUNCTIONS = RuleFunctions(PARAMS, DATA, RESULTS, JOURNAL)
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
-METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
-MADE_FROM = f"{RESULTS}/made_from"
+REPLIES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/replies.parquet")
+ENGINES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json")
+SCORES = TARGETS.per_pair("<results>/scores/{model}/{benchmark}/scores.parquet")
+METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}/metrics.parquet")
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 
 # A job runs this tree's package with this Python, unless its conda environment comes first.

@@ -1,50 +1,28 @@
-# Compute metrics with intervals from scores, and write the summaries for people, DVC and the report. There is one job of
-# measure per benchmark, which keeps the metrics of a model whose inputs have not changed, as in scoring.smk.
+# Compute metrics with intervals from scores, and write the summaries for people, DVC and the report.
 
-for benchmark in PARAMS.benchmarks:
 
-    rule:
-        name:
-            f"measure_{benchmark}"
-        input:
-            questions=TARGETS.per_question_set(
-                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
-            ),
-            scores=TARGETS.per_cell(
-                "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-                benchmark,
-            ),
-            replies=FUNCTIONS.stored_replies(benchmark),
-            engines=TARGETS.per_pair(
-                "<results>/replies/{model}/{benchmark}/engine.json", benchmark
-            ),
-        output:
-            update(
-                TARGETS.per_pair(
-                    "<results>/metrics/{model}/{benchmark}.parquet", benchmark
-                )
-            ),
-        log:
-            f"<logs>/measure/{benchmark}.log",
-        group:
-            "evaluate"
-        conda:
-            "../envs/core.yaml"
-        threads: rule_parameters.table_threads(PARAMS, benchmark)
-        params:
-            statistics=PARAMS.statistics.as_dict(),
-            code=code_of("measure", [benchmark]),
-            benchmark=benchmark,
-            questions=folder_of("questions", 2),
-            scores=folder_of("scores", 4),
-            replies=folder_of("engines", 3),
-            out=lambda wildcards, output: Path(output[0]).parents[1].as_posix(),
-            made_from=f"{MADE_FROM}/metrics/{benchmark}.json",
-            settings=RESOLVED,
-        shell:
-            "python -m known_unknowns measure-models {params.benchmark} --questions {params.questions}"
-            " --scores {params.scores} --replies {params.replies} --out {params.out} --made-from {params.made_from}"
-            " --code {params.code} --workers {threads} --params {params.settings} > {log} 2>&1"
+rule measure:
+    input:
+        variants=FUNCTIONS.answered_variants,
+        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
+        replies="<results>/replies/{model}/{benchmark}/replies.parquet",
+    output:
+        "<results>/metrics/{model}/{benchmark}/metrics.parquet",
+    log:
+        "<logs>/measure/{model}/{benchmark}.log",
+    group:
+        "evaluate"
+    conda:
+        "../envs/core.yaml"
+    params:
+        cells=FUNCTIONS.cells,
+        statistics=PARAMS.statistics.as_dict(),
+        code=FUNCTIONS.code("measure"),
+        variants=f"{DATA}/variants/{{benchmark}}",
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns measure {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
+        " --scores {input.scores} --replies {input.replies} --out {output} --params {params.settings} > {log} 2>&1"
 
 
 rule summarise:
@@ -68,7 +46,7 @@ rule summarise:
             "<results>/models/{model}.json",
             model=dict.fromkeys(model for model, _ in TARGETS.pairs),
         ),
-        plot=plot_file("<results>/plots/{benchmark}.csv"),
+        plot="<results>/plots/stress_tests.csv",
     log:
         "<logs>/summarise.log",
     group:
@@ -85,7 +63,8 @@ rule summarise:
 rule compare:
     input:
         metrics=METRICS,
-        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        replies=REPLIES,
+        engines=ENGINES,
         released=RELEASED_NUMBERS,
     output:
         "<results>/comparison.parquet",
@@ -103,7 +82,7 @@ rule compare:
         conditions=rule_parameters.comparison_conditions(PARAMS),
         verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         code=code_of("compare", PARAMS.benchmarks),
-        replies=folder_of("engines", 3),
+        replies=f"{RESULTS}/replies",
         released=lambda wildcards, input: [
             f"--released {path}" for path in input.released
         ],
@@ -116,12 +95,8 @@ rule compare:
 # Models in pairs, for the report: paired differences, tests and ranks.
 rule compare_models:
     input:
-        questions=TARGETS.per_cell(
-            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        scores=TARGETS.per_cell(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
+        variants=TARGETS.variant_tables(),
+        scores=SCORES,
     output:
         "<results>/model_comparison.parquet",
     log:
@@ -135,7 +110,7 @@ rule compare_models:
         parsers=PARAMS.parsers,
         statistics=PARAMS.statistics.as_dict(),
         code=code_of("compare"),
-        data=folder_of("questions", 4),
+        data=DATA,
         results=subpath(output[0], parent=True),
         settings=RESOLVED,
     shell:

@@ -9,14 +9,10 @@ rule report:
         metrics=METRICS,
         comparison="<results>/comparison.parquet",
         pairs="<results>/model_comparison.parquet",
-        questions=TARGETS.per_cell(
-            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        scores=TARGETS.per_cell(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        replies=FUNCTIONS.stored_replies(),
-        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        variants=TARGETS.variant_tables(),
+        scores=SCORES,
+        replies=REPLIES,
+        engines=ENGINES,
         checks=CHECKS,
         released=[*RELEASED_NUMBERS, *REPLY_TABLES],
         errors=ERROR_TABLES,
@@ -57,8 +53,8 @@ rule report:
         shown=rule_parameters.reported(PARAMS),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),
-        data=folder_of("questions", 4),
-        checks=folder_of("checks", 1),
+        data=DATA,
+        checks=f"{RESULTS}/checks",
         settings=RESOLVED,
     shell:
         "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"

@@ -7,9 +7,9 @@ ERROR_TABLES = rule_parameters.error_tables(PARAMS)
 rule error_table:
     input:
         tags=f"reviews/{PARAMS.edition}/errors/{{model}}/{{benchmark}}/{{variant}}-seed{{seed}}.jsonl",
-        questions="<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
-        scores="<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-        replies="<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+        questions="<data>/variants/{benchmark}/{variant}.parquet",
+        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
+        replies="<results>/replies/{model}/{benchmark}/replies.parquet",
     output:
         "<results>/errors/{model}/{benchmark}/{variant}-seed{seed}.csv",
     log:

@@ -4,18 +4,14 @@
 rule track:
     input:
         metrics=METRICS,
-        questions=TARGETS.per_cell(
-            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
+        variants=TARGETS.variant_tables(),
         tables=expand(
             "<data>/questions/{benchmark}/questions.parquet",
             benchmark=PARAMS.benchmarks,
         ),
-        scores=TARGETS.per_cell(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        replies=FUNCTIONS.stored_replies(),
-        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        scores=SCORES,
+        replies=REPLIES,
+        engines=ENGINES,
         figures=rules.report.output.figures,
     output:
         runs="<results>/tracking.json",
@@ -28,7 +24,7 @@ rule track:
         tracking=PARAMS.tracking.as_dict(),
         code=code_of("track", PARAMS.benchmarks),
         results=subpath(output.runs, ancestor=1),
-        data=folder_of("questions", 4),
+        data=DATA,
         settings=RESOLVED,
     shell:
         "python -m known_unknowns track {input.metrics} --results {params.results} --data {params.data}"

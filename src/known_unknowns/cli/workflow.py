@@ -113,12 +113,22 @@ def infer(
 
     part = None if shard is None else Shard.parse(shard)
     settings = configuration.load(params, edition=edition)
-    folders = {"questions": questions, "variants": variants, "journal": journal}
     stopping.install()
     if part is None:
-        model_run.infer(settings, model, benchmark, out=out, records=shards, **folders)
+        model_run.infer(
+            settings,
+            model,
+            benchmark,
+            questions=questions,
+            variants=variants,
+            out=out,
+            journal=journal,
+            records=shards,
+        )
     else:
-        model_run.infer_shard(settings, model, benchmark, part, records=out, **folders)
+        model_run.infer_shard(
+            settings, model, benchmark, part, questions=questions, variants=variants, records=out, journal=journal
+        )
 
 
 def parse(

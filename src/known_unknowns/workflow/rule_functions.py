@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from known_unknowns.config import Params
-from known_unknowns.data import rerun_stamp
+from known_unknowns.data import released_cells, rerun_stamp
 from known_unknowns.workflow import rule_parameters
 from known_unknowns.workflow.code_digest import code_of
-from known_unknowns.workflow.targets import Targets
+from known_unknowns.workflow.targets import Targets, variant_table
 
 OfWildcards = Callable[[Any], Any]
 """A function that Snakemake calls with the wildcards of a job."""
@@ -29,15 +29,12 @@ class RuleFunctions:
         The configuration.
     data, results, journal : str
         The edition's folders.
-    object_store : bool
-        Whether jobs fetch their inputs from an object store.
     """
 
     params: Params
     data: str
     results: str
     journal: str
-    object_store: bool = False
 
     def code(self, step: str) -> OfWildcards:
         """Return the digest of the code that does a step for a benchmark, as a function of the wildcards."""
@@ -62,16 +59,27 @@ class RuleFunctions:
         return rerun_stamp.rule_parameter(Path(self.data, "raw", wildcards.benchmark), entry)
 
     def table_threads(self, wildcards: Any) -> int:
-        """Return the processes that convert, score or measure a benchmark."""
+        """Return the processes that convert a benchmark."""
         return rule_parameters.table_threads(self.params, wildcards.benchmark)
 
-    def stored_replies(self, benchmark: str | None = None) -> list[str]:
-        """Return the tables of replies as inputs of a job that fetches its inputs from an object store.
+    def variants(self, wildcards: Any) -> list[str]:
+        """Return the tables of a benchmark's variants."""
+        return Targets(self.params).variant_tables(wildcards.benchmark)
 
-        On a file system, engine.json stands for them. It has their digest, and they would be thousands of inputs.
+    def answered_variants(self, wildcards: Any) -> list[str]:
+        """Return the tables of the variants that a model answered, and of those whose released replies count for them.
+
+        Released replies have some of the variants only.
         """
-        pattern = "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        return Targets(self.params).per_cell(pattern, benchmark) if self.object_store else []
+        benchmark = wildcards.benchmark
+        found = dict.fromkeys(variant for variant, _ in self.params.cells(benchmark, wildcards.model))
+        if released_cells.is_imported_from(self.params, wildcards.model, benchmark):
+            found |= {released_cells.answered_as(self.params, benchmark, variant): None for variant in found}
+        return [variant_table(benchmark, variant) for variant in found]
+
+    def cells(self, wildcards: Any) -> list[tuple[str, int]]:
+        """Return the variants and seeds that a model answers."""
+        return self.params.cells(wildcards.benchmark, wildcards.model)
 
     def own_questions(self, wildcards: Any) -> list[str]:
         """Return the benchmark's own questions, if they are there: released replies get their images."""
@@ -99,6 +107,14 @@ class RuleFunctions:
         """Return a function of a model's entry as a function of the wildcards."""
         return lambda wildcards: function(self.params, wildcards.model, *arguments)
 
+    def of_pair(self, function: Callable[..., Any], *arguments: Any) -> OfWildcards:
+        """Return a function of a model's entry and a benchmark as a function of the wildcards."""
+        return lambda wildcards: function(self.params, wildcards.model, wildcards.benchmark, *arguments)
+
+    def of_benchmark(self, function: Callable[..., Any], *arguments: Any) -> OfWildcards:
+        """Return a function of a benchmark as a function of the wildcards."""
+        return lambda wildcards: function(self.params, wildcards.benchmark, *arguments)
+
     def of_attempt(self, function: Callable[..., Any]) -> Callable[[Any, int], Any]:
         """Return a function of a model's entry and the attempt, which is 1 unless a job of a cluster failed before."""
         return lambda wildcards, attempt: function(self.params, wildcards.model, attempt)
@@ -106,11 +122,6 @@ class RuleFunctions:
     def of_construction(self, function: Callable[..., Any], *arguments: Any) -> OfWildcards:
         """Return a function of an entry of the section construction as a function of the wildcards."""
         return lambda wildcards: function(self.params, wildcards.construction, *arguments)
-
-
-def folder_of(name: str, levels: int) -> Callable[[Any, Mapping[str, Sequence[str]]], str]:
-    """Return the folder that many levels above the first of the input files ``name``."""
-    return lambda wildcards, input: Path(input[name][0]).parents[levels - 1].as_posix()
 
 
 def _local(paths: Sequence[str]) -> list[str]:

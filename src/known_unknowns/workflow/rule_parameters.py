@@ -27,10 +27,10 @@ def reply_settings(params: Params, model: str) -> dict[str, Any]:
     return commit | {key: value for key, value in sorted(entry.items()) if key not in entry.not_in_the_reply}
 
 
-def engine_code(params: Params, model: str, benchmark: str) -> str:
-    """Return the digest of the code that asks a model the questions of a benchmark."""
+def engine_code(params: Params, model: str, *benchmarks: str) -> str:
+    """Return the digest of the code that asks a model the questions of benchmarks."""
     engine = params.model(model).implementation.partition(":")[0]
-    return code_of("infer", [benchmark], engine)
+    return code_of("infer", benchmarks, engine)
 
 
 def weights(params: Params, model: str) -> list[str]:
@@ -49,10 +49,10 @@ def shards(params: Params, model: str) -> int | None:
     return inference.shards_of(params.model(model))
 
 
-def shard_records(params: Params, model: str, results: str, benchmark: str) -> list[str]:
-    """Return the records of a model's shards of a benchmark, below the edition's folder of results."""
-    count, replies = shards(params, model) or 0, Path(results, "replies", model, benchmark)
-    return [record_path(replies, Shard(number, count)).as_posix() for number in range(1, count + 1)]
+def shard_records(params: Params, model: str, benchmark: str) -> list[str]:
+    """Return the records of a model's shards of a benchmark."""
+    count, folder = shards(params, model) or 0, Path("<results>", "shards", model, benchmark)
+    return [record_path(folder, Shard(number, count)).as_posix() for number in range(1, count + 1)]
 
 
 def threads(params: Params, model: str) -> int:
@@ -62,7 +62,7 @@ def threads(params: Params, model: str) -> int:
 
 
 def table_threads(params: Params, benchmark: str) -> int:
-    """Return the processes that convert, score or measure a benchmark. One is enough for rendered scenes."""
+    """Return the processes that convert a benchmark. One is enough for rendered scenes."""
     return 1 if params.data(benchmark).source == "scenes" else 2
 
 
@@ -94,9 +94,9 @@ def protocols(params: Params, benchmark: str) -> dict[str, dict[str, Any]]:
     return {variant: params.protocol(benchmark, variant).as_dict() for variant in params.variants(benchmark)}
 
 
-def variant_files(params: Params, benchmark: str) -> list[str]:
-    """Return the files that the benchmark's variants read, such as corrections."""
-    return sorted({file for name in params.variants(benchmark) for file in corrections.files(params.variant(name))})
+def variant_files(params: Params, variant: str) -> list[str]:
+    """Return the files that a variant reads, such as corrections."""
+    return sorted(corrections.files(params.variant(variant)))
 
 
 def error_tables(params: Params, root: Path = Path()) -> list[str]:
