@@ -31,10 +31,10 @@ def probe(
     """
     from known_unknowns import json_files
     from known_unknowns.inference.probe import probe as run
-    from known_unknowns.workflow import configuration, selection
+    from known_unknowns.workflow import selection
 
-    selected = selection.select(configuration.load(params, edition=edition), "probe", model=model)
-    found = run(model, selected.model(model), journals)
+    chosen = selection.load(params, "probe", edition=edition, model=model)
+    found = run(model, chosen.model(model), journals)
     if out is not None:
         json_files.write(out, found)
     print(json.dumps(found, indent=2, sort_keys=True))

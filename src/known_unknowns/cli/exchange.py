@@ -70,17 +70,22 @@ def _report(found: CheckResult, *, as_json: bool) -> None:
 
 def _settings(params: Params, benchmark: str) -> DataEntry | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
-    return params.data(benchmark) if benchmark in params.raw["benchmarks"] else None
+    if benchmark not in params.raw["benchmarks"]:
+        return None
+    from known_unknowns.workflow import selection
+
+    return selection.select(params, "check", benchmark=benchmark).data(benchmark)
 
 
 def _own_questions(params: Params | None, benchmark: str) -> Path | None:
     """Return the edition's table of questions if it exists and files of predictions cannot contain the questions."""
     from known_unknowns.benchmark import registry
+    from known_unknowns.edition_files import EditionFiles
 
     if params is None or benchmark not in params.benchmarks:
         return None
     exchange = registry.get(benchmark).exchange
-    table = Path("data", params.data_name, "questions", benchmark, "questions.parquet")
+    table = EditionFiles.of(params).question_table(benchmark)
     return table if table.is_file() and (exchange is None or exchange.get().embedded_question is None) else None
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import PARSERS, ParsedAnswer
+from known_unknowns.tables.parts import Source
 
 
 def combine_views(scores: Sequence[Score]) -> list[Score]:
@@ -64,13 +64,13 @@ def score_turn(turn: AnsweredTurn, question: Question, parser: str) -> Score:
     )
 
 
-def read_turns(questions: Path, replies: Path) -> list[tuple[Question, list[AnsweredTurn]]]:
+def read_turns(questions: Source, replies: Source) -> list[tuple[Question, list[AnsweredTurn]]]:
     """Read every question with its turns.
 
     Parameters
     ----------
-    questions, replies : Path
-        Tables of questions and of their replies.
+    questions, replies : Path or Part
+        Questions and the replies to them.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def read_turns(questions: Path, replies: Path) -> list[tuple[Question, list[Answ
     return [(question, _in_order(question, turns[question.id], replies)) for question in in_table]
 
 
-def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) -> list[AnsweredTurn]:
+def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Source) -> list[AnsweredTurn]:
     if not turns:
         raise DataError(f"no reply to question {question.id!r}; ask again", file=file)
     if sorted(turns) != list(range(len(turns))):
@@ -106,7 +106,7 @@ def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) ->
 
 
 def final_answers(
-    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Path
+    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Source
 ) -> Iterator[tuple[Question, AnsweredTurn]]:
     """Yield every question with its last turn of the step "answer", which holds its answer.
 
@@ -114,7 +114,7 @@ def final_answers(
     ----------
     pairs : sequence of (Question, list of AnsweredTurn)
         The result of `read_turns`.
-    file : Path
+    file : Path or Part
         The table of replies, for the error.
 
     Raises

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from known_unknowns import engines, json_files, tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel, typed_model
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import stopping
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.inference import bound_protocols, lazy_engine, shards
@@ -192,11 +193,12 @@ def verify(
     if params.is_imported(model):
         raise ConfigError(f"the replies of {model} were imported: there is no model to ask", path=f"models.{model}")
     journal = root / "journal" / params.edition / model / f"{benchmark}.jsonl"
-    questions = root / "data" / params.data_name / "questions" / benchmark
+    files = EditionFiles.of(params, root)
+    questions = files.questions(benchmark)
     replies = shards.replies_of(journal)
     if not questions.is_dir():
         raise ConfigError(f"there is no {questions}: run the workflow first (make run EDITION={params.edition})")
-    cells = cells_of(params, entry, benchmark, questions)
+    cells = cells_of(params, entry, benchmark, files.variants(benchmark))
     engine = lazy_engine.engine(model, entry, journal)
     turns = recorded(cells, engine, replies)
     if missing := sum(turn is None for turn in turns.values()):

@@ -17,7 +17,18 @@ from known_unknowns.benchmark import registry
 _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
-        *("records", "tables", "images", "files", "json_files", "csv_cells", "yaml_reader", "errors", "progress"),
+        *(
+            "records",
+            "tables",
+            "images",
+            "files",
+            "json_files",
+            "edition_files",
+            "csv_cells",
+            "yaml_reader",
+            "errors",
+            "progress",
+        ),
         *("processes", "pandas_import", "config", "benchmark", "variants", "protocols", "data"),
     )
 )
@@ -34,7 +45,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "vary": _BASE,
     "infer": _INFERENCE,
     "release": (*_INFERENCE, "known_unknowns.exchange"),
-    "score": _SCORING,
+    "parse": _SCORING,
     "measure": _METRICS,
     "summarise": _METRICS,
     "compare": _COMPARISON,

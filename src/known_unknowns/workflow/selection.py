@@ -1,9 +1,9 @@
 """The part of the configuration that a step of the workflow may read.
 
-`select` returns it. A rule has `compared` among its parameters, so that Snakemake runs the step again if it changes.
-The command of the rule's job calls `select` with the same arguments, so that it cannot read anything else: a key that
-was left out raises `NotSelected`. The only keys that a job may read and Snakemake does not compare are those of a model
-that change no reply (``not_in_the_reply`` of its engine's settings), such as the number of concurrent requests.
+A rule has `compared` among its parameters, so that Snakemake runs the step again if it changes. The command of the
+rule's job uses the same selection (`load`), so that it cannot read anything else: a key that was left out raises
+`NotSelected`. The only keys that a job may read and Snakemake does not compare are those of a model that change no
+reply (``not_in_the_reply`` of its engine's settings), such as the number of concurrent requests.
 """
 
 from __future__ import annotations
@@ -11,13 +11,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
+from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.data import lock_file
+from known_unknowns.data.revision import data_revision
+from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.workflow import configuration
 
 Raw = dict[str, Any]
 _HOW_ASKED = ("protocol", "protocols", "variants", "seeds")
@@ -67,8 +73,14 @@ class _Scope:
     construction: str = ""
 
 
-NAMES = frozenset({"model", "benchmark", "variant", "construction"})
+_SECTIONS = {"model": "models", "benchmark": "benchmarks", "construction": "construction"}
+NAMES = frozenset({*_SECTIONS, "variant"})
 """Names of wildcards that say what a step works on."""
+
+
+def load(path: str | Path, step: str, *, edition: str | None = None, **names: str) -> Params:
+    """Read and check a params file (`configuration.load`), and select what a step reads."""
+    return select(configuration.load(path, edition=edition), step, **names)
 
 
 def select(params: Params, step: str, **names: str) -> Params:
@@ -87,7 +99,15 @@ def select(params: Params, step: str, **names: str) -> Params:
     -------
     Params
         With the mapping ``raw`` that has only what was selected.
+
+    Raises
+    ------
+    ConfigError
+        If a name is unknown.
     """
+    for name, section in _SECTIONS.items():
+        if name in names and names[name] not in params.raw[section]:
+            raise ConfigError(unknown_name(names[name], params.raw[section]), path=section)
     raw = STEPS[step](_Scope(params, **names))
     return Params(_part(raw, params.raw, ""))
 
@@ -95,8 +115,8 @@ def select(params: Params, step: str, **names: str) -> Params:
 def compared(params: Params, step: str, **names: str) -> Raw:
     """Return what Snakemake compares to decide whether a step runs again, as plain values with sorted keys.
 
-    It is the content of `select` without the keys of models that change no reply, and with the commit that
-    params.lock.yaml gives a model that is asked. For pages and tables, which show entries, no key is left out.
+    It is the content of `select`, with the commits that params.lock.yaml gives. The keys of models that change no reply
+    are left out, except for pages and tables, which show entries.
     """
     raw = dict(select(params, step, **names).raw)
     if step in _ASKING:
@@ -107,6 +127,8 @@ def compared(params: Params, step: str, **names: str) -> Raw:
         }
         locked = {name: lock_file.model_entry(entry) for name, entry in entries.items()}
         raw["commits"] = {name: entry.commit for name, entry in locked.items() if entry is not None}
+    if step in _TABLES:
+        raw["revisions"] = {name: data_revision(name, params.data(name)) for name in raw["benchmarks"]}
     found: Raw = json.loads(json.dumps(raw, sort_keys=True))
     return found
 
@@ -170,11 +192,11 @@ def _cells(scope: _Scope) -> Raw:
 
 def _data(scope: _Scope) -> Raw:
     """Return the source of a benchmark's data. Editions with the same data share it, so that none is named."""
-    name, source = scope.params.data_name, scope.params.raw["benchmarks"][scope.benchmark]["data"]
+    name, entry = scope.params.data_name, scope.params.data(scope.benchmark).as_dict()
     return {
         "edition": name,
         "editions": {name: {"data": name}},
-        "benchmarks": {scope.benchmark: {"data": {name: source[name]}}},
+        "benchmarks": {scope.benchmark: {"data": {name: entry}}},
     }
 
 
@@ -191,8 +213,8 @@ def _variant(scope: _Scope) -> Raw:
 
 
 def _model(scope: _Scope) -> Raw:
-    """Return the entry of a model that is asked, and the benchmarks that it is asked."""
-    return _edition(scope, "benchmarks") | {"models": _of_section(scope.params, "models", [scope.model])}
+    """Return the entry of a model that is asked."""
+    return _edition(scope) | {"models": _of_section(scope.params, "models", [scope.model])}
 
 
 def _asked(scope: _Scope) -> Raw:
@@ -222,15 +244,22 @@ def _measured(scope: _Scope) -> Raw:
     return _parsed(scope) | {"statistics": scope.params.raw["statistics"]}
 
 
-def _whole_edition(scope: _Scope) -> Raw:
-    """Return everything about the edition's models and benchmarks, for tables and pages about all of them.
+def _imported(scope: _Scope) -> Raw:
+    """Return a model with released replies, and the benchmark's data and variants."""
+    models = _of_section(scope.params, "models", [scope.model])
+    return _with_benchmarks(scope, [scope.benchmark], "data") | {"models": models}
+
+
+def _shown(scope: _Scope) -> Raw:
+    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages.
 
     Of the other editions, the names are selected: messages name one with published data.
     """
     params = scope.params
-    raw = _with_benchmarks(scope, params.benchmarks, "data")
+    benchmarks = [scope.benchmark] if scope.benchmark else params.benchmarks
+    raw = _with_benchmarks(scope, benchmarks, "data")
     others: Raw = {name: {} for name in params.raw["editions"]}
-    edition = dict(params.raw["editions"][params.edition])
+    edition = {**params.raw["editions"][params.edition], "benchmarks": benchmarks}
     judge = params.raw.get("judge")
     names = [*params.models, *([judge["model"]] if judge else [])]
     return (
@@ -241,14 +270,22 @@ def _whole_edition(scope: _Scope) -> Raw:
     )
 
 
-def _construction(scope: _Scope) -> Raw:
-    """Return an entry of the section construction, with the models that it names."""
-    entry = scope.params.construction(scope.construction)
-    used = {entry.attributes, *(each.model for each in entry.generators.values()), *entry.filters.models} - {None}
+def _construction(scope: _Scope, keys: Collection[str] = ()) -> Raw:
+    """Return an entry of the section construction, or keys of it, and the entries of the models that they name."""
+    raw = scope.params.raw["construction"][scope.construction]
+    kept = {key: value for key, value in raw.items() if not keys or key in (*keys, "benchmark", "scripted_endpoint")}
+    entry = ConstructionEntry(**(kept | {"generators": raw["generators"]}))
+    generators = entry.generators.values() if "generators" in kept else ()
+    used = {entry.attributes, *entry.filters.models, *(each.model for each in generators)} - {None}
     return {
         "models": _of_section(scope.params, "models", (name for name in used if name is not None)),
-        "construction": {scope.construction: scope.params.raw["construction"][scope.construction]},
+        "construction": {scope.construction: kept},
     }
+
+
+def _released(scope: _Scope, keys: Collection[str] = ()) -> Raw:
+    """Return the same with the statistics, which a release of constructed questions states."""
+    return _construction(scope, keys) | {"statistics": scope.params.raw["statistics"]}
 
 
 STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
@@ -262,12 +299,22 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "parse": _parsed,
     "judge": _judged,
     "measure": _measured,
-    "release": _whole_edition,
-    "compare": _whole_edition,
-    "report": _whole_edition,
-    "track": _whole_edition,
-    "construct": _construction,
+    "import_released": _imported,
+    "released_numbers": _shown,
+    "reply_tables": _shown,
+    "compare": _shown,
+    "compare_models": _shown,
+    "report": _shown,
+    "question_browser": _shown,
+    "track": _shown,
+    "construct": _released,
+    "construct_graphs": partial(_construction, keys=("scenes", "psg")),
+    "construct_attributes": partial(_construction, keys=("attributes",)),
+    "construct_generate": partial(_construction, keys=("generators", "seed")),
+    "construct_filter": partial(_construction, keys=("filters", "seed")),
+    "construct_release": partial(_released, keys=("seed",)),
 }
-"""The steps, and what each selects."""
-_ASKING = frozenset({"probe", "infer", "verify", "judge", "construct"})
+"""The steps, by the names of their rules, and what each selects. The commands of constructions read the whole entry."""
+_ASKING = frozenset({"probe", "infer", "verify", "judge", *(step for step in STEPS if step.startswith("construct"))})
 """Steps that ask a model."""
+_TABLES = frozenset(step for step, selects in STEPS.items() if selects is _shown)

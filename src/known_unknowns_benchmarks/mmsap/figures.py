@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from known_unknowns.comparison import OFFICIAL, PublishedCell
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.score_tables import load
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import OVERALL
@@ -306,10 +307,10 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
 
 def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> np.ndarray | None:
     """Return the risk at `_COVERAGES` as the mean over seeds, or None for a model without likelihoods."""
-    folders = [data / "questions" / run.benchmark]
-    folders += [results / kind / model / run.benchmark for kind in ("scores", "replies")]
+    files, name = EditionFiles(data, results), run.benchmark
+    inputs = files.variants(name), files.scores(model, name), files.replies(model, name)
     found = [
-        load(*folders, variant=variant, seed=seed, parsers=[LIKELIHOOD]).curves[LIKELIHOOD][AREA]
+        load(*inputs, variant=variant, seed=seed, parsers=[LIKELIHOOD]).curves[LIKELIHOOD][AREA]
         for seed in run.seeds[variant]
     ]
     if not all(curve.defined for curve in found):

@@ -33,9 +33,20 @@ def params(raw: dict[str, Any]) -> Params:
     return Params(deepcopy(raw))
 
 
-def of(step: str, **others: str) -> dict[str, str]:
+TABLES = {"compare", "compare_models", "report", "question_browser", "track"}
+"""Steps of the whole edition."""
+SHOWN = {*TABLES, "released_numbers", "reply_tables"}
+CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
+ASKED = {"infer", "verify"}
+MODEL = {"probe", *ASKED, "judge", "import_released", *SHOWN}
+CELLS = {*ASKED, "parse", "judge", "measure", "import_released", *SHOWN}
+
+
+def of(step: str) -> dict[str, str]:
     """What a step of humblebench works on."""
-    return {"construction": "pocket"} if step == "construct" else OF | others
+    if step.startswith("construct"):
+        return {"construction": "pocket"}
+    return {} if step in {*TABLES, "judge"} else OF
 
 
 def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> set[str]:
@@ -46,23 +57,20 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
     return {step for step in STEPS if compared(one, step, **of(step)) != compared(two, step, **of(step))}
 
 
-TABLES = {"release", "compare", "report", "track"}
-"""Steps of the whole edition."""
-ASKED = {"infer", "verify"}
-MODEL = {"probe", *ASKED, "judge", *TABLES}
-CELLS = {*ASKED, "parse", "judge", "measure", *TABLES}
-
-
 @pytest.mark.parametrize(
     ("path", "value", "steps"),
     [
         ("models.hosted.decoding", {"temperature": 1}, MODEL),
         ("models.hosted.source", "crow", MODEL),
-        ("models.hosted.concurrency", 3, TABLES),
-        ("models.hosted.published", "Crow", TABLES),
-        ("models.oracle.behaviour", "always_a", {"judge", *TABLES}),
+        ("models.hosted.concurrency", 3, {"import_released", *SHOWN}),
+        ("models.hosted.published", "Crow", {"import_released", *SHOWN}),
+        ("models.oracle.behaviour", "always_a", {"judge", *SHOWN}),
         ("models.always_refuse.behaviour", "always_a", set()),  # not of the edition
-        ("models.scripted-constructor.decoding", {"temperature": 1}, {"construct"}),
+        (
+            "models.scripted-constructor.decoding",
+            {"temperature": 1},
+            CONSTRUCT - {"construct_graphs", "construct_release"},
+        ),
         ("protocols.single_turn.max_new_tokens", 17, CELLS),
         ("protocols.forced_choice.max_new_tokens", 17, {"judge", *TABLES}),  # of another benchmark
         ("protocols.zooming_6.max_new_tokens", 17, set()),  # of none
@@ -71,17 +79,17 @@ CELLS = {*ASKED, "parse", "judge", "measure", *TABLES}
         ("benchmarks.humblebench.protocol", "forced_choice", CELLS),
         ("benchmarks.humblebench.variants", ["original"], CELLS),
         ("benchmarks.humblebench.seeds", {}, CELLS),
-        ("benchmarks.humblebench.data.pocket.images", 3, {"fetch", "questions", "check", *TABLES}),
+        ("benchmarks.humblebench.data.pocket.images", 3, {"fetch", "questions", "check", "import_released", *SHOWN}),
         ("benchmarks.humblebench.sources", {}, set()),
         ("benchmarks.mmsap.data.pocket.images", 3, TABLES),
-        ("parsers", ["official"], {"parse", "measure", *TABLES}),
-        ("statistics.confidence", 0.9, {"measure", *TABLES}),
-        ("tracking.experiment", "other", TABLES),
-        ("judge.prompt", 2, {"judge", *TABLES}),
+        ("parsers", ["official"], {"parse", "measure", *SHOWN}),
+        ("statistics.confidence", 0.9, {"measure", *SHOWN, "construct", "construct_release"}),
+        ("tracking.experiment", "other", SHOWN),
+        ("judge.prompt", 2, {"judge", *SHOWN}),
         ("editions.pocket.seeds", [0, 1], {"vary", *CELLS}),
-        ("editions.pocket.models", ["hosted"], {"judge", *TABLES}),
+        ("editions.pocket.models", ["hosted"], {"judge", *SHOWN}),
         ("editions.full.models", ["hosted"], set()),
-        ("construction.pocket.seed", 3, {"construct"}),
+        ("construction.pocket.seed", 3, CONSTRUCT - {"construct_graphs", "construct_attributes"}),
     ],
 )
 def test_a_changed_key_runs_the_steps_that_read_it_again(raw, path, value, steps):
@@ -102,7 +110,7 @@ def test_the_order_of_keys_and_of_models_runs_nothing_that_takes_long(raw):
 
     assert changed(raw, reorder) == set()
     models = list(reversed(raw["editions"]["pocket"]["models"]))
-    assert changed(raw, lambda raw: raw["editions"]["pocket"].update(models=models)) == {"judge", *TABLES}
+    assert changed(raw, lambda raw: raw["editions"]["pocket"].update(models=models)) == {"judge", *SHOWN}
 
 
 def test_editions_with_the_same_data_share_its_steps(params):
