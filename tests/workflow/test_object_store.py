@@ -51,7 +51,7 @@ def stored(untouched: Project, store: ObjectStore, tmp_path: Path) -> Project:
 def test_a_run_leaves_its_tables_in_the_bucket(stored, store, finished, tmp_path):
     """They equal those of a run without an object store. The next run has nothing to do. MLflow's store is local."""
     stored.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
-    path, runs = "results/pocket/metrics/oracle/humblebench.parquet", "results/pocket/tracking.json"
+    path, runs = "results/pocket/metrics/oracle/humblebench/metrics.parquet", "results/pocket/tracking.json"
     printed = stored.snakemake(*store.options)
     assert f"Results    {store.address}/results/pocket/" in printed
     assert "Storing in storage" not in printed
@@ -75,6 +75,6 @@ def test_pins_and_local_weights_are_found_with_a_default_storage_provider(stored
     pins.mkdir(parents=True)
     shutil.copy(ROOT / "data/pocket/raw/humblebench.dvc", pins)
     stored.change_params(lambda params: params["editions"]["pocket"]["models"].append("pocket"))
-    planned = stored.snakemake("--dry-run", "results/pocket/metrics/pocket/humblebench.parquet", *store.options)
+    planned = stored.snakemake("--dry-run", "results/pocket/metrics/pocket/humblebench/metrics.parquet", *store.options)
     jobs = dict(re.findall(r"^ (\w[\w ]*?) +(\d+) *$", planned, re.MULTILINE))
     assert jobs["fetch"] == "1" and jobs["infer humblebench"] == "5"  # four respondents and the pocket model

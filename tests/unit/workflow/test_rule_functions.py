@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from known_unknowns.workflow import configuration, rule_parameters
-from known_unknowns.workflow.rule_functions import RuleFunctions, folder_of
+from known_unknowns.workflow.rule_functions import RuleFunctions
 from tests.paths import ROOT
 
 
@@ -55,11 +55,16 @@ def test_only_rendered_data_depend_on_code(functions: RuleFunctions) -> None:
     assert RuleFunctions(full, "data/full", "", "").code_of_source(of(benchmark="humblebench")) == ""
 
 
-def test_replies_are_inputs_in_an_object_store_alone(functions: RuleFunctions) -> None:
-    assert functions.stored_replies("humblebench") == []
-    stored = RuleFunctions(functions.params, "data/pocket", "results/pocket", "journal/pocket", object_store=True)
-    assert "<results>/replies/oracle/humblebench/noise/seed0.parquet" in stored.stored_replies("humblebench")
-    assert not [path for path in stored.stored_replies("humblebench") if "/mmsap/" in path]
+def test_an_imported_model_needs_the_variants_that_it_answered(functions: RuleFunctions) -> None:
+    raw = functions.params.raw | {"models": dict(functions.params.raw["models"])}
+    raw["models"]["oracle"] = {"engine": "imported", "cells": {"humblebench": {"noise": [0]}}}
+    functions = RuleFunctions(type(functions.params)(raw), "data/pocket", "results/pocket", "journal/pocket")
+    noise = "<data>/variants/humblebench/noise.parquet"
+    assert functions.answered_variants(of(benchmark="humblebench", model="oracle")) == [noise]
+    assert functions.cells(of(benchmark="humblebench", model="oracle")) == [("noise", 0)]
+    every = functions.variants(of(benchmark="humblebench"))
+    assert noise in every and len(every) == 8
+    assert functions.answered_variants(of(benchmark="humblebench", model="always_a")) == every
 
 
 def test_models_and_attempts_of_a_job(functions: RuleFunctions) -> None:
@@ -67,8 +72,3 @@ def test_models_and_attempts_of_a_job(functions: RuleFunctions) -> None:
     doubled = functions.of_attempt(lambda params, model, attempt: f"{model} {attempt}")
     assert doubled(of(model="pocket"), 2) == "pocket 2"
     assert functions.endpoint(of(model="oracle")) == []
-
-
-def test_the_folder_of_an_input() -> None:
-    inputs = {"questions": ["data/pocket/questions/humblebench/noise/seed0.parquet"]}
-    assert folder_of("questions", 2)(None, inputs) == "data/pocket/questions/humblebench"
