@@ -21,6 +21,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
 from known_unknowns.report import checks
 from known_unknowns.workflow.serve import mlflow_page
+from tests.cells import ONE
 from tests.factories import question
 
 FLIPS = 300
@@ -45,14 +46,15 @@ def _turn(i):
 
 TABLES = {
     "metrics": (lambda path: tables.write_metrics(path, map(_metric, range(20))), tables.read_metrics),
-    "replies": (lambda path: tables.write_replies(path, map(_turn, range(20))), tables.read_replies),
+    "replies": (lambda path: tables.write_replies(path, {ONE: map(_turn, range(20))}), tables.read_replies),
     "questions": (
         lambda path: tables.write_questions(path, [question(str(i), answer=i % 5) for i in range(20)]),
         tables.read_questions,
     ),
     "scores": (
         lambda path: tables.write_scores(
-            path, [Score(str(i), 0, "answer", "robust", "answered", "AB"[i % 2], i % 2, not i % 2) for i in range(20)]
+            path,
+            {ONE: [Score(str(i), 0, "answer", "robust", "answered", "AB"[i % 2], i % 2, not i % 2) for i in range(20)]},
         ),
         tables.read_scores,
     ),

@@ -29,7 +29,9 @@ def edition(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def metrics(edition: Project) -> list[Metric]:
     folder = edition.root / "results/pocket/metrics"
-    return [metric for model in MODELS for metric in tables.read_metrics(folder / model / "humblebench.parquet")]
+    return [
+        metric for model in MODELS for metric in tables.read_metrics(folder / model / "humblebench/metrics.parquet")
+    ]
 
 
 def accuracies(metrics: list[Metric], model: str) -> dict[tuple[str, str], Metric]:

@@ -126,7 +126,7 @@ def test_the_key_of_an_endpoint_is_in_no_file(changed):
 
 
 def test_an_endpoint_without_log_probabilities_has_no_likelihood_numbers(changed):
-    metrics = tables.read_metrics(changed.project.root / RESULTS / "metrics/hosted/humblebench.parquet")
+    metrics = tables.read_metrics(changed.project.root / RESULTS / "metrics/hosted/humblebench/metrics.parquet")
     known = ("chance", "unpaired")  # they follow from the questions
     assert {m.value for m in metrics if m.parser == "likelihood" and m.name not in known} == {None}
     assert None not in {m.value for m in metrics if (m.parser, m.name) == ("robust", "accuracy")}
@@ -141,13 +141,13 @@ def test_an_imported_model_is_measured_beside_the_others(changed):
     metrics = {
         model: {
             (m.parser, m.category, m.name): m.value
-            for m in tables.read_metrics(root / RESULTS / "metrics" / model / "humblebench.parquet")
+            for m in tables.read_metrics(root / RESULTS / "metrics" / model / "humblebench/metrics.parquet")
             if m.variant == "nota_only" and m.parser != "likelihood"
         }
         for model in ("uniform", "theirs")
     }
     assert metrics["theirs"] == metrics["uniform"]
-    imported = tables.read_metrics(root / RESULTS / "metrics/theirs/humblebench.parquet")
+    imported = tables.read_metrics(root / RESULTS / "metrics/theirs/humblebench/metrics.parquet")
     without_input = [m.value for m in imported if m.parser == "likelihood" and m.name != "chance"]
     assert without_input and set(without_input) == {None}  # the file has no log-probabilities
     runs = json.loads((root / RESULTS / "tracking.json").read_text(encoding="utf-8"))["runs"]

@@ -20,7 +20,7 @@ RESULTS = [
     "headline.csv",
     "report/index.html",
     "plots/humblebench.csv",
-    "metrics/oracle/humblebench.parquet",
+    "metrics/oracle/humblebench/metrics.parquet",
 ]
 
 

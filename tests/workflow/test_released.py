@@ -148,7 +148,7 @@ def test_the_action_history_of_actiview_is_replayed(project):
     replayed = [(len(FORMS[n % 4]) + 1, 1 + VIEWS[n % 4]) for n in range(OF_ACTIVIEW - 1)]
     assert found[:-1] == replayed
     assert [turn.step for turn in list(dialogues.values())[-1]] == ["answer"]
-    metrics = tables.read_metrics(project.root / RESULTS / "metrics/Qwen2-VL/actiview.parquet")
+    metrics = tables.read_metrics(project.root / RESULTS / "metrics/Qwen2-VL/actiview/metrics.parquet")
     views = next(
         m for m in metrics if (m.variant, m.parser, m.name, m.category) == ("mixed", "official", "views", "Overall")
     )

@@ -8,7 +8,7 @@ from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import RESPONDENTS, Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-ONE_MODEL = "results/pocket/metrics/oracle/humblebench.parquet"
+ONE_MODEL = "results/pocket/metrics/oracle/humblebench/metrics.parquet"
 
 
 def written_again(project: Project, *targets: str) -> set[str]:
@@ -41,7 +41,7 @@ def test_other_statistics_rerun_metrics_only(rerun):
         params["statistics"]["confidence"] = 0.9
 
     rerun.change_params(change)
-    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
+    metrics = {f"metrics/{model}/humblebench/metrics.parquet" for model in RESPONDENTS}
     assert written_again(rerun, ONE_MODEL) == {"params.yaml", "made_from/metrics/humblebench.json"} | metrics
 
 
@@ -54,7 +54,7 @@ def test_an_edited_parser_reruns_scoring_only(rerun):
 
     again = written_again(rerun, ONE_MODEL)
     scores = {path.replace("replies", "scores") for path in replies}
-    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
+    metrics = {f"metrics/{model}/humblebench/metrics.parquet" for model in RESPONDENTS}
     assert again >= scores | metrics
     # What a protocol asks next can depend on a parser, so that the replies are gone through, but from the journal.
     engines = {f"replies/{model}/humblebench/engine.json" for model in RESPONDENTS}

@@ -27,7 +27,7 @@ PROGRAM = 3_500_000
 def accuracy(project: Project, model: str, variant: str, parser: str) -> Metric:
     found = [
         metric
-        for metric in tables.read_metrics(project.root / f"results/pocket/metrics/{model}/humblebench.parquet")
+        for metric in tables.read_metrics(project.root / f"results/pocket/metrics/{model}/humblebench/metrics.parquet")
         if (metric.variant, metric.parser, metric.category, metric.name, metric.seed)
         == (variant, parser, OVERALL, "accuracy", 0)
     ]
@@ -50,7 +50,7 @@ def test_every_documented_file_is_written(finished):
     for model in RESPONDENTS:
         expected += [
             f"models/{model}.json",
-            f"metrics/{model}/humblebench.parquet",
+            f"metrics/{model}/humblebench/metrics.parquet",
             f"replies/{model}/humblebench/engine.json",
         ]
         for variant in VARIANTS:
@@ -153,7 +153,7 @@ def test_all_metrics_are_exported(finished, tmp_path):
     project, _ = finished
     out = tmp_path / "metrics.csv"
     printed = project.run("known-unknowns", "metrics", "--model", "oracle", "--name", "accuracy", "--out", out).stdout
-    rows = tables.read_metrics(project.root / "results/pocket/metrics/oracle/humblebench.parquet")
+    rows = tables.read_metrics(project.root / "results/pocket/metrics/oracle/humblebench/metrics.parquet")
     expected = sum(metric.name == "accuracy" for metric in rows)
     assert f"{expected:,} metrics in {out}" in printed
     assert len(out.read_text(encoding="utf-8").splitlines()) == expected + 1

@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(REASON is not None, reason=REASON or ""),
 ]
-METRICS = "results/pocket/metrics/uniform/humblebench.parquet"
+METRICS = "results/pocket/metrics/uniform/humblebench/metrics.parquet"
 JOURNAL = "journal/pocket/uniform/humblebench.jsonl"
 OPTIONS = [  # of a cluster without accounting, and short waits
     *("--slurm-no-account", "--slurm-status-command", "squeue"),

@@ -89,7 +89,7 @@ def test_a_project_outside_a_checkout_plans_the_pocket_edition(finished):
 
 @pytest.mark.parametrize("model", ACCURACIES)
 def test_circular_and_dual_accuracies_of_mm_upd(finished, model):
-    path = finished.root / f"results/pocket_mm_upd/metrics/{model}/mm_upd.parquet"
+    path = finished.root / f"results/pocket_mm_upd/metrics/{model}/mm_upd/metrics.parquet"
     found = {
         (metric.variant, metric.parser, metric.category, metric.name): (metric.value, metric.n)
         for metric in tables.read_metrics(path)

@@ -38,7 +38,8 @@ from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
 from known_unknowns.tables._schemas import REPLIES as REPLIES
 from known_unknowns.tables._schemas import SCORES as SCORES
 from known_unknowns.tables.collection import without_collecting
-from known_unknowns.tables.parts import CELL, SEED, Source, path_of, read_part, write_parts
+from known_unknowns.tables.parts import CELL, Source, path_of, read_part, write_parts
+from known_unknowns.tables.parts import SEED as SEED
 from known_unknowns.tables.parts import Cell as Cell
 from known_unknowns.tables.parts import Part as Part
 

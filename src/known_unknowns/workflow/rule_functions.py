@@ -25,13 +25,12 @@ class RuleFunctions:
     ----------
     params : Params
         The configuration.
-    data, results : str
-        The edition's folders.
+    data : str
+        The edition's folder of data.
     """
 
     params: Params
     data: str
-    results: str
 
     def code(self, step: str) -> OfWildcards:
         """Return the digest of the code that does a step for a benchmark, as a function of the wildcards."""
