@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.persistence.file import FilePersistence
 
 # The package of a checkout; a project that `known-unknowns init` created has none, and uses the installed one.
 SOURCE = Path(workflow.basedir) / "src"
@@ -26,6 +27,7 @@ from known_unknowns.workflow import (
     rule_parameters,
     run as workflow_run,
     selection,
+    unrecorded,
 )
 from known_unknowns.workflow.code_digest import code_of
 from known_unknowns.workflow.rule_functions import RuleFunctions
@@ -56,11 +58,16 @@ def checked():
     try:
         if not workflow.is_main_process:
             return configuration.load(JOB_SETTINGS), []
-        return prerequisites.checked(
+        params, notes = prerequisites.checked(
             configuration.check_merged(
                 json.loads(json.dumps(config)), workflow.config_settings.config
             )
         )
+        records = FilePersistence(nolock=True)
+        unrecorded.check(
+            params, lambda path: records.metadata(path) is not None, sys.argv[1:]
+        )
+        return params, notes
     except KnownUnknownsError as error:
         raise WorkflowError(
             f"Invalid configuration (params.yaml, --config). {error}"
