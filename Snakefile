@@ -73,4 +73,12 @@ onsuccess:
 
 
 onerror:
-    print_last(workflow_run.failure_message(log), sys.stderr)
+    message = workflow_run.failure_message(log)
+    # Not after a signal, and not if only a part of the edition was asked for.
+    if (
+        not workflow_run.STOPPED
+        and not workflow.dag_settings.targets
+        and not UNFETCHED
+    ):
+        message += partial_report.write(PARAMS)
+    print_last(message, sys.stderr)

@@ -4,11 +4,13 @@
 import atexit
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 from snakemake.persistence.file import FilePersistence
 
 # The package of a checkout; a project that `known-unknowns init` created has none, and uses the installed one.
@@ -23,6 +25,7 @@ from known_unknowns.workflow import (
     construction_rules,
     configuration,
     job_needs,
+    partial_report,
     prerequisites,
     rule_parameters,
     run as workflow_run,
@@ -65,7 +68,9 @@ def checked():
         )
         records = FilePersistence(nolock=True)
         unrecorded.check(
-            params, lambda path: records.metadata(path) is not None, sys.argv[1:]
+            params,
+            lambda path: records.metadata(IOFile(path)) is not None,
+            sys.argv[1:],
         )
         return params, notes
     except KnownUnknownsError as error:
@@ -107,6 +112,7 @@ def start_run():
     workflow_run.forward_sigterm()
     workflow_run.end_at_second_interrupt()
     workflow_run.write_settings(PARAMS, workflow_run.JOB_SETTINGS)
+    shutil.rmtree(partial_report.folder_of(PARAMS), ignore_errors=True)
     workflow_run.write_settings(
         workflow_run.without_passwords(PARAMS), Path(RESULTS, "params.yaml")
     )

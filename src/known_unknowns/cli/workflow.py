@@ -353,6 +353,9 @@ def report(
     ],
     checks: Annotated[Path | None, typer.Option(help="Folder of <benchmark>.json, written by check --json.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="The table of compare-models; without it, no ranks.")] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="A model whose jobs failed, which the pages of a partial report name.")
+    ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -376,4 +379,5 @@ def report(
         out=out,
         checks=checks,
         pairs=pairs,
+        missing=missing or (),
     )

@@ -26,6 +26,8 @@ SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 JOB_SETTINGS = Path(".snakemake/known-unknowns/params.yaml")
 """The configuration of the present run, for its jobs. A run writes it after it has locked the folder."""
 
+STOPPED: list[int] = []
+"""The signals that asked this run to stop."""
 LOCK_FILE = Path(".snakemake/known-unknowns.lock")
 
 
@@ -57,6 +59,7 @@ def forward_sigterm() -> None:
     def forward(number: int, frame: FrameType | None) -> None:
         import psutil
 
+        STOPPED.append(number)
         for child in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
                 if "known_unknowns" in child.cmdline():  # not the shell around it, which would leave it alone
@@ -69,14 +72,13 @@ def forward_sigterm() -> None:
 
 def end_at_second_interrupt() -> None:
     """At the second Ctrl-C, end this process at once; Snakemake would print tracebacks. The jobs receive it as well."""
-    before, told = signal.getsignal(signal.SIGINT), False
+    before = signal.getsignal(signal.SIGINT)
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal told
-        if told:
+        if number in STOPPED:
             os.write(2, b"\nStopped. Recorded replies are kept; the same command continues.\n")
             os._exit(130)
-        told = True
+        STOPPED.append(number)
         if callable(before):
             before(number, frame)
 
