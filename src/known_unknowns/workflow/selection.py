@@ -28,7 +28,7 @@ from known_unknowns.workflow import configuration
 Raw = dict[str, Any]
 _HOW_ASKED = ("protocol", "protocols", "variants", "seeds")
 """Keys of a benchmark's entry that say how its questions are asked."""
-_SHOWN = ("parsers", "statistics", "tracking")
+_SHOWN = ("parsers", "statistics")
 """Sections that the pages and tables of a whole edition read besides its models and benchmarks."""
 
 
@@ -270,6 +270,11 @@ def _shown(scope: _Scope) -> Raw:
     )
 
 
+def _tracked(scope: _Scope) -> Raw:
+    """Return the same with the settings of MLflow."""
+    return _shown(scope) | {"tracking": scope.params.raw["tracking"]}
+
+
 def _construction(scope: _Scope, keys: Collection[str] = ()) -> Raw:
     """Return an entry of the section construction, or keys of it, and the entries of the models that they name."""
     raw = scope.params.raw["construction"][scope.construction]
@@ -306,7 +311,7 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "compare_models": _shown,
     "report": _shown,
     "question_browser": _shown,
-    "track": _shown,
+    "track": _tracked,
     "construct": _released,
     "construct_graphs": partial(_construction, keys=("scenes", "psg")),
     "construct_attributes": partial(_construction, keys=("attributes",)),
@@ -317,4 +322,4 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
 """The steps, by the names of their rules, and what each selects. The commands of constructions read the whole entry."""
 _ASKING = frozenset({"probe", "infer", "verify", "judge", *(step for step in STEPS if step.startswith("construct"))})
 """Steps that ask a model."""
-_TABLES = frozenset(step for step, selects in STEPS.items() if selects is _shown)
+_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _tracked))

@@ -84,7 +84,7 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
         ("benchmarks.mmsap.data.pocket.images", 3, TABLES),
         ("parsers", ["official"], {"parse", "measure", *SHOWN}),
         ("statistics.confidence", 0.9, {"measure", *SHOWN, "construct", "construct_release"}),
-        ("tracking.experiment", "other", SHOWN),
+        ("tracking.experiment", "other", {"track"}),
         ("judge.prompt", 2, {"judge", *SHOWN}),
         ("editions.pocket.seeds", [0, 1], {"vary", *CELLS}),
         ("editions.pocket.models", ["hosted"], {"judge", *SHOWN}),
