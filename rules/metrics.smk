@@ -14,6 +14,8 @@ rule measure:
         "evaluate"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         cells=FUNCTIONS.cells,
         statistics=PARAMS.statistics.as_dict(),

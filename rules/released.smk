@@ -41,6 +41,8 @@ rule import_released:
         "prepare"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         cells=FUNCTIONS.cells,
         entry=lambda wildcards: PARAMS.model(wildcards.model).as_dict(),

@@ -52,6 +52,8 @@ rule parse:
         "evaluate"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         cells=FUNCTIONS.cells,
         parsers=PARAMS.parsers,

@@ -16,6 +16,8 @@ rule vary:
         "prepare"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         entry=lambda wildcards: PARAMS.variant(wildcards.variant).as_dict(),
         seeds=lambda wildcards: PARAMS.seeds_of(wildcards.benchmark, wildcards.variant),
