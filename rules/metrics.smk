@@ -15,6 +15,8 @@ rule measure:
         "evaluate"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         read=FUNCTIONS.read("measure"),
         code=FUNCTIONS.code("measure"),

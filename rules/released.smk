@@ -42,6 +42,8 @@ rule import_released:
         "prepare"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         read=FUNCTIONS.read("import_released"),
         code=FUNCTIONS.code("release"),

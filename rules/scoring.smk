@@ -51,6 +51,8 @@ rule parse:
         "evaluate"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         read=FUNCTIONS.read("parse"),
         code=FUNCTIONS.code("parse"),

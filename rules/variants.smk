@@ -17,6 +17,8 @@ rule vary:
         "prepare"
     conda:
         "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
     params:
         read=FUNCTIONS.read("vary"),
         code=FUNCTIONS.code("vary"),

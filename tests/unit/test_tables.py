@@ -87,7 +87,7 @@ def test_a_part_of_a_table_is_read_without_the_others(tmp_path):
     assert tables.has_rows(tables.Part(path, 1, "noise")) and not tables.has_rows(tables.Part(path, 1, "blank"))
     whole = bytearray(path.read_bytes())
     column = pq.read_metadata(path).row_group(3).column(pq.read_schema(path).get_field_index("reply"))
-    whole[column.data_page_offset + 200] ^= 1
+    whole[column.dictionary_page_offset + 500] ^= 1
     path.write_bytes(whole)
     assert tables.read_replies(tables.Part(path, 0, "original")) == rows["original", 0]
     with pytest.raises(DataError, match=r"replies\.parquet: not a readable table"):

@@ -8,6 +8,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.records import OVERALL, Metric
+from tests.cells import read_questions
 from tests.peers import humblebench
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
@@ -51,7 +52,7 @@ def accuracies(metrics: list[Metric], model: str) -> dict[tuple[str, str], Metri
     ],
 )
 def test_the_respondents_land_exactly(metrics, edition, model, expected):
-    questions = tables.read_questions(edition.root / "data/pocket/questions/humblebench/original/seed0.parquet")
+    questions = read_questions(edition.root / "data/pocket/variants/humblebench", "original")
     assert len(questions) == QUESTIONS
     assert sum(question.answer == 0 for question in questions) == 60
     assert sum(question.answer == question.refusal for question in questions) == REFUSALS

@@ -19,7 +19,7 @@ RESULTS = [
     "model_comparison.parquet",
     "headline.csv",
     "report/index.html",
-    "plots/humblebench.csv",
+    "plots/stress_tests.csv",
     "metrics/oracle/humblebench/metrics.parquet",
 ]
 

@@ -18,10 +18,10 @@ from scipy.special import stdtrit
 
 from known_unknowns import json_files, tables
 from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
-from known_unknowns.edition_files import replies_table
 from known_unknowns.errors import DamagedError
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import Metric
+from known_unknowns.tables.edition_files import replies_table
 from known_unknowns.verification.summaries import read_summary
 
 CONFIDENCE = 0.95

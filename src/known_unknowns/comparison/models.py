@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from known_unknowns import tables
-from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.paired import holm, paired_difference, rank_intervals
 from known_unknowns.protocols import ANSWER
+from known_unknowns.tables.edition_files import asked
 
 
 def _text(name: str) -> pa.Field:

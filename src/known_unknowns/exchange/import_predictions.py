@@ -23,13 +23,13 @@ import yaml
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
-from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.exchange.matching import left_out_note, match
 from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.variants import corrections
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from known_unknowns import json_files, tables
 from known_unknowns.config import Params, ReleasedData
 from known_unknowns.data.released import ReleasedFile, read_manifest
 from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
-from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import AnsweredTurn, Question, Reply
+from known_unknowns.tables.edition_files import asked
 
 if TYPE_CHECKING:  # scipy's statistics, which planning a run does not need
     from known_unknowns.comparison.published import PublishedCell

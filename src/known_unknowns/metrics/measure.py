@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from known_unknowns import tables
-from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import benchmark_hooks, dual
 from known_unknowns.metrics.benchmark_hooks import AcrossVariants
@@ -20,6 +19,7 @@ from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
 from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
+from known_unknowns.tables.edition_files import asked
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics

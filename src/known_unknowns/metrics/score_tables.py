@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from known_unknowns import tables
-from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.benchmark_hooks import OnDemand, ScoreColumns, ScoredAnswers
@@ -24,6 +23,7 @@ from known_unknowns.scoring import has_input
 from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
 from known_unknowns.scoring.table import read_turns
 from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import asked
 
 
 @dataclass(frozen=True)

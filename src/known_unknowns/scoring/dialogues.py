@@ -10,7 +10,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import PARSERS, ParsedAnswer
-from known_unknowns.tables.parts import Source
+from known_unknowns.tables.parquet import Source
 
 
 def combine_views(scores: Sequence[Score]) -> list[Score]:

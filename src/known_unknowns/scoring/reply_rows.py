@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
-from known_unknowns.tables.parts import Source
+from known_unknowns.tables.parquet import Source
 
 _COLUMNS = ("question_id", "category", "turn", "step", "answer", "reply", "error")
 

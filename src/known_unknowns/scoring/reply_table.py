@@ -13,7 +13,7 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER
 from known_unknowns.scoring.dialogues import read_turns
-from known_unknowns.tables.parts import Source
+from known_unknowns.tables.parquet import Source
 
 
 @dataclass(frozen=True)

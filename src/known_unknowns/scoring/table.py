@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from known_unknowns import tables
-from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.protocols import VIEW
@@ -23,7 +22,8 @@ from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.reply_table import ReplyTable
 from known_unknowns.scoring.robust.removed_options import noting_removed
-from known_unknowns.tables.parts import Cell, Source
+from known_unknowns.tables.edition_files import asked
+from known_unknowns.tables.parquet import Cell, Source
 
 _QUESTIONS = 512
 """Questions whose replies are records at the same time. Records take far more memory than columns."""

@@ -27,21 +27,24 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from known_unknowns import pandas_import
-from known_unknowns.errors import DamagedError, DataError, MachineError
-from known_unknowns.files import atomic_path
+from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
 from known_unknowns.tables._schemas import METRICS as METRICS
 from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
 from known_unknowns.tables._schemas import REPLIES as REPLIES
 from known_unknowns.tables._schemas import SCORES as SCORES
 from known_unknowns.tables.collection import without_collecting
-from known_unknowns.tables.parts import CELL, Source, path_of, read_part, write_parts
-from known_unknowns.tables.parts import SEED as SEED
-from known_unknowns.tables.parts import Cell as Cell
-from known_unknowns.tables.parts import Part as Part
+from known_unknowns.tables.parquet import SEED as SEED
+from known_unknowns.tables.parquet import Cell as Cell
+from known_unknowns.tables.parquet import Part as Part
+from known_unknowns.tables.parquet import Source, checked, write_parts
+from known_unknowns.tables.parquet import cells_in as cells_in
+from known_unknowns.tables.parquet import has_rows as has_rows
+from known_unknowns.tables.parquet import read_columns as read_columns
+from known_unknowns.tables.parquet import write_cells as write_cells
+from known_unknowns.tables.parquet import write_table as write_table
 
 pandas_import.prevent()
 
@@ -66,53 +69,6 @@ def _in_batches(
     return pa.concat_tables(parts).combine_chunks()
 
 
-def write_table(path: str | Path, table: pa.Table, *, expect: int | None = None) -> None:
-    """Check a table against its schema and write it atomically. Its pages have checksums.
-
-    Parameters
-    ----------
-    path : str or Path
-    table : pyarrow.Table
-    expect : int, optional
-        The expected number of rows.
-
-    Raises
-    ------
-    DataError
-        If the number of rows is not ``expect``, or a required column has nulls. Nothing is written.
-    """
-    _store(path, _checked(path, table.combine_chunks(), expect))
-
-
-def _checked(path: str | Path, table: pa.Table, expect: int | None = None) -> pa.Table:
-    if expect is not None and len(table) != expect:
-        raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
-    table.validate(full=True)
-    for column in table.schema:
-        if not column.nullable and table.column(column.name).null_count:
-            raise DataError(f"column {column.name!r} must not contain nulls", file=path)
-    return table
-
-
-def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell, pa.Table]]) -> None:
-    """Check the tables of all variants and seeds of a model and benchmark, and write them as one, atomically.
-
-    Parameters
-    ----------
-    path : str or Path
-    schema : pyarrow.Schema
-        `REPLIES` or `SCORES`.
-    cells : iterable of (Cell, pyarrow.Table)
-        The rows of each variant and seed. They may be generated while the table is written.
-
-    Raises
-    ------
-    DataError
-        If a required column has nulls. Nothing is written.
-    """
-    write_parts(path, CELL, schema, ((cell, _checked(path, table)) for cell, table in cells))
-
-
 def table_of(path: Source, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     """Return rows, with their values in the order of the schema, as a table; ``path`` is named in errors."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
@@ -128,59 +84,6 @@ def _as_table(path: str | Path, rows: list[dict[str, Any]], schema: pa.Schema) -
         return pa.Table.from_pylist(rows, schema=schema)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise DataError(f"nothing was written: a value does not fit its column ({error})", file=path) from error
-
-
-def _store(path: str | Path, table: pa.Table) -> None:
-    with atomic_path(path) as partial:
-        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
-
-
-def read_columns(
-    source: Source, schema: pa.Schema, names: Iterable[str] | None = None, *, what: str = "a readable table"
-) -> pa.Table:
-    """Read columns of a table without building records, which takes far less time and memory.
-
-    Parameters
-    ----------
-    source : str, Path or Part
-        The table, or a part of it.
-    schema : pyarrow.Schema
-        Its schema, such as `REPLIES`. Other columns are ignored.
-    names : iterable of str, optional
-        The columns; by default all of the schema.
-    what : str
-        What the table is, for messages.
-
-    Returns
-    -------
-    pyarrow.Table
-        The columns in the order of ``names``, each of one chunk.
-
-    Raises
-    ------
-    DataError
-        If the file is absent, is not such a table, or is damaged.
-    MachineError
-        If the file cannot be read.
-    """
-    path, names = path_of(source), schema.names if names is None else list(names)
-    keys = list(source.key) if isinstance(source, Part) else []
-    if not path.is_file():
-        raise DataError("no such file", file=path)
-    try:
-        file = pq.ParquetFile(path, page_checksum_verification=True)
-        missing = [name for name in [*keys, *schema.names] if name not in file.schema_arrow.names]
-        if not missing:
-            chosen = pa.schema([schema.field(name) for name in names])
-            table = read_part(source, names) if isinstance(source, Part) else file.read(columns=names).select(names)
-            table = table.cast(chosen).combine_chunks()
-            table.validate(full=True)
-            return table
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no number
-            raise MachineError(f"{path}: {error.strerror}") from error
-        raise DamagedError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
-    raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
 
 
 def _read(path: Source, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
@@ -227,7 +130,7 @@ def write_questions(path: str | Path, questions: Iterable[Question], *, expect: 
 
 def write_variant(path: str | Path, questions: Mapping[int, Iterable[Question]]) -> None:
     """Write the questions of a variant, by seed. Raises as `write_questions` does."""
-    seeds = (((seed,), _checked(path, _question_table(path, of_seed))) for seed, of_seed in questions.items())
+    seeds = (((seed,), checked(path, _question_table(path, of_seed))) for seed, of_seed in questions.items())
     write_parts(path, SEED, QUESTIONS, seeds)
 
 
@@ -375,17 +278,6 @@ def read_scores(source: Source) -> list[Score]:
     return _records(source, _read(source, SCORES, "a readable table"), Score)
 
 
-def cells_in(path: str | Path) -> list[Cell]:
-    """Return the variants and seeds of a table of replies or scores, in its order. Raises as `read_columns` does."""
-    found = read_columns(path, CELL).group_by(CELL.names, use_threads=False).aggregate([])
-    return [(row["variant"], row["seed"]) for row in found.to_pylist()]
-
-
-def has_rows(part: Part) -> bool:
-    """Whether a table of replies or scores exists and has rows of a variant and seed."""
-    return part.path.is_file() and (part.variant, part.seed) in cells_in(part.path)
-
-
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
     """Write a table of metrics."""
     write_table(path, table_of(path, map(attrgetter(*METRICS.names), metrics), METRICS))
@@ -404,7 +296,7 @@ def read_metrics(path: str | Path) -> list[Metric]:
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
     """Write instances of a dataclass as a table, atomically; the same rows give the same bytes."""
     values = attrgetter(*schema.names)  # the fields are not copied, as `dataclasses.asdict` does
-    _store(path, _as_table(path, [dict(zip(schema.names, values(row), strict=True)) for row in rows], schema))
+    write_table(path, _as_table(path, [dict(zip(schema.names, values(row), strict=True)) for row in rows], schema))
 
 
 def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schema, what: str) -> list[Row]:

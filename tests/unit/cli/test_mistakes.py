@@ -49,8 +49,8 @@ IN_A_PROJECT = {
     "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
     "pin --edition full": (3, "of the edition full in this folder; run it first (make run EDITION=full)"),
-    f"import-released-models mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
-    f"import-released-models humblebench {RAW} --edition released": (
+    f"import-released Qwen2-VL mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
+    f"import-released Qwen2-VL humblebench {RAW} --edition released": (
         3,
         "nowhere: no fetched files; run known-unknowns fe",
     ),

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
-from known_unknowns.tables.parts import Source
+from known_unknowns.tables.parquet import Source
 
 CHUNK = 256
 """Number of questions in a shard of questions or replies."""

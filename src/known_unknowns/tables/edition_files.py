@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns.tables import Part
+from known_unknowns.tables.parquet import Part
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -24,8 +24,8 @@ class EditionFiles:
     Examples
     --------
     >>> files = EditionFiles(Path("data/pocket"), Path("results/pocket"))
-    >>> files.replies("oracle", "humblebench").as_posix()
-    'results/pocket/replies/oracle/humblebench/replies.parquet'
+    >>> files.replies("MODEL", "BENCHMARK").as_posix()
+    'results/pocket/replies/MODEL/BENCHMARK/replies.parquet'
     """
 
     data: Path
