@@ -18,7 +18,7 @@ AGAIN := .snakemake/known-unknowns.again
 IN_VENV := PATH="$$PWD/$(VENV)/bin:$$PATH"
 SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION),--config edition=$(EDITION))
 CHOSEN := $(or $(EDITION),pocket)
-MADE := $(patsubst %/,%,$(foreach folder,raw questions,$(wildcard data/$(CHOSEN)/$(folder)/*/)))
+MADE := $(patsubst %/,%,$(foreach folder,raw questions variants,$(wildcard data/$(CHOSEN)/$(folder)/*/)))
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 15

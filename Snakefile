@@ -1,6 +1,6 @@
 # Known Unknowns: from pinned data to a report. Every arrow is one rule.
 #
-#   fetch -> questions -> vary -> infer -> score -> measure -> summarise, compare, compare_models -> report -> track
+#   fetch -> questions -> vary -> infer -> parse -> measure -> summarise, compare, compare_models -> report -> track
 #
 # The rules name files. The subcommands of the package do the work (python -m known_unknowns --help). docs/workflow.md
 # describes the workflow.
@@ -44,16 +44,9 @@ rule all:
         RELEASED_NUMBERS,
         REPLY_TABLES,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
+        REPLIES,
+        SCORES,
         METRICS,
-        # Deleted tables are made again.
-        TARGETS.deleted(
-            f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{variant}}/seed{{seed}}.parquet",
-            made=f"{RESULTS}/metrics/{{model}}/{{benchmark}}.parquet",
-        ),
-        TARGETS.deleted(
-            f"{RESULTS}/replies/{{model}}/{{benchmark}}/{{variant}}/seed{{seed}}.parquet",
-            made=f"{RESULTS}/replies/{{model}}/{{benchmark}}/engine.json",
-        ),
 
 
 # Which variants released files have is known when they are there, so that a first run only fetches them.
@@ -61,12 +54,6 @@ rule fetch_released:
     default_target: bool(UNFETCHED)
     input:
         expand("<data>/raw/{benchmark}", benchmark=UNFETCHED),
-
-
-# A profile's `retries` are for jobs that ask a model, which have the resource gpu: an attempt continues the former one.
-for each in workflow.rules:
-    if "gpu" not in each.resources:
-        each.restart_times = 0
 
 
 onstart:
@@ -86,5 +73,12 @@ onsuccess:
 
 
 onerror:
-    up_to_date.restore_removed(Path(MADE_FROM))
-    print_last(workflow_run.failure_message(log), sys.stderr)
+    message = workflow_run.failure_message(log)
+    # Not after a signal, and not if only a part of the edition was asked for.
+    if (
+        not workflow_run.STOPPED
+        and not workflow.dag_settings.targets
+        and not UNFETCHED
+    ):
+        message += partial_report.write(PARAMS)
+    print_last(message, sys.stderr)

@@ -19,14 +19,14 @@ rule construct_graphs:
         "construction/{construction}/graphs.jsonl",
     log:
         "construction/{construction}/logs/graphs.log",
+    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        entry=FUNCTIONS.of_construction(construction_rules.settings, "scenes", "psg"),
+        read=FUNCTIONS.read("construct_graphs"),
         code=FUNCTIONS.code_of_construction,
-        settings=RESOLVED,
     shell:
-        "python -m known_unknowns construct graphs {wildcards.construction} --params {params.settings} > {log} 2>&1"
+        "python -m known_unknowns construct graphs {wildcards.construction} > {log} 2>&1"
 
 
 rule construct_attributes:
@@ -37,16 +37,16 @@ rule construct_attributes:
         counts="construction/{construction}/attributes.json",
     log:
         "construction/{construction}/logs/attributes.log",
+    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        entry=FUNCTIONS.of_construction(construction_rules.settings, "attributes"),
+        read=FUNCTIONS.read("construct_attributes"),
         code=FUNCTIONS.code_of_construction,
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
-        settings=RESOLVED,
     shell:
         "{params.endpoint} python -m known_unknowns construct attributes {wildcards.construction}"
-        " --params {params.settings} > {log} 2>&1"
+        " > {log} 2>&1"
 
 
 rule construct_generate:
@@ -57,18 +57,16 @@ rule construct_generate:
         counts="construction/{construction}/generation.{generator}.json",
     log:
         "construction/{construction}/logs/generate.{generator}.log",
+    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        entry=FUNCTIONS.of_construction(
-            construction_rules.settings, "generators", "seed"
-        ),
+        read=FUNCTIONS.read("construct_generate"),
         code=FUNCTIONS.code_of_construction,
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
-        settings=RESOLVED,
     shell:
         "{params.endpoint} python -m known_unknowns construct generate {wildcards.construction} {wildcards.generator}"
-        " --params {params.settings} > {log} 2>&1"
+        " > {log} 2>&1"
 
 
 rule construct_filter:
@@ -84,16 +82,16 @@ rule construct_filter:
         counts="construction/{construction}/filters.json",
     log:
         "construction/{construction}/logs/filter.log",
+    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        entry=FUNCTIONS.of_construction(construction_rules.settings, "filters", "seed"),
+        read=FUNCTIONS.read("construct_filter"),
         code=FUNCTIONS.code_of_construction,
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
-        settings=RESOLVED,
     shell:
         "{params.endpoint} python -m known_unknowns construct filter {wildcards.construction}"
-        " --params {params.settings} > {log} 2>&1"
+        " > {log} 2>&1"
 
 
 rule construct_release:
@@ -104,10 +102,11 @@ rule construct_release:
         directory("construction/{construction}/release_candidate"),
     log:
         "construction/{construction}/logs/release.log",
+    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
+        read=FUNCTIONS.read("construct_release"),
         code=FUNCTIONS.code_of_construction,
-        settings=RESOLVED,
     shell:
-        "python -m known_unknowns construct release {wildcards.construction} --params {params.settings} > {log} 2>&1"
+        "python -m known_unknowns construct release {wildcards.construction} > {log} 2>&1"

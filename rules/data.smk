@@ -10,15 +10,15 @@ rule fetch:
     log:
         "<logs>/fetch/{benchmark}.log",
     priority: 1
+    retries: 0
     conda:
         "../envs/core.yaml"
     params:
-        entry=FUNCTIONS.data_entry,
+        read=FUNCTIONS.read("fetch"),
         code=FUNCTIONS.code_of_source,
         lock=FUNCTIONS.data_lock,
-        settings=RESOLVED,
     shell:
-        "python -m known_unknowns fetch {wildcards.benchmark} --out {output} --params {params.settings} > {log} 2>&1"
+        "python -m known_unknowns fetch {wildcards.benchmark} --out {output} > {log} 2>&1"
 
 
 rule questions:
@@ -32,19 +32,19 @@ rule questions:
     log:
         "<logs>/questions/{benchmark}.log",
     priority: 1
+    retries: 0
     group:
         "prepare"
     conda:
         "../envs/core.yaml"
     threads: FUNCTIONS.table_threads
     params:
-        entry=FUNCTIONS.data_entry,
+        read=FUNCTIONS.read("questions"),
         out=subpath(output.table, parent=True),
         code=FUNCTIONS.code("questions"),
-        settings=RESOLVED,
     shell:
         "python -m known_unknowns questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
-        " --workers {threads} --params {params.settings} > {log} 2>&1"
+        " --workers {threads} > {log} 2>&1"
 
 
 # Findings in published data do not stop the workflow: the report shows them. The rule fails only if no check was possible.
@@ -55,14 +55,14 @@ rule check:
         "<results>/checks/{benchmark}.json",
     log:
         "<logs>/check/{benchmark}.log",
+    retries: 0
     group:
         "prepare"
     conda:
         "../envs/core.yaml"
     params:
-        entry=FUNCTIONS.data_entry,
+        read=FUNCTIONS.read("check"),
         code=FUNCTIONS.code("check"),
-        settings=RESOLVED,
     shell:
-        "python -m known_unknowns check {wildcards.benchmark} --raw {input.raw} --json --params {params.settings}"
+        "python -m known_unknowns check {wildcards.benchmark} --raw {input.raw} --json"
         " > {output} 2> {log} || [ -s {output} ]"

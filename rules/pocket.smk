@@ -9,6 +9,7 @@ rule train_pocket:
         ),
     log:
         "results/training/train.log",
+    retries: 0
     conda:
         "../envs/models.yaml"
     threads: 1

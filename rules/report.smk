@@ -9,13 +9,10 @@ rule report:
         metrics=METRICS,
         comparison="<results>/comparison.parquet",
         pairs="<results>/model_comparison.parquet",
-        questions=TARGETS.per_cell(
-            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        scores=TARGETS.per_cell(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        variants=TARGETS.variant_tables(),
+        scores=SCORES,
+        replies=REPLIES,
+        engines=ENGINES,
         checks=CHECKS,
         released=[*RELEASED_NUMBERS, *REPLY_TABLES],
         errors=ERROR_TABLES,
@@ -47,19 +44,19 @@ rule report:
         ],
     log:
         "<logs>/report.log",
+    retries: 0
     group:
         "report"
     conda:
         "../envs/report.yaml"
     params:
         verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
-        shown=rule_parameters.reported(PARAMS),
+        read=selection.compared(PARAMS, "report"),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),
-        data=folder_of("questions", 4),
-        checks=folder_of("checks", 1),
-        settings=RESOLVED,
+        data=DATA,
+        checks=f"{RESULTS}/checks",
     shell:
         "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"
         " --comparison {input.comparison} --pairs {input.pairs} --checks {params.checks} --out {output.page}"
-        " --params {params.settings} > {log} 2>&1"
+        " > {log} 2>&1"

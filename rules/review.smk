@@ -7,23 +7,23 @@ ERROR_TABLES = rule_parameters.error_tables(PARAMS)
 rule error_table:
     input:
         tags=f"reviews/{PARAMS.edition}/errors/{{model}}/{{benchmark}}/{{variant}}-seed{{seed}}.jsonl",
-        questions="<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
-        scores="<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-        replies="<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+        questions="<data>/variants/{benchmark}/{variant}.parquet",
+        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
+        replies="<results>/replies/{model}/{benchmark}/replies.parquet",
     output:
         "<results>/errors/{model}/{benchmark}/{variant}-seed{seed}.csv",
     log:
         "<logs>/error_table/{model}/{benchmark}/{variant}-seed{seed}.log",
     wildcard_constraints:
         seed=r"\d+",
+    retries: 0
     group:
         "report"
     conda:
         "../envs/core.yaml"
     params:
         code=code_of("construct"),
-        settings=RESOLVED,
     shell:
         "python -m known_unknowns review-summary --errors {wildcards.model} {wildcards.benchmark}"
         " --variant {wildcards.variant} --seed {wildcards.seed} --decisions {input.tags} --out {output}"
-        " --params {params.settings} > {log} 2>&1"
+        " > {log} 2>&1"

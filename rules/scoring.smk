@@ -1,95 +1,65 @@
-# Score replies with every parser. There is one job per benchmark, which reads each table of questions once. Its outputs
-# are updated: the job keeps the scores of a model and cell whose inputs have not changed (MADE_FROM has their digests).
+# Parse replies with every parser: one job per model and benchmark. The parser "judge" looks up the verdicts of a language
+# model, which one job asks for all replies of the edition.
 
-VERDICTS = {
-    benchmark: (
-        f"{RESULTS}/verdicts/{benchmark}.json" if "judge" in PARAMS.parsers else []
-    )
-    for benchmark in PARAMS.benchmarks
-}
+VERDICTS = ["<results>/verdicts.json"] if "judge" in PARAMS.parsers else []
 
 
-for benchmark in PARAMS.benchmarks:
+if VERDICTS:
 
-    if VERDICTS[benchmark]:
-
-        rule:
-            name:
-                f"judge_{benchmark}"
-            input:
-                questions=TARGETS.per_question_set(
-                    "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
-                    benchmark,
-                ),
-                replies=TARGETS.per_cell(
-                    "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-                    benchmark,
-                ),
-                weights=rule_parameters.weights(PARAMS, PARAMS.judge.model),
-            output:
-                VERDICTS[benchmark],
-            log:
-                f"<logs>/judge/{benchmark}.log",
-            conda:
-                "../envs/models.yaml"
-            threads: rule_parameters.threads(PARAMS, PARAMS.judge.model)
-            resources:
-                gpu=rule_parameters.gpus(PARAMS, PARAMS.judge.model),
-                mem_mb=lambda wildcards, attempt: job_needs.memory_mb(
-                    PARAMS, PARAMS.judge.model, attempt
-                ),
-                runtime=job_needs.MAX_MINUTES,
-            params:
-                entry=rule_parameters.reply_settings(PARAMS, PARAMS.judge.model),
-                prompt=PARAMS.judge.prompt,
-                code=rule_parameters.engine_code(PARAMS, PARAMS.judge.model, benchmark),
-                benchmark=benchmark,
-                questions=folder_of("questions", 2),
-                replies=folder_of("replies", 4),
-                journal=f"{JOURNAL}/judge/{PARAMS.judge.model}/{benchmark}.jsonl",
-                settings=RESOLVED,
-            shell:
-                "python -m known_unknowns judge {params.benchmark} --questions {params.questions}"
-                " --replies {params.replies} --out {output} --journal {params.journal} --params {params.settings}"
-                " > {log} 2>&1"
-
-    rule:
-        name:
-            f"score_{benchmark}"
+    rule judge:
         input:
-            questions=TARGETS.per_question_set(
-                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
-            ),
-            replies=TARGETS.per_cell(
-                "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-                benchmark,
-            ),
-            verdicts=VERDICTS[benchmark],
+            variants=TARGETS.variant_tables(),
+            replies=REPLIES,
+            weights=rule_parameters.weights(PARAMS, PARAMS.judge.model),
         output:
-            update(
-                TARGETS.per_cell(
-                    "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-                    benchmark,
-                )
-            ),
+            "<results>/verdicts.json",
         log:
-            f"<logs>/score/{benchmark}.log",
-        group:
-            "evaluate"
+            "<logs>/judge.log",
         conda:
-            "../envs/core.yaml"
-        threads: rule_parameters.table_threads(PARAMS, benchmark)
+            "../envs/models.yaml"
+        threads: rule_parameters.threads(PARAMS, PARAMS.judge.model)
+        resources:
+            gpu=rule_parameters.gpus(PARAMS, PARAMS.judge.model),
+            mem_mb=lambda wildcards, attempt: job_needs.memory_mb(
+                PARAMS, PARAMS.judge.model, attempt
+            ),
+            runtime=job_needs.MAX_MINUTES,
         params:
-            parsers=PARAMS.parsers,
-            code=code_of("score", [benchmark]),
-            benchmark=benchmark,
-            questions=folder_of("questions", 2),
-            replies=folder_of("replies", 4),
-            out=lambda wildcards, output: Path(output[0]).parents[3].as_posix(),
-            made_from=f"{MADE_FROM}/scores/{benchmark}.json",
-            verdicts=f"--verdicts {VERDICTS[benchmark]}" if VERDICTS[benchmark] else "",
-            settings=RESOLVED,
+            read=selection.compared(PARAMS, "judge"),
+            code=rule_parameters.engine_code(
+                PARAMS, PARAMS.judge.model, *PARAMS.benchmarks
+            ),
+            variants=f"{DATA}/variants",
+            replies=f"{RESULTS}/replies",
+            journal=f"{JOURNAL}/judge/{PARAMS.judge.model}.jsonl",
         shell:
-            "python -m known_unknowns score-models {params.benchmark} --questions {params.questions}"
-            " --replies {params.replies} --out {params.out} --made-from {params.made_from} --code {params.code}"
-            " --workers {threads} {params.verdicts} --params {params.settings} > {log} 2>&1"
+            "python -m known_unknowns judge --variants {params.variants} --replies {params.replies} --out {output}"
+            " --journal {params.journal} > {log} 2>&1"
+
+
+rule parse:
+    input:
+        variants=FUNCTIONS.answered_variants,
+        replies="<results>/replies/{model}/{benchmark}/replies.parquet",
+        verdicts=VERDICTS,
+    output:
+        "<results>/scores/{model}/{benchmark}/scores.parquet",
+    log:
+        "<logs>/parse/{model}/{benchmark}.log",
+    retries: 0
+    group:
+        "evaluate"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        read=FUNCTIONS.read("parse"),
+        code=FUNCTIONS.code("parse"),
+        variants=f"{DATA}/variants/{{benchmark}}",
+        verdicts=lambda wildcards, input: [
+            f"--verdicts {path}" for path in input.verdicts
+        ],
+    shell:
+        "python -m known_unknowns parse {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
+        " --replies {input.replies} --out {output} {params.verdicts} > {log} 2>&1"

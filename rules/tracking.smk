@@ -4,31 +4,27 @@
 rule track:
     input:
         metrics=METRICS,
-        questions=TARGETS.per_cell(
-            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
+        variants=TARGETS.variant_tables(),
         tables=expand(
             "<data>/questions/{benchmark}/questions.parquet",
             benchmark=PARAMS.benchmarks,
         ),
-        scores=TARGETS.per_cell(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
-        ),
-        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        scores=SCORES,
+        replies=REPLIES,
+        engines=ENGINES,
         figures=rules.report.output.figures,
     output:
         runs="<results>/tracking.json",
     log:
         "<logs>/track.log",
+    retries: 0
     conda:
         "../envs/workflow.yaml"
     params:
-        shown=rule_parameters.reported(PARAMS),
-        tracking=PARAMS.tracking.as_dict(),
+        read=selection.compared(PARAMS, "track"),
         code=code_of("track", PARAMS.benchmarks),
         results=subpath(output.runs, ancestor=1),
-        data=folder_of("questions", 4),
-        settings=RESOLVED,
+        data=DATA,
     shell:
         "python -m known_unknowns track {input.metrics} --results {params.results} --data {params.data}"
-        " --figures {params.results}/report/figures --out {output.runs} --params {params.settings} > {log} 2>&1"
+        " --figures {params.results}/report/figures --out {output.runs} > {log} 2>&1"

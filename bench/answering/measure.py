@@ -26,11 +26,11 @@ def select(questions: Path, first: int, count: int, out: Path) -> None:
     import pyarrow.parquet as pq
 
     ids = pq.ParquetFile(questions / "questions.parquet").read(["id"])["id"].to_pylist()[first : first + count]
-    for path in questions.rglob("seed*.parquet"):
+    variants = questions.parents[1] / "variants" / questions.name
+    (out / "variants").mkdir(parents=True)
+    for path in variants.glob("*.parquet"):
         table = pq.ParquetFile(path).read()
-        kept = out / path.relative_to(questions)
-        kept.parent.mkdir(parents=True)
-        pq.write_table(table.filter(pc.is_in(table["id"], pa.array(ids))), kept)
+        pq.write_table(table.filter(pc.is_in(table["id"], pa.array(ids))), out / "variants" / path.name)
     (out / "images").symlink_to((questions / "images").resolve())
 
 
@@ -49,7 +49,8 @@ def answer(model: str, benchmark: str, questions: Path, out: Path) -> None:
 
     model_run.run = timed
     params = configuration.load(Path("params.yaml"), edition="pocket")
-    model_run.infer(params, model, benchmark, questions=questions, out=out / "replies", journal=out / "journal.jsonl")
+    folders = {"questions": questions, "variants": questions / "variants", "out": out / "replies"}
+    model_run.infer(params, model, benchmark, **folders, journal=out / "journal.jsonl")
     print(json.dumps({"answering": answering[0], "process": _cpu()}))
 
 

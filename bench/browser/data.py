@@ -24,6 +24,7 @@ from known_unknowns.records import (
     Reply,
     Score,
 )
+from known_unknowns.tables.edition_files import EditionFiles
 
 BENCHMARK = "humblebench"
 VARIANTS = (
@@ -55,24 +56,27 @@ def write(folder: Path, chosen: Params, questions: int, sets: int) -> None:
     """Write the tables of all models."""
     dice = random.Random(0)
     asked = [_question(number, dice) for number in range(questions)]
+    replies: list[dict[tables.Cell, list[AnsweredTurn]]] = [{} for _ in range(sets)]
+    scores: list[dict[tables.Cell, list[Score]]] = [{} for _ in range(sets)]
     for variant in chosen.variants(BENCHMARK):
         varied = [_without_answer(question) if variant.startswith("nota") else question for question in asked]
-        tables.write_questions(folder / "questions" / BENCHMARK / variant / "seed0.parquet", varied)
+        tables.write_variant(folder / "variants" / BENCHMARK / f"{variant}.parquet", {0: varied})
         for part in range(sets):
-            models = chosen.models[part::sets]
-            first, *others = (Path(model, BENCHMARK, variant, "seed0.parquet") for model in models)
-            turns = [_turn(question, dice) for question in varied]
-            tables.write_replies(folder / "replies" / first, turns)
-            scores = [
+            replies[part][variant, 0] = [_turn(question, dice) for question in varied]
+            scores[part][variant, 0] = [
                 _score(q, turn, parser, dice)
-                for q, turn in zip(varied, turns, strict=True)
+                for q, turn in zip(varied, replies[part][variant, 0], strict=True)
                 for parser in chosen.parsers
             ]
-            tables.write_scores(folder / "scores" / first, scores)
-            for other in others:
-                for kind in ("replies", "scores"):
-                    (folder / kind / other).parent.mkdir(parents=True, exist_ok=True)
-                    (folder / kind / other).hardlink_to(folder / kind / first)
+    files = EditionFiles(folder, folder)
+    for part in range(sets):
+        first, *others = chosen.models[part::sets]
+        tables.write_replies(files.replies(first, BENCHMARK), replies[part])
+        tables.write_scores(files.scores(first, BENCHMARK), scores[part])
+        for other in others:
+            for path in (files.replies, files.scores):
+                path(other, BENCHMARK).parent.mkdir(parents=True, exist_ok=True)
+                path(other, BENCHMARK).hardlink_to(path(first, BENCHMARK))
 
 
 def _question(number: int, dice: random.Random) -> Question:

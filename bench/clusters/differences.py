@@ -12,13 +12,13 @@ from typing import Any
 
 from bench.kills import compare
 
-FOLDERS = ("data/pocket/questions", "results/pocket")
+FOLDERS = ("data/pocket/questions", "data/pocket/variants", "results/pocket")
 QUESTIONS = "results/pocket/report/questions"
 LAST_ATTEMPT = ("certificate", "sharing")
 """What engine.json says of attempts: the check of batches, with a sample of each, and how the last one shared."""
 LAST_ATTEMPT_TEXTS = (r"(?:(?:packed|rows|separate) [\d,]+(?:, )?)+", r'"engine\.about\.certificate\.\w+", "[^"]*"')
 """The same in the report and in MLflow."""
-SKIPPED = ("logs/", "benchmarks/", "report/", "params.yaml", "tracking.json", "made_from/")
+SKIPPED = ("logs/", "benchmarks/", "report/", "params.yaml", "tracking.json")
 LEFT_OUT = (".snakemake_timestamp",)
 
 

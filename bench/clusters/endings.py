@@ -12,7 +12,7 @@ from tests.servers.slurm import Slurm
 
 HEAD = "head"
 KINDS = ("time-limit", "preemption", "scancel", HEAD)
-INFER, WILDCARDS = "rule_infer_", "_wildcards_"
+INFER = "rule_infer_wildcards_"
 
 
 @dataclass
@@ -52,12 +52,11 @@ class Endings:
         for line in self.cluster.run("squeue", "-h", "-t", "RUNNING", "-o", "%i %S %k", check=False).splitlines():
             job, start, comment = [*line.split(maxsplit=2), "", ""][:3]
             self.comments[job] = comment
-            if not comment.startswith(INFER) or WILDCARDS not in comment:
-                continue
-            benchmark, model = comment.removeprefix(INFER).split(WILDCARDS)
-            path = self.journals / model / f"{benchmark}.jsonl"
-            size = path.stat().st_size if path.is_file() else 0
-            if model in self.models:
+            for model in self.models:
+                if not comment.startswith(f"{INFER}{model}_"):
+                    continue
+                path = self.journals / model / f"{comment.removeprefix(f'{INFER}{model}_')}.jsonl"
+                size = path.stat().st_size if path.is_file() else 0
                 if self._before.get(job, ("", 0))[0] != start:
                     self._before[job] = start, size
                 found[job] = size - self._before[job][1]

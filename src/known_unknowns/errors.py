@@ -8,7 +8,8 @@ same command can be run again.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ class DataError(KnownUnknownsError):
     Parameters
     ----------
     message : str
-    file : str or Path
+    file : str or os.PathLike
+        A path, or a part of a table (`known_unknowns.tables.Part`).
     row : int or str, optional
         The row of a table, from 0.
     line : int, optional
@@ -63,7 +65,7 @@ class DataError(KnownUnknownsError):
     exit_code = 3
 
     def __init__(
-        self, message: str, *, file: str | Path, row: int | str | None = None, line: int | None = None
+        self, message: str, *, file: str | PathLike[str], row: int | str | None = None, line: int | None = None
     ) -> None:
         where = str(file)
         if line is not None:
@@ -82,28 +84,6 @@ class MachineError(KnownUnknownsError):
     """A fault of the machine or the network. Nothing is lost, and the same command continues the work."""
 
     exit_code = 4
-
-
-class SeveralErrors(KnownUnknownsError):
-    """Errors of independent parts of one command.
-
-    Parameters
-    ----------
-    errors : sequence of Exception
-        At least one; those with an equal message are one error.
-    """
-
-    def __init__(self, errors: Sequence[Exception]) -> None:
-        self.errors = list({str(error): error for error in errors}.values())
-        super().__init__("\n".join(map(str, self.errors)))
-        self.exit_code = max(getattr(error, "exit_code", MachineError.exit_code) for error in self.errors)
-
-
-def raise_any(errors: Sequence[Exception]) -> None:
-    """Raise the only error, or `SeveralErrors`; do nothing if there is none."""
-    if errors:
-        found = SeveralErrors(errors)
-        raise found.errors[0] if len(found.errors) == 1 else found
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:

@@ -5,25 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from known_unknowns import json_files
-from known_unknowns.config import OpenAIModel, Params
-
-
-def settings(params: Params, name: str, *keys: str) -> dict[str, Any]:
-    """Return keys of an entry of the section ``construction``, with the entries of the models that they name."""
-    entry = params.construction(name).as_dict()
-    chosen = {key: entry.get(key) for key in keys}
-    used = {
-        *([chosen.get("attributes")] if chosen.get("attributes") else []),
-        *(each.get("model") for each in (chosen.get("generators") or {}).values() if each.get("model")),
-        *((chosen.get("filters") or {}).get("models", ())),
-    }
-    return chosen | {
-        "benchmark": entry["benchmark"],
-        "models": {model: _model(params, model) for model in sorted(used)},
-    }
+from known_unknowns.config import Params
 
 
 def annotation(params: Params, name: str) -> list[str]:
@@ -70,9 +54,3 @@ def closing_message(names: Iterable[str], root: Path = Path()) -> str:
 
 def _scripted(params: Params, name: str) -> bool:
     return params.construction(name).scripted_endpoint
-
-
-def _model(params: Params, name: str) -> dict[str, Any]:
-    entry = params.model(name)
-    kept = {key: value for key, value in sorted(entry.items()) if key not in entry.not_in_the_reply}
-    return kept | ({"address": "scripted"} if isinstance(entry, OpenAIModel) and not entry.base_url else {})

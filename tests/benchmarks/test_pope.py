@@ -10,11 +10,12 @@ from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.data.check import check
-from known_unknowns.data.questions import write_variants
+from known_unknowns.data.questions import vary
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL
-from known_unknowns.scoring.table import score_tables
+from known_unknowns.scoring.table import parse
+from known_unknowns.tables.edition_files import asked
 from known_unknowns.workflow import configuration
 from tests.factories import png
 from tests.paths import ROOT
@@ -63,16 +64,20 @@ def test_yes_and_no_from_the_published_files_to_the_metrics(pope, tmp_path, mode
     (raw / "adversarial.json").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     for number in range(3):
         (raw / f"{number}.png").write_bytes(png((number, 90, 30)))
-    questions, replies, scores = (tmp_path / name for name in ("questions", "replies", "scores"))
+    questions, variant_folder, out = (tmp_path / name for name in ("questions", "variants", "out"))
+    replies, scores = (out / f"{name}.parquet" for name in ("replies", "scores"))
     loaded = [variants.original(question) for question in pope.load(raw, questions)]
-    tables.write_questions(questions / "original/seed0.parquet", loaded, expect=5)
-    params, out = configured(), tmp_path / "metrics.parquet"
-    infer(params, model, "pope", questions=questions, out=replies, journal=tmp_path / "journal.jsonl")
-    score_tables(questions, replies, scores, cells=params.cells("pope"), parsers=PARSERS)
-    measure(params, model, "pope", questions=questions, scores=scores, replies=replies, out=out)
+    assert len(loaded) == 5
+    tables.write_variant(variant_folder / "original.parquet", {0: loaded})
+    params, metrics, journal = configured(), tmp_path / "metrics.parquet", tmp_path / "journal.jsonl"
+    infer(params, model, "pope", questions=questions, variants=variant_folder, out=out, journal=journal)
+    parse(variant_folder, replies, scores, cells=params.cells("pope"), parsers=PARSERS)
+    measure(params, model, "pope", variants=variant_folder, scores=scores, replies=replies, out=metrics)
     for parser in PARSERS:
         found = {
-            m.name: m.value for m in tables.read_metrics(out) if (m.parser, m.category, m.seed) == (parser, OVERALL, 0)
+            m.name: m.value
+            for m in tables.read_metrics(metrics)
+            if (m.parser, m.category, m.seed) == (parser, OVERALL, 0)
         }
         assert (found["accuracy"], found["share_yes"], found["share_no"]) == (accuracy, share_yes, share_no)
         assert found["share_no_letter"] == found["share_unparsed"] == 0.0
@@ -86,9 +91,9 @@ def test_its_own_variant_is_applied_and_another_benchmark_does_not_have_it(pope,
     rendered = pope.pocket().render(tmp_path / "raw", seed=1, images=2, questions_per_image=2)
     folder = tmp_path / "questions"
     tables.write_questions(folder / "questions.parquet", pope.load(rendered, folder))
-    write_variants({"negated": entry}, [("negated", 0)], folder)
+    vary(entry, folder / "questions.parquet", tmp_path / "variants/negated.parquet", seeds=[0])
     before = list(tables.read_questions(folder / "questions.parquet"))
-    after = list(tables.read_questions(folder / "negated/seed0.parquet"))
+    after = list(tables.read_questions(asked(tmp_path / "variants", "negated", 0)))
     assert [q.answer for q in before] == [1, 0, 1, 0] and [q.answer for q in after] == [0, 1, 0, 1]
     assert all(q.text.startswith("Is there not a ") for q in after)
     shipped = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))

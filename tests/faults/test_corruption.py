@@ -21,6 +21,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
 from known_unknowns.report import checks
 from known_unknowns.workflow.serve import mlflow_page
+from tests.cells import ONE
 from tests.factories import question
 
 FLIPS = 300
@@ -45,14 +46,15 @@ def _turn(i):
 
 TABLES = {
     "metrics": (lambda path: tables.write_metrics(path, map(_metric, range(20))), tables.read_metrics),
-    "replies": (lambda path: tables.write_replies(path, map(_turn, range(20))), tables.read_replies),
+    "replies": (lambda path: tables.write_replies(path, {ONE: map(_turn, range(20))}), tables.read_replies),
     "questions": (
         lambda path: tables.write_questions(path, [question(str(i), answer=i % 5) for i in range(20)]),
         tables.read_questions,
     ),
     "scores": (
         lambda path: tables.write_scores(
-            path, [Score(str(i), 0, "answer", "robust", "answered", "AB"[i % 2], i % 2, not i % 2) for i in range(20)]
+            path,
+            {ONE: [Score(str(i), 0, "answer", "robust", "answered", "AB"[i % 2], i % 2, not i % 2) for i in range(20)]},
         ),
         tables.read_scores,
     ),
@@ -178,7 +180,7 @@ def test_every_changed_byte_of_a_json_file_is_found(tmp_path):
         ("results/pocket/metrics/m", True, True),
         ("results/pocket/metrics/m", False, False),  # by hand
         ("elsewhere", True, False),
-        ("results/pocket/replies/imported/b/original", True, False),  # no run makes it again
+        ("results/pocket/replies/imported/b", True, False),  # no run makes it again
     ],
 )
 def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder, job, renamed):
@@ -187,7 +189,7 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
     path.parent.mkdir(parents=True)
     path.write_bytes(b"PAR1 no table")
     if "imported" in folder:
-        json_files.write(path.parent.parent / "engine.json", {"entry": {"engine": "imported"}})
+        json_files.write(path.with_name("engine.json"), {"entry": {"engine": "imported"}})
     if job:
         monkeypatch.setenv("KNOWN_UNKNOWNS_PARAMS", "params.yaml")
     names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}

@@ -35,7 +35,7 @@ def questions(tmp_path):
     benchmark = raw["benchmarks"]["humblebench"] | {"variants": ["original"]}
     raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants", "data")}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
-    tables.write_questions(folder / "original/seed0.parquet", [question(str(n)) for n in range(3)])
+    tables.write_variant(tmp_path / "variants/original.parquet", {0: [question(str(n)) for n in range(3)]})
     return folder
 
 
@@ -43,7 +43,8 @@ def questions(tmp_path):
 @pytest.mark.parametrize("unwritable", ["journal", "out"])
 def test_an_unwritable_folder_is_named(questions, tmp_path, monkeypatch, capsys, unwritable):
     folders = {name: tmp_path / name for name in ("journal", "out")} | {unwritable: UNWRITABLE / "project"}
-    arguments = ["--questions", questions, "--out", folders["out"], "--journal", folders["journal"] / "j.jsonl"]
+    arguments = ["--questions", questions, "--variants", tmp_path / "variants", "--out", folders["out"]]
+    arguments += ["--journal", folders["journal"] / "j.jsonl"]
     code = call(monkeypatch, "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
     said = capsys.readouterr().err
     assert code == MachineError.exit_code
@@ -53,7 +54,8 @@ def test_an_unwritable_folder_is_named(questions, tmp_path, monkeypatch, capsys,
 
 def test_a_file_where_a_folder_is_needed_is_named(questions, tmp_path, monkeypatch, capsys):
     (tmp_path / "journal").write_text("")
-    arguments = ["--questions", questions, "--out", tmp_path / "out", "--journal", tmp_path / "journal" / "j.jsonl"]
+    arguments = ["--questions", questions, "--variants", tmp_path / "variants", "--out", tmp_path / "out"]
+    arguments += ["--journal", tmp_path / "journal" / "j.jsonl"]
     code = call(monkeypatch, "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
     assert code == MachineError.exit_code
     assert f"error: {tmp_path / 'journal'}" in capsys.readouterr().err

@@ -54,9 +54,10 @@ def project(tmp_path, monkeypatch):
         raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": server.url, "endpoint": "lab"}
         Path("params.yaml").write_text(yaml.safe_dump(raw))
         questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(COUNT)]
-        tables.write_questions("data/pocket/questions/humblebench/original/seed0.parquet", questions)
+        tables.write_variant("data/pocket/variants/humblebench/original.parquet", {0: questions})
         journal = "journal/pocket/parrot/humblebench.jsonl"
-        folders = ["--questions", "data/pocket/questions/humblebench", "--out", str(REPLIES), "--journal", journal]
+        folders = ["--questions", "data/pocket/questions/humblebench", "--variants", "data/pocket/variants/humblebench"]
+        folders += ["--out", str(REPLIES), "--journal", journal]
         call(monkeypatch, "infer", "parrot", "humblebench", *folders)
         server.asked.clear()
         yield server
@@ -70,7 +71,7 @@ def call(monkeypatch, *arguments):
 
 
 def texts():
-    rows = tables.read_replies(REPLIES / "original/seed0.parquet")
+    rows = tables.read_replies(REPLIES / "replies.parquet")
     return {row.question_id: row.reply.text for row in rows}
 
 

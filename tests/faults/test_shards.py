@@ -21,6 +21,7 @@ from known_unknowns.inference import model_run, shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard
 from known_unknowns.records import Image, Question, Turn
+from tests.cells import read_replies
 from tests.factories import published_row, question, variant_entry, write_published
 from tests.paths import ROOT
 
@@ -39,8 +40,8 @@ def world(tmp_path_factory):
     write_published(folder / "raw", [published_row(i) for i in range(QUESTIONS)])
     normalise("humblebench", folder / "raw", folder / "questions")
     for variant in VARIANTS:
-        out = folder / "questions" / variant / "seed0.parquet"
-        vary(variant_entry(variant), folder / "questions/questions.parquet", out, seed=0)
+        out = folder / "variants" / f"{variant}.parquet"
+        vary(variant_entry(variant), folder / "questions/questions.parquet", out, seeds=[0])
 
     def params(count=None, **pocket):
         models = raw["models"] | {"pocket": raw["models"]["pocket"] | {"source": str(ROOT / "models/pocket")} | pocket}
@@ -56,19 +57,25 @@ def world(tmp_path_factory):
 def ask(world, folder, model, count, *, order=None, shuffle=0, **pocket):
     """Ask in shards, in an order, and write the tables. Return what `infer` wrote and the record."""
     questions, params = world
-    where = {"questions": questions, "out": folder / "out", "journal": folder / "hb.jsonl"}
+    where = folders(questions, folder)
     numbers = list(range(1, count + 1)) if order is None else order
     random.Random(shuffle).shuffle(numbers)
     for number in numbers:
-        model_run.infer_shard(params(count, **pocket), model, "humblebench", Shard(number, count), **where)
+        model_run.infer_shard(
+            params(count, **pocket), model, "humblebench", Shard(number, count), records=folder / "records", **where
+        )
+    where |= {"out": folder / "out", "records": folder / "records"}
     model_run.infer(params(count, **pocket), model, "humblebench", **where)
     return tables_of(folder / "out"), json.loads((folder / "out/engine.json").read_text())
 
 
+def folders(questions, folder):
+    return {"questions": questions, "variants": questions.parent / "variants", "journal": folder / "hb.jsonl"}
+
+
 def tables_of(out):
-    found = {path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*.parquet"))}
-    assert len(found) == len(VARIANTS)
-    return found
+    assert tables.cells_in(out / "replies.parquet") == [(variant, 0) for variant in VARIANTS]
+    return (out / "replies.parquet").read_bytes()
 
 
 def keys(journal):
@@ -109,7 +116,7 @@ def test_the_check_of_batches_covers_the_attempts_that_were_killed(world, pocket
     check.add({"A": -0.5, "B": -1.5}, {"A": -0.5, "B": -1.5})
     check.add({"A": -0.5, "B": -0.75}, {"A": -0.75, "B": -0.5})
     questions, params = world
-    where = {"questions": questions, "out": tmp_path / "out", "journal": tmp_path / "hb.jsonl"}
+    where = folders(questions, tmp_path) | {"out": tmp_path / "out"}
     model_run.infer(params(batch_size=8), "pocket", "humblebench", **where)
     last = json.loads((tmp_path / "out/engine.json").read_text())
     assert (tables_of(tmp_path / "out"), last["newly_asked"]) == (expected, 0)
@@ -122,7 +129,7 @@ def test_a_batch_size_changes_no_answer(world, pocket, tmp_path):
     folder, _, _ = pocket
     ask(world, tmp_path, "pocket", 2, batch_size=5)
     for variant in VARIANTS:
-        one, other = (tables.read_replies(out / "out" / variant / "seed0.parquet") for out in (folder, tmp_path))
+        one, other = (read_replies(out / "out/replies.parquet", variant) for out in (folder, tmp_path))
         for first, second in zip(one, other, strict=True):
             assert first.reply.text == second.reply.text
             for label, value in (first.reply.logprobs or {}).items():
@@ -131,7 +138,7 @@ def test_a_batch_size_changes_no_answer(world, pocket, tmp_path):
 
 def test_the_tables_of_scripted_respondents_do_not_depend_on_shards_at_all(world, tmp_path):
     questions, params = world
-    where = {"questions": questions, "out": tmp_path / "plain/out", "journal": tmp_path / "plain/hb.jsonl"}
+    where = folders(questions, tmp_path / "plain") | {"out": tmp_path / "plain/out"}
     model_run.infer(params(), "uniform", "humblebench", **where)
     for count in (1, 7):
         (tmp_path / str(count)).mkdir()
@@ -141,9 +148,11 @@ def test_the_tables_of_scripted_respondents_do_not_depend_on_shards_at_all(world
 def test_another_number_of_shards_asks_nothing_twice(world, tmp_path):
     """Some of seven shards end, one of them in the middle of a batch; then two shards; then none."""
     questions, params = world
-    where = {"questions": questions, "out": tmp_path / "out", "journal": tmp_path / "hb.jsonl"}
+    where = folders(questions, tmp_path)
     for number in (5, 2):
-        model_run.infer_shard(params(7), "uniform", "humblebench", Shard(number, 7), **where)
+        model_run.infer_shard(
+            params(7), "uniform", "humblebench", Shard(number, 7), records=tmp_path / "records", **where
+        )
     path = shards.shard_path(tmp_path / "hb.jsonl", Shard(2, 7))
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])  # a kill while the last line is written
@@ -152,8 +161,7 @@ def test_another_number_of_shards_asks_nothing_twice(world, tmp_path):
     found, _ = ask(world, tmp_path, "uniform", 2)
     written = keys(tmp_path / "hb.jsonl")
     assert len(written) == len(set(written)) and sound <= set(written)
-    again = {"questions": questions, "out": tmp_path / "again", "journal": tmp_path / "hb.jsonl"}
-    model_run.infer(params(), "uniform", "humblebench", **again)
+    model_run.infer(params(), "uniform", "humblebench", out=tmp_path / "again", **where)
     assert json.loads((tmp_path / "again/engine.json").read_text())["newly_asked"] == 0
     assert tables_of(tmp_path / "again") == found
 
@@ -194,7 +202,7 @@ def test_an_image_and_equal_turns_are_never_divided():
 
 def test_a_kill_while_replies_are_moved_loses_and_repeats_nothing(world, tmp_path, monkeypatch):
     questions, params = world
-    where = {"questions": questions, "out": tmp_path / "out", "journal": tmp_path / "hb.jsonl"}
+    where = folders(questions, tmp_path) | {"records": tmp_path / "records"}
     model_run.infer_shard(params(2), "uniform", "humblebench", Shard(1, 2), **where)
     notes = shards.notes_path(shards.shard_path(tmp_path / "hb.jsonl", Shard(1, 2)))
     notes.write_text('{"note": 1}\n')

@@ -35,13 +35,13 @@ def infer(tmp_path):
     benchmark = raw["benchmarks"]["humblebench"] | {"variants": ["original"]}
     raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants", "data")}
     questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(60)]
-    tables.write_questions(tmp_path / "questions/original/seed0.parquet", questions)
+    tables.write_variant(tmp_path / "variants/original.parquet", {0: questions})
 
     def start(url):
         raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": url, "concurrency": 4}
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
         command = [sys.executable, "-m", "known_unknowns", "infer", "parrot", "humblebench", "--params", "params.yaml"]
-        folders = ["--questions", "questions", "--out", "out", "--journal", "j.jsonl"]
+        folders = ["--questions", "questions", "--variants", "variants", "--out", "out", "--journal", "j.jsonl"]
         return subprocess.Popen([*command, *folders], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
 
     return start

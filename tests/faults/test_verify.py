@@ -72,11 +72,13 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
     folder = tmp_path / "data/pocket/questions/humblebench"
     asked = [question(f"q{i}", text=f"Question {i}?", images=()) for i in range(QUESTIONS)]
-    tables.write_questions(folder / "original/seed0.parquet", asked)
+    folder.mkdir(parents=True)
+    variants = tmp_path / "data/pocket/variants/humblebench"
+    tables.write_variant(variants / "original.parquet", {0: asked})
     params = Params(raw)
     monkeypatch.setattr(engines, "create", lambda name, entry: Model())
     with Journal(tmp_path / "journal/pocket/pocket/humblebench.jsonl") as journal:
-        run(cells_of(params, params.model("pocket"), "humblebench", folder), Model(), journal, folder=folder)
+        run(cells_of(params, params.model("pocket"), "humblebench", variants), Model(), journal, folder=folder)
     return params
 
 

@@ -19,6 +19,8 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.exchange.export import export
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import asked
 
 FOLDER = Path(sys.prefix) / "peers"
 needed = pytest.mark.skipif(
@@ -53,7 +55,7 @@ def evaluate(files: Sequence[Path], *, folder: Path) -> list[dict[str, Any]]:
 
 def assert_scores_alike(
     results: Path,
-    questions: Path,
+    variants: Path,
     metrics: Iterable[Metric],
     *,
     cells: Sequence[tuple[str, str, int]],
@@ -62,23 +64,23 @@ def assert_scores_alike(
     """Export the replies of each cell (model, variant, seed) and hold the package's numbers against ours.
 
     Args:
-        results: a folder with replies/<model>/humblebench/<variant>/seed<k>.parquet.
-        questions: a folder with <variant>/seed<k>.parquet.
+        results: a folder with replies/<model>/humblebench/replies.parquet.
+        variants: the benchmark's folder of variants.
         metrics: ours, of at least these cells.
         folder: where the exports may be written.
     """
     metrics = list(metrics)
     exported = []
     for model, variant, seed in cells:
-        file = f"{variant}/seed{seed}.parquet"
+        replies = Part(results / "replies" / model / "humblebench/replies.parquet", seed, variant)
         exported.append(folder / f"{model}-{variant}-{seed}.jsonl")
-        export("humblebench", questions / file, results / "replies" / model / "humblebench" / file, exported[-1])
+        export("humblebench", asked(variants, variant, seed), replies, exported[-1])
     for (model, variant, seed), theirs in zip(cells, evaluate(exported, folder=folder), strict=True):
         ours = [m for m in metrics if (m.model, m.variant, m.seed, m.parser) == (model, variant, seed, "official")]
         expected = as_the_package_reports(ours)
-        asked = tables.read_questions(questions / variant / f"seed{seed}.parquet")
+        in_table = tables.read_questions(asked(variants, variant, seed))
         found = theirs["Accuracy"] | theirs["Proportions"]
-        if any(question.options[question.refusal].label != "E" for question in asked):
+        if any(question.options[question.refusal].label != "E" for question in in_table):
             del expected["E_accuracy"], found["E_accuracy"]  # it knows no refusal but E, ours is the one on offer
         assert found == pytest.approx(expected), (model, variant, seed)
 

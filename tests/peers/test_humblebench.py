@@ -15,11 +15,12 @@ from PIL import Image as Pillow
 from known_unknowns import images, tables, variants
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.humblebench.loader import parse_question
 from known_unknowns_construction import steps
 from known_unknowns_construction.release import release
 from tests import paths
+from tests.cells import write_replies
 from tests.factories import variant_entry
 from tests.peers import humblebench
 from tests.unit.construction.test_release import workspace as constructed
@@ -71,21 +72,21 @@ def as_question(number: int, text: str, label: str, kind: str, *, image: int = 0
 
 def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]]) -> list:
     """Write questions and replies, score and measure them; the metrics."""
-    replies, scores = folder / "replies/m/humblebench", folder / "scores"
+    replies, scores = folder / "replies/m/humblebench/replies.parquet", folder / "scores.parquet"
+    asked_of = folder / "variants"
     for variant, pairs in by_variant.items():
-        file = f"{variant}/seed0.parquet"
-        tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
+        tables.write_variant(asked_of / f"{variant}.parquet", {0: [question for question, _ in pairs]})
         asked = [
             AnsweredTurn(
                 q.id, 0, "answer", "p", (), q.labels, "k", Reply(text or "", error="no" if text is None else None)
             )
             for q, text in pairs
         ]
-        tables.write_replies(replies / file, asked)
-        score_table(folder / "questions" / file, replies / file, scores / file, parsers=["official"])
+        write_replies(replies, variant, 0, asked)
+    parse(asked_of, replies, scores, cells=[(variant, 0) for variant in by_variant], parsers=["official"])
     configured = params(list(by_variant), [0], parsers=["official"])
     out = folder / "metrics.parquet"
-    measure(configured, "m", "humblebench", questions=folder / "questions", scores=scores, replies=replies, out=out)
+    measure(configured, "m", "humblebench", variants=asked_of, scores=scores, replies=replies, out=out)
     return tables.read_metrics(out)
 
 
@@ -101,7 +102,7 @@ def test_nasty_replies_score_alike_in_every_variant(tmp_path):
     }
     metrics = scored(tmp_path, by_variant)
     cells = [("m", variant, 0) for variant in by_variant]
-    humblebench.assert_scores_alike(tmp_path, tmp_path / "questions", metrics, cells=cells, folder=tmp_path)
+    humblebench.assert_scores_alike(tmp_path, tmp_path / "variants", metrics, cells=cells, folder=tmp_path)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real released predictions are not here")
@@ -111,7 +112,7 @@ def test_released_predictions_score_alike(tmp_path):
     pairs = [(as_question(r["question_id"], r["question"], r["label"], r["type"]), r["prediction"]) for r in rows]
     metrics = scored(tmp_path, {"nota_only": pairs})
     cells = [("m", "nota_only", 0)]
-    humblebench.assert_scores_alike(tmp_path, tmp_path / "questions", metrics, cells=cells, folder=tmp_path)
+    humblebench.assert_scores_alike(tmp_path, tmp_path / "variants", metrics, cells=cells, folder=tmp_path)
     (theirs,) = humblebench.evaluate([file], folder=tmp_path)
     official = [metric for metric in metrics if metric.parser == "official"]
     assert humblebench.as_the_package_reports(official) == pytest.approx(theirs["Accuracy"] | theirs["Proportions"])

@@ -9,7 +9,7 @@ import pytest
 
 from known_unknowns import tables, variants
 from known_unknowns.config import ResolvedVariant
-from known_unknowns.data.questions import write_variants
+from known_unknowns.data.questions import vary
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.variants.corrections import content_sha256, dropped, files, question_sha256, read_corrections
 from tests.factories import question, variant_entry
@@ -56,8 +56,8 @@ def test_a_left_out_question_is_not_in_the_table(tmp_path, capsys):
     entry = write(
         tmp_path / "c.json", correction(QUESTIONS[1], None), correction(QUESTIONS[3], content(QUESTIONS[3], answer="E"))
     )
-    write_variants({"corrected": entry}, [("corrected", 0)], tmp_path)
-    found = tables.read_questions(tmp_path / "corrected" / "seed0.parquet")
+    vary(entry, tmp_path / "questions.parquet", tmp_path / "corrected.parquet", seeds=[0])
+    found = tables.read_questions(tmp_path / "corrected.parquet")
     assert [(q.id, q.answer) for q in found] == [("0", 0), ("2", 2), ("3", 4), ("4", 4)]
     assert "1 of 5 questions are left out by the corrections" in capsys.readouterr().err
 
@@ -69,7 +69,7 @@ def test_corrections_of_another_version_are_refused(tmp_path):
         variants.apply(entry, QUESTIONS[1], seed=0)
     tables.write_questions(tmp_path / "questions.parquet", QUESTIONS)
     with pytest.raises(DataError, match=r"questions\.parquet: .*c\.json corrects another version of question '1'"):
-        write_variants({"corrected": entry}, [("corrected", 0)], tmp_path)
+        vary(entry, tmp_path / "questions.parquet", tmp_path / "corrected.parquet", seeds=[0])
 
 
 def test_corrections_of_other_questions_are_refused(tmp_path):

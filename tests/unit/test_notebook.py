@@ -35,7 +35,7 @@ def test_published_models_and_those_of_a_run_are_drawn(tmp_path, monkeypatch):
     cambrian = alone["published"].set_index("model").loc["Cambrian"]
     assert cambrian["nota_only"] == 60.68  # Figure 4
     tables.write_metrics(
-        tmp_path / "results/pocket/metrics/ours/humblebench.parquet",
+        tmp_path / "results/pocket/metrics/ours/humblebench/metrics.parquet",
         [metric("original", "accuracy", 0.5), metric("nota_only", "exact_refusal_recall", 0.25)],
     )
     names = run()

@@ -1,4 +1,5 @@
 import os
+import random
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +14,7 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
+from tests.cells import ONE
 from tests.factories import question
 
 
@@ -40,13 +42,13 @@ replies = st.builds(
 def test_replies_survive_the_round_trip(tmp_path_factory, reply, labels):
     path = tmp_path_factory.mktemp("replies") / "r.parquet"
     asked = AnsweredTurn("1", 0, "answer", "What?", ("a" * 64,), labels, "k", reply)
-    tables.write_replies(path, [asked])
+    tables.write_replies(path, {ONE: [asked]})
     assert tables.read_replies(path) == [asked]
 
 
 def test_scores_and_metrics_survive_the_round_trip(tmp_path):
     scores = [Score("1", 0, "answer", "robust", "refused", "E", 4, True)]
-    tables.write_scores(tmp_path / "s.parquet", scores, expect=1)
+    tables.write_scores(tmp_path / "s.parquet", {ONE: scores})
     assert tables.read_scores(tmp_path / "s.parquet") == scores
     metric = Metric(
         "m", "b", "original", None, "robust", "Overall", "accuracy_answered", None, None, None, 0, "undefined"
@@ -61,6 +63,49 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
     for name in ("one", "two"):
         tables.write_questions(tmp_path / name, [question(str(i)) for i in range(50)])
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_part_of_a_table_is_read_without_the_others(tmp_path):
+    """Also if a whole row group of another part is damaged."""
+    path = tmp_path / "replies.parquet"
+    rows = {
+        (variant, seed): [
+            AnsweredTurn(
+                str(i), 0, "answer", f"{variant} {seed}", (), None, "k", Reply(random.Random(i).randbytes(99).hex())
+            )
+            for i in range(seed + 40)
+        ]
+        for variant in ("original", "noise")
+        for seed in (0, 1)
+    }
+    tables.write_replies(path, rows)
+    assert tables.cells_in(path) == list(rows) and pq.read_metadata(path).num_row_groups == 4
+    for (variant, seed), turns in rows.items():
+        assert tables.read_replies(tables.Part(path, seed, variant)) == turns
+    assert tables.read_replies(path) == [turn for turns in rows.values() for turn in turns]
+    assert tables.read_replies(tables.Part(path, 7, "noise")) == []
+    assert tables.has_rows(tables.Part(path, 1, "noise")) and not tables.has_rows(tables.Part(path, 1, "blank"))
+    whole = bytearray(path.read_bytes())
+    column = pq.read_metadata(path).row_group(3).column(pq.read_schema(path).get_field_index("reply"))
+    whole[column.dictionary_page_offset + 500] ^= 1
+    path.write_bytes(whole)
+    assert tables.read_replies(tables.Part(path, 0, "original")) == rows["original", 0]
+    with pytest.raises(DataError, match=r"replies\.parquet: not a readable table"):
+        tables.read_replies(tables.Part(path, 1, "noise"))
+
+
+def test_a_variant_has_its_seeds_and_their_order(tmp_path):
+    path, again = tmp_path / "noise.parquet", tmp_path / "again.parquet"
+    by_seed = {seed: [question(f"{seed} {i}") for i in range(3)] for seed in (3, 0)}
+    for file in (path, again):
+        tables.write_variant(file, by_seed)
+    assert path.read_bytes() == again.read_bytes()
+    assert {seed: tables.read_questions(tables.Part(path, seed)) for seed in by_seed} == by_seed
+    with pytest.raises(DataError, match=r"noise\.parquet \(seed 1\): there are no such questions"):
+        tables.read_questions(tables.Part(path, 1))
+    tables.write_questions(again, by_seed[0])
+    with pytest.raises(DataError, match=r"missing column\(s\): seed"):
+        tables.read_questions(tables.Part(again, 0))
 
 
 def test_a_lost_row_is_an_error_and_writes_nothing(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.records import OVERALL, Metric
+from tests.cells import read_questions
 from tests.peers import humblebench
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
@@ -29,7 +30,9 @@ def edition(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def metrics(edition: Project) -> list[Metric]:
     folder = edition.root / "results/pocket/metrics"
-    return [metric for model in MODELS for metric in tables.read_metrics(folder / model / "humblebench.parquet")]
+    return [
+        metric for model in MODELS for metric in tables.read_metrics(folder / model / "humblebench/metrics.parquet")
+    ]
 
 
 def accuracies(metrics: list[Metric], model: str) -> dict[tuple[str, str], Metric]:
@@ -49,7 +52,7 @@ def accuracies(metrics: list[Metric], model: str) -> dict[tuple[str, str], Metri
     ],
 )
 def test_the_respondents_land_exactly(metrics, edition, model, expected):
-    questions = tables.read_questions(edition.root / "data/pocket/questions/humblebench/original/seed0.parquet")
+    questions = read_questions(edition.root / "data/pocket/variants/humblebench", "original")
     assert len(questions) == QUESTIONS
     assert sum(question.answer == 0 for question in questions) == 60
     assert sum(question.answer == question.refusal for question in questions) == REFUSALS

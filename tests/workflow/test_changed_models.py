@@ -20,7 +20,7 @@ pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 KEY = "sk-proj-0123456789abcdefSECRET"
 RESULTS = "results/pocket"
-CELL = "humblebench/nota_only/seed0.parquet"
+TABLE = "humblebench/replies.parquet"
 AGGREGATES = {"headline.csv", "leaderboard.csv", "metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
 AGGREGATES |= {"model_comparison.parquet"}
 
@@ -62,7 +62,7 @@ class Changed:
 
 
 def inodes(project: Project) -> dict[str, int]:
-    """The scores and metrics to the file that holds each; a table that is kept has a new time, but is the same file."""
+    """The scores and metrics to the file that holds each."""
     results = project.root / RESULTS
     return {
         path.relative_to(results).as_posix(): path.stat().st_ino
@@ -74,8 +74,9 @@ def inodes(project: Project) -> dict[str, int]:
 def import_replies(project: Project) -> str:
     """Import the replies of "uniform" to one variant as those of the model "theirs"."""
     python = ("python", "-m", "known_unknowns")
-    table, replies = f"data/pocket/questions/{CELL}", f"{RESULTS}/replies/uniform/{CELL}"
-    project.run(*python, "export", "--questions", table, "--replies", replies, "--out", "theirs.jsonl")
+    files = ("--questions", "data/pocket/variants/humblebench/nota_only.parquet")
+    files += ("--replies", f"{RESULTS}/replies/uniform/{TABLE}", "--variant", "nota_only")
+    project.run(*python, "export", *files, "--out", "theirs.jsonl")
     imported = ("--import", "theirs", "--benchmark", "humblebench", "--variant", "nota_only", "theirs.jsonl")
     return project.run(*python, "rescore", *imported).stdout
 
@@ -126,7 +127,7 @@ def test_the_key_of_an_endpoint_is_in_no_file(changed):
 
 
 def test_an_endpoint_without_log_probabilities_has_no_likelihood_numbers(changed):
-    metrics = tables.read_metrics(changed.project.root / RESULTS / "metrics/hosted/humblebench.parquet")
+    metrics = tables.read_metrics(changed.project.root / RESULTS / "metrics/hosted/humblebench/metrics.parquet")
     known = ("chance", "unpaired")  # they follow from the questions
     assert {m.value for m in metrics if m.parser == "likelihood" and m.name not in known} == {None}
     assert None not in {m.value for m in metrics if (m.parser, m.name) == ("robust", "accuracy")}
@@ -135,19 +136,19 @@ def test_an_endpoint_without_log_probabilities_has_no_likelihood_numbers(changed
 def test_an_imported_model_is_measured_beside_the_others(changed):
     root = changed.project.root
     assert "theirs: {engine: imported, cells: {humblebench: {nota_only: [0]}}}" in changed.imported
-    replies = f"{RESULTS}/replies/theirs/{CELL}"
+    replies = f"{RESULTS}/replies/theirs/{TABLE}"
     assert changed.project.made(f"{RESULTS}/replies")[replies] == changed.before[replies]
     assert not (root / "journal/pocket/theirs").exists()
     metrics = {
         model: {
             (m.parser, m.category, m.name): m.value
-            for m in tables.read_metrics(root / RESULTS / "metrics" / model / "humblebench.parquet")
+            for m in tables.read_metrics(root / RESULTS / "metrics" / model / "humblebench/metrics.parquet")
             if m.variant == "nota_only" and m.parser != "likelihood"
         }
         for model in ("uniform", "theirs")
     }
     assert metrics["theirs"] == metrics["uniform"]
-    imported = tables.read_metrics(root / RESULTS / "metrics/theirs/humblebench.parquet")
+    imported = tables.read_metrics(root / RESULTS / "metrics/theirs/humblebench/metrics.parquet")
     without_input = [m.value for m in imported if m.parser == "likelihood" and m.name != "chance"]
     assert without_input and set(without_input) == {None}  # the file has no log-probabilities
     runs = json.loads((root / RESULTS / "tracking.json").read_text(encoding="utf-8"))["runs"]
@@ -172,4 +173,4 @@ def test_a_model_that_is_not_served_is_found_before_inference(rerun, monkeypatch
 def test_a_missing_cell_of_imported_replies_is_named(rerun):
     rerun.change_params(lambda params: add_imported(params, variant="noise"))
     printed = rerun.snakemake("--dry-run", code=None)
-    assert f"{RESULTS}/replies/theirs/humblebench/noise/seed0.parquet" in printed
+    assert f"{RESULTS}/replies/theirs/{TABLE}" in printed

@@ -19,8 +19,8 @@ RESULTS = [
     "model_comparison.parquet",
     "headline.csv",
     "report/index.html",
-    "plots/humblebench.csv",
-    "metrics/oracle/humblebench.parquet",
+    "plots/stress_tests.csv",
+    "metrics/oracle/humblebench/metrics.parquet",
 ]
 
 

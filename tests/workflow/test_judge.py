@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import tables
+from tests.cells import read_questions, read_scores
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 
 pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-SCORES = "results/pocket/scores/uniform/humblebench/original/seed0.parquet"
+SCORES = "results/pocket/scores/uniform/humblebench/scores.parquet"
 VERDICTS = (
     '{"answer": "C"}',
     '{"answer": "B"}',
@@ -52,12 +52,11 @@ def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
         rerun.change_params(change)
         rerun.snakemake(SCORES)
         asked = sum(request.method == "POST" for request in server.log)
-    record = json.loads((rerun.root / "results/pocket/verdicts/humblebench.json").read_text(encoding="utf-8"))
+    record = json.loads((rerun.root / "results/pocket/verdicts.json").read_text(encoding="utf-8"))
     assert record["replies"] == asked > len(VERDICTS)
-    table = rerun.root / "data/pocket/questions/humblebench/original/seed0.parquet"
-    expected = {question.id: LABELS[place_of(question.text)] for question in tables.read_questions(table)}
-    found = {
-        score.question_id: score.label for score in tables.read_scores(rerun.root / SCORES) if score.parser == "judge"
-    }
+    asked = read_questions(rerun.root / "data/pocket/variants/humblebench", "original")
+    expected = {question.id: LABELS[place_of(question.text)] for question in asked}
+    scores = read_scores(rerun.root / SCORES, "original")
+    found = {score.question_id: score.label for score in scores if score.parser == "judge"}
     assert found == expected
     assert set(found.values()) == {"B", "C", "E", None}

@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs/own_data.md").read_text(encoding="utf-8")
 
 
 TARGETS = (
-    ("results/mine/metrics/oracle/multiple_choice.parquet",),
+    ("results/mine/metrics/oracle/multiple_choice/metrics.parquet",),
     ("results/mine/report/index.html", "results/mine/headline.csv"),
 )
 """What the two runs of the page compute here: first the numbers of one model, then the report."""
@@ -73,7 +73,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[st
 
 
 def accuracy(root: Path, model: str) -> dict[str, tuple[float | None, int]]:
-    metrics = tables.read_metrics(root / f"results/mine/metrics/{model}/multiple_choice.parquet")
+    metrics = tables.read_metrics(root / f"results/mine/metrics/{model}/multiple_choice/metrics.parquet")
     return {
         m.variant: (m.value, m.n)
         for m in metrics

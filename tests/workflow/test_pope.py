@@ -58,7 +58,7 @@ def test_accuracy_of_the_respondents(finished, model):
     """The first label, of always_a, is "yes"; a negated question has the other answer."""
     found = {
         (metric.variant, metric.parser): (metric.value, metric.n)
-        for metric in tables.read_metrics(finished.root / f"results/yes_no/metrics/{model}/pope.parquet")
+        for metric in tables.read_metrics(finished.root / f"results/yes_no/metrics/{model}/pope/metrics.parquet")
         if (metric.category, metric.name, metric.seed) == (OVERALL, "accuracy", 0)
     }
     share_yes = {variant: 2 / 3 if variant == "negated" else 1 / 3 for variant in VARIANTS}

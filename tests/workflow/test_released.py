@@ -16,6 +16,7 @@ from known_unknowns import tables
 from known_unknowns.comparison import read_comparison
 from known_unknowns.records import Image, Question
 from known_unknowns_benchmarks.humblebench.loader import parse_question
+from tests.cells import read_replies
 from tests.servers.git import git_server, has_daemon
 from tests.workflow.actiview_release import FORMS, PUBLISHED, VIEWS, write_actiview
 from tests.workflow.project import Project
@@ -101,7 +102,11 @@ def comparison(project: Project):
 
 def test_every_released_cell_is_measured_and_no_other(project):
     cells = {
-        model: sorted(p.parent.name for p in (project.root / RESULTS / "replies" / model).glob("*/*/seed0.parquet"))
+        model: sorted(
+            variant
+            for path in (project.root / RESULTS / "replies" / model).glob("*/*.parquet")
+            for variant, _ in tables.cells_in(path)
+        )
         for model in ("Cambrian", "Phi-4", "Insight-V", "gemini-2.5-pro")
     }
     every = ["cautious_prompt", "noise", "noise_forced_grounding", "nota_only", "original", "shuffled_all_options"]
@@ -113,10 +118,10 @@ def test_every_released_cell_is_measured_and_no_other(project):
 
 def test_replies_are_those_of_the_files_and_missing_ones_have_failed(project):
     folder = project.root / RESULTS / "replies/Phi-4/humblebench"
-    found = {r.question_id: r.reply.text for r in tables.read_replies(folder / "shuffled_all_options/seed0.parquet")}
+    found = {r.question_id: r.reply.text for r in read_replies(folder / "replies.parquet", "shuffled_all_options")}
     lines = rows(questions(N), "Phi-4", "shuffle_nota_position")
     assert found == {str(line["question_id"]): line["prediction"] for line in lines}
-    errors = [r.reply.error for r in tables.read_replies(folder / "nota_only/seed0.parquet")]
+    errors = [r.reply.error for r in read_replies(folder / "replies.parquet", "nota_only")]
     assert len(errors) == N
     assert 0 < errors.count(None) < N
     notes = json.loads((folder / "engine.json").read_text(encoding="utf-8"))["facts"]["nota_only/seed0"]["notes"]
@@ -140,15 +145,15 @@ def test_every_whole_file_gives_the_numbers_of_its_log(project):
 
 def test_the_action_history_of_actiview_is_replayed(project):
     """All histories but the last, whose answer is not that of the replies."""
-    file = project.root / RESULTS / "replies/Qwen2-VL/actiview/mixed/seed0.parquet"
+    file = project.root / RESULTS / "replies/Qwen2-VL/actiview/replies.parquet"
     dialogues: dict[str, list] = {}
-    for turn in tables.read_replies(file):
+    for turn in read_replies(file, "mixed"):
         dialogues.setdefault(turn.question_id, []).append(turn)
     found = [(len(turns), len(turns[-1].images)) for turns in dialogues.values()]
     replayed = [(len(FORMS[n % 4]) + 1, 1 + VIEWS[n % 4]) for n in range(OF_ACTIVIEW - 1)]
     assert found[:-1] == replayed
     assert [turn.step for turn in list(dialogues.values())[-1]] == ["answer"]
-    metrics = tables.read_metrics(project.root / RESULTS / "metrics/Qwen2-VL/actiview.parquet")
+    metrics = tables.read_metrics(project.root / RESULTS / "metrics/Qwen2-VL/actiview/metrics.parquet")
     views = next(
         m for m in metrics if (m.variant, m.parser, m.name, m.category) == ("mixed", "official", "views", "Overall")
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from known_unknowns import tables
+from tests.cells import read_replies
 from tests.workflow.conftest import VARIANTS
-from tests.workflow.project import RESPONDENTS, Project
+from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-ONE_MODEL = "results/pocket/metrics/oracle/humblebench.parquet"
+ONE_MODEL = "results/pocket/metrics/oracle/humblebench/metrics.parquet"
 
 
 def written_again(project: Project, *targets: str) -> set[str]:
@@ -41,43 +43,37 @@ def test_other_statistics_rerun_metrics_only(rerun):
         params["statistics"]["confidence"] = 0.9
 
     rerun.change_params(change)
-    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
-    assert written_again(rerun, ONE_MODEL) == {"params.yaml", "made_from/metrics/humblebench.json"} | metrics
+    assert written_again(rerun, ONE_MODEL) == {"params.yaml", "metrics/oracle/humblebench/metrics.parquet"}
 
 
 def test_an_edited_parser_reruns_scoring_only(rerun):
     with (rerun.root / "src/known_unknowns/scoring/official.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
     journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
-    replies = [f"replies/{model}/humblebench/{variant}/seed0.parquet" for model in RESPONDENTS for variant in VARIANTS]
-    kept = [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)]
+    replies = rerun.root / "results/pocket/replies/oracle/humblebench/replies.parquet"
+    kept = journal.read_bytes(), replies.read_bytes()
 
     again = written_again(rerun, ONE_MODEL)
-    scores = {path.replace("replies", "scores") for path in replies}
-    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
-    assert again >= scores | metrics
+    made = {f"{name}/oracle/humblebench/{name}.parquet" for name in ("scores", "metrics")}
+    assert again >= made
     # What a protocol asks next can depend on a parser, so that the replies are gone through, but from the journal.
-    engines = {f"replies/{model}/humblebench/engine.json" for model in RESPONDENTS}
-    engines |= {f"replies/uniform/humblebench/shards/{shard}-of-2.json" for shard in (1, 2)}
-    made_from = {f"made_from/{table}/humblebench.json" for table in ("scores", "metrics")}
-    assert again - scores <= metrics | engines | made_from | set(replies)
-    assert [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)] == kept
+    assert again - made <= {f"replies/oracle/humblebench/{file}" for file in ("replies.parquet", "engine.json")}
+    assert (journal.read_bytes(), replies.read_bytes()) == kept
 
 
 def test_edited_statistics_rerun_metrics_only(rerun):
     with (rerun.root / "src/known_unknowns/metrics/intervals.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
-    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
-    assert written_again(rerun, ONE_MODEL) == {"made_from/metrics/humblebench.json"} | metrics
+    assert written_again(rerun, ONE_MODEL) == {"metrics/oracle/humblebench/metrics.parquet"}
 
 
 def test_a_new_seed_takes_the_other_replies_from_the_journal(rerun):
     journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
     kept = journal.read_bytes()
-    reply = rerun.root / "results/pocket/replies/oracle/humblebench/original/seed0.parquet"
-    old = reply.read_bytes()
+    replies = rerun.root / "results/pocket/replies/oracle/humblebench/replies.parquet"
+    old = {variant: read_replies(replies, variant) for variant in VARIANTS}
     rerun.change_params(lambda params: params["editions"]["pocket"]["seeds"].append(1))
-    rerun.snakemake(reply.with_name("seed1.parquet").relative_to(rerun.root).as_posix())
+    rerun.snakemake(replies.relative_to(rerun.root).as_posix())
     assert journal.read_bytes().startswith(kept)
-    assert reply.read_bytes() == old
-    assert reply.with_name("seed1.parquet").is_file()
+    assert tables.cells_in(replies) == [(variant, seed) for variant in VARIANTS for seed in (0, 1)]
+    assert {variant: read_replies(replies, variant) for variant in VARIANTS} == old

@@ -13,6 +13,7 @@ from scipy.stats import binom
 from known_unknowns import config, tables
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.section import section
+from tests.cells import read_questions, read_replies, read_scores
 from tests.paths import ROOT
 from tests.results_page import unexplained
 from tests.workflow.conftest import VARIANTS
@@ -27,7 +28,7 @@ PROGRAM = 3_500_000
 def accuracy(project: Project, model: str, variant: str, parser: str) -> Metric:
     found = [
         metric
-        for metric in tables.read_metrics(project.root / f"results/pocket/metrics/{model}/humblebench.parquet")
+        for metric in tables.read_metrics(project.root / f"results/pocket/metrics/{model}/humblebench/metrics.parquet")
         if (metric.variant, metric.parser, metric.category, metric.name, metric.seed)
         == (variant, parser, OVERALL, "accuracy", 0)
     ]
@@ -37,7 +38,7 @@ def accuracy(project: Project, model: str, variant: str, parser: str) -> Metric:
 
 def share_of_answer(project: Project, letter: str) -> float:
     """The share of the original questions whose published answer is this letter."""
-    questions = tables.read_questions(project.root / "data/pocket/questions/humblebench/original/seed0.parquet")
+    questions = read_questions(project.root / "data/pocket/variants/humblebench", "original")
     counts = Counter(question.labels[question.answer] for question in questions)
     return counts[letter] / len(questions)
 
@@ -45,16 +46,15 @@ def share_of_answer(project: Project, letter: str) -> float:
 def test_every_documented_file_is_written(finished):
     project, _ = finished
     results = project.root / "results/pocket"
-    expected = ["report/index.html", "leaderboard.csv", "metrics.json", "plots/humblebench.csv"]
+    expected = ["report/index.html", "leaderboard.csv", "metrics.json", "plots/stress_tests.csv"]
     expected += ["headline.csv", "comparison.parquet", "tracking.json", "params.yaml"]
     for model in RESPONDENTS:
         expected += [
             f"models/{model}.json",
-            f"metrics/{model}/humblebench.parquet",
+            f"metrics/{model}/humblebench/metrics.parquet",
             f"replies/{model}/humblebench/engine.json",
         ]
-        for variant in VARIANTS:
-            expected += [f"{kind}/{model}/humblebench/{variant}/seed0.parquet" for kind in ("replies", "scores")]
+        expected += [f"{kind}/{model}/humblebench/{kind}.parquet" for kind in ("replies", "scores")]
         assert (project.root / f"journal/pocket/{model}/humblebench.jsonl").is_file()
     assert [path for path in expected if not (results / path).is_file()] == []
     assert list(results.rglob("*.part")) == []
@@ -85,12 +85,12 @@ def test_no_question_is_lost(finished):
     project, _ = finished
     questions = tables.read_questions(project.root / "data/pocket/questions/humblebench/questions.parquet")
     ids = [question.id for question in questions]
+    results = project.root / "results/pocket"
     assert len(ids) == 6 * 5  # the images and the questions on each that params.yaml names
     for model in RESPONDENTS:
         for variant in VARIANTS:
-            cell = f"{model}/humblebench/{variant}/seed0.parquet"
-            replies = tables.read_replies(project.root / "results/pocket/replies" / cell)
-            scores = tables.read_scores(project.root / "results/pocket/scores" / cell)
+            replies = read_replies(results / f"replies/{model}/humblebench/replies.parquet", variant)
+            scores = read_scores(results / f"scores/{model}/humblebench/scores.parquet", variant)
             assert sorted(row.question_id for row in replies) == sorted(ids)
             assert Counter(row.question_id for row in scores) == Counter({id: len(PARSERS) for id in ids})
 
@@ -128,7 +128,7 @@ def test_the_summaries_are_small(finished):
     assert sizes["headline.csv"] < 400 * (cells + 1)
     assert sizes["leaderboard.csv"] < 1000 * (len(RESPONDENTS) + 1)
     assert sizes["metrics.json"] < 150 * len(RESPONDENTS)
-    assert sum(path.stat().st_size for path in results.glob("metrics/*/*.parquet")) < 100_000 * len(RESPONDENTS)
+    assert sum(path.stat().st_size for path in results.glob("metrics/*/*/*.parquet")) < 100_000 * len(RESPONDENTS)
 
 
 def test_runs_in_mlflow_have_about_fifteen_metrics(finished):
@@ -153,7 +153,7 @@ def test_all_metrics_are_exported(finished, tmp_path):
     project, _ = finished
     out = tmp_path / "metrics.csv"
     printed = project.run("known-unknowns", "metrics", "--model", "oracle", "--name", "accuracy", "--out", out).stdout
-    rows = tables.read_metrics(project.root / "results/pocket/metrics/oracle/humblebench.parquet")
+    rows = tables.read_metrics(project.root / "results/pocket/metrics/oracle/humblebench/metrics.parquet")
     expected = sum(metric.name == "accuracy" for metric in rows)
     assert f"{expected:,} metrics in {out}" in printed
     assert len(out.read_text(encoding="utf-8").splitlines()) == expected + 1

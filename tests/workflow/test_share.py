@@ -87,7 +87,12 @@ def pull(owner: Project, other: Project) -> None:
     """`dvc pull` brings the data, the journals and the results, bit for bit."""
     dvc(other, "pull")
     assert journals(other) == journals(owner)
-    for name in ("headline.csv", "models/pocket.json", "report/index.html", "metrics/pocket/humblebench.parquet"):
+    for name in (
+        "headline.csv",
+        "models/pocket.json",
+        "report/index.html",
+        "metrics/pocket/humblebench/metrics.parquet",
+    ):
         path = Path("results/pocket", name)
         assert (other.root / path).read_bytes() == (owner.root / path).read_bytes()
     for step in ("raw", "questions"):

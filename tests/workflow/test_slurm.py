@@ -22,7 +22,6 @@ from known_unknowns import tables
 from known_unknowns.inference.journal import parse_line
 from tests.servers import slurm
 from tests.servers.slurm import Slurm
-from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import Project
 
 PEERS = Path(sys.prefix) / "peers"
@@ -33,12 +32,11 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(REASON is not None, reason=REASON or ""),
 ]
-METRICS = "results/pocket/metrics/uniform/humblebench.parquet"
+METRICS = "results/pocket/metrics/uniform/humblebench/metrics.parquet"
 JOURNAL = "journal/pocket/uniform/humblebench.jsonl"
 OPTIONS = [  # of a cluster without accounting, and short waits
     *("--slurm-no-account", "--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"),
-    *("--logger-known-unknowns-interval", "1"),
 ]
 SHORT_WAITS = """# The executor plugin waits 10 s longer after each check that finds no ended job, without an option.
 import asyncio
@@ -122,7 +120,7 @@ class Interrupted:
         return self._journal.stat().st_size if self._journal.is_file() else 0
 
     def _running(self) -> list[str]:
-        return self._cluster.running("rule_infer_humblebench")
+        return self._cluster.running("rule_infer_wildcards")
 
     def _until(self, holds: Callable[[], object]) -> None:
         until = time.monotonic() + 600
@@ -179,13 +177,11 @@ def test_a_job_that_is_ended_continues_and_the_tables_are_those_of_a_local_run(p
     asked = keys(journal)
     assert len(asked) == len(set(asked))
     assert set(asked) == set(keys(local.root / JOURNAL))
-    for variant in VARIANTS:
-        cell = f"uniform/humblebench/{variant}/seed0.parquet"
-        here, there = (
-            [replace(row, reply=replace(row.reply, seconds=0.0)) for row in tables.read_replies(path)]
-            for path in (p.root / "results/pocket/replies" / cell for p in (project, local))
-        )
-        assert here == there
-        scores = [p.root / "results/pocket/scores" / cell for p in (project, local)]
-        assert tables.read_scores(scores[0]) == tables.read_scores(scores[1])
+    here, there = (
+        [replace(row, reply=replace(row.reply, seconds=0.0)) for row in tables.read_replies(path)]
+        for path in (p.root / "results/pocket/replies/uniform/humblebench/replies.parquet" for p in (project, local))
+    )
+    assert here == there
+    scores = [p.root / "results/pocket/scores/uniform/humblebench/scores.parquet" for p in (project, local)]
+    assert tables.read_scores(scores[0]) == tables.read_scores(scores[1])
     assert tables.read_metrics(project.root / METRICS) == tables.read_metrics(local.root / METRICS)

@@ -89,7 +89,7 @@ def test_a_project_outside_a_checkout_plans_the_pocket_edition(finished):
 
 @pytest.mark.parametrize("model", ACCURACIES)
 def test_circular_and_dual_accuracies_of_mm_upd(finished, model):
-    path = finished.root / f"results/pocket_mm_upd/metrics/{model}/mm_upd.parquet"
+    path = finished.root / f"results/pocket_mm_upd/metrics/{model}/mm_upd/metrics.parquet"
     found = {
         (metric.variant, metric.parser, metric.category, metric.name): (metric.value, metric.n)
         for metric in tables.read_metrics(path)
@@ -118,8 +118,8 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     def command(*arguments: str | Path) -> str:
         return elsewhere.run("python", "-m", "known_unknowns", *arguments).stdout
 
-    questions = finished.root / "data/pocket/questions/mm_upd/original/seed0.parquet"
-    replies = finished.root / "results/pocket_mm_upd/replies/oracle/mm_upd/original/seed0.parquet"
+    questions = finished.root / "data/pocket/variants/mm_upd/original.parquet"
+    replies = finished.root / "results/pocket_mm_upd/replies/oracle/mm_upd/replies.parquet"
     assert isinstance(json.loads(command("audit", "--benchmark", "mmsap", "--json")), list)
     assert "power" in command("power", "--n", "300", "--images", "60", "--accuracy", "0.8", "--difference", "0.05")
     command("export", "--questions", questions, "--replies", replies, "--format", "jsonl", "--out", "replies.jsonl")

@@ -24,7 +24,6 @@ from known_unknowns.cli import (
     endpoints,
     exchange,
     model_comparison,
-    model_tables,
     models,
     project,
     released,
@@ -33,7 +32,7 @@ from known_unknowns.cli import (
     share,
     workflow,
 )
-from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError, SeveralErrors
+from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
 
@@ -67,7 +66,6 @@ MODULES = (
         results,
         data,
         workflow,
-        model_tables,
         exchange,
         released,
         audit,
@@ -94,18 +92,15 @@ STEPS = frozenset(
         *(
             "questions",
             "vary",
-            "variants",
             "infer",
-            "score",
+            "parse",
             "judge",
-            "score_models",
             "measure",
-            "measure_models",
             "compare",
             "summarise",
             "track",
         ),
-        *("import_released", "import_released_models", "released_numbers", "reply_tables"),
+        *("import_released", "released_numbers", "reply_tables"),
         *("report", "question_browser", "train"),
     }
 )
@@ -158,10 +153,10 @@ def _set_aside(error: Exception) -> str:
     if not isinstance(error, DamagedError) or JOB_SETTINGS not in os.environ or not error.file.is_file():
         return ""
     parts = Path(os.path.relpath(error.file)).parts
-    if parts[0] != "results" and not (parts[0] == "data" and "questions" in parts):
+    if parts[0] != "results" and not (parts[0] == "data" and {"questions", "variants"} & set(parts)):
         return ""
-    records = (folder / "engine.json" for folder in error.file.parents[:2])
-    if any(path.is_file() and b'"engine": "imported"' in path.read_bytes() for path in records):
+    record = error.file.with_name("engine.json")
+    if record.is_file() and b'"engine": "imported"' in record.read_bytes():
         return ""  # no run makes these replies
     aside = error.file.with_name(f"{error.file.name}.damaged")
     error.file.rename(aside)
@@ -185,8 +180,7 @@ def main() -> None:
     except KnownUnknownsError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK"):
             raise
-        for each in error.errors if isinstance(error, SeveralErrors) else [error]:
-            print(f"known-unknowns: error: {each}{_set_aside(each)}", file=sys.stderr)
+        print(f"known-unknowns: error: {error}{_set_aside(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
     except OSError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or error.errno not in _MACHINE_ERRORS:

@@ -36,9 +36,11 @@ def fetch(
     """
     from known_unknowns.data.fetch import default_out
     from known_unknowns.data.fetch import fetch as run
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import configuration, selection
 
     chosen = configuration.load(params, edition=edition)
+    if name in chosen.raw["benchmarks"]:
+        chosen = selection.select(chosen, "fetch", benchmark=name)
     run(chosen, name, out or default_out(chosen, name), user_folder=user_folder)
 
 

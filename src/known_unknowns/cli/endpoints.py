@@ -1,4 +1,4 @@
-"""Command that checks the endpoint of a model."""
+"""Command that checks whether a model can answer."""
 
 from __future__ import annotations
 
@@ -9,34 +9,32 @@ from typing import Annotated
 import typer
 
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
-from known_unknowns.errors import ConfigError
 
 
-def served(
-    model: Annotated[str, typer.Argument(help="The name of a model in params.yaml whose engine is openai.")],
-    out: Annotated[Path | None, typer.Option("--out", help="A JSON file to write the endpoint's answer to.")] = None,
+def probe(
+    model: Annotated[str, typer.Argument(help="The name of a model in params.yaml.")],
+    out: Annotated[Path | None, typer.Option("--out", help="A JSON file to write the result to.")] = None,
+    journals: Annotated[
+        Path | None, typer.Option(help="The model's folder of journals. Nothing is checked if it has every reply.")
+    ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Check that a model's endpoint serves the model and revision that params.yaml names.
+    """Check that a model is there and can answer, without asking a question.
 
-    No question is sent.
+    An endpoint must serve the model and the revision that params.yaml names, and accept the key. The files of a local
+    model must be complete.
 
     \b
     Example:
-      known-unknowns served MODEL
+      known-unknowns probe MODEL
     """
-    from known_unknowns.config import OpenAIModel
-    from known_unknowns.files import write_text
-    from known_unknowns.workflow import configuration
+    from known_unknowns import json_files
+    from known_unknowns.inference.probe import probe as run
+    from known_unknowns.workflow import selection
 
-    entry = configuration.load(params, edition=edition).model(model)
-    if not isinstance(entry, OpenAIModel):
-        raise ConfigError(f"{model} has no endpoint: its engine is {entry.engine}", path=f"models.{model}.engine")
-    from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
-
-    found = check_endpoint(model, entry)
-    text = json.dumps(found, indent=2, sort_keys=True)
+    chosen = selection.load(params, "probe", edition=edition, model=model)
+    found = run(model, chosen.model(model), journals)
     if out is not None:
-        write_text(out, text + "\n")
-    print(text)
+        json_files.write(out, found)
+    print(json.dumps(found, indent=2, sort_keys=True))

@@ -70,16 +70,21 @@ def _report(found: CheckResult, *, as_json: bool) -> None:
 
 def _settings(params: Params, benchmark: str) -> DataEntry | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
-    return params.data(benchmark) if benchmark in params.raw["benchmarks"] else None
+    if benchmark not in params.raw["benchmarks"]:
+        return None
+    from known_unknowns.workflow import selection
+
+    return selection.select(params, "check", benchmark=benchmark).data(benchmark)
 
 
 def _own_questions(params: Params | None, benchmark: str) -> Path | None:
     """Return the edition's table of questions if it exists and files of predictions cannot contain the questions."""
     from known_unknowns.benchmark import registry
+    from known_unknowns.tables.edition_files import EditionFiles
 
     if params is None or benchmark not in params.benchmarks:
         return None
-    table = Path("data", params.data_name, "questions", benchmark, "questions.parquet")
+    table = EditionFiles.of(params).question_table(benchmark)
     return table if table.is_file() and registry.get(benchmark).exchange().embedded_question is None else None
 
 
@@ -171,7 +176,7 @@ def export(
         typer.Option("--out", help="The file to write; by default MODEL-BENCHMARK-VARIANT-SEED in the current folder."),
     ] = None,
     questions: Annotated[
-        Path | None, typer.Option(help="The table of questions, in place of MODEL and BENCHMARK.")
+        Path | None, typer.Option(help="The table of the variant's questions, in place of MODEL and BENCHMARK.")
     ] = None,
     replies: Annotated[Path | None, typer.Option(help="The table of replies, in place of MODEL and BENCHMARK.")] = None,
     params: ParamsFile = PARAMS,
@@ -182,16 +187,18 @@ def export(
     \b
     Examples:
       known-unknowns export MODEL BENCHMARK --variant nota_only --format csv
-      known-unknowns export --questions questions/original/seed0.parquet \\
-        --replies replies/original/seed0.parquet --format csv --out predictions.csv
+      known-unknowns export --questions variants/noise.parquet --variant noise \\
+        --replies replies.parquet --format csv --out predictions.csv
     """
     from known_unknowns import exchange
+    from known_unknowns.tables import Part
     from known_unknowns.workflow import configuration
 
     if questions is not None and replies is not None and model is None:
         if out is None:
             raise ConfigError("name the file to write", path="--out")
-        exchange.export(format, questions, replies, out)
+        number = seed or 0
+        exchange.export(format, Part(questions, number), Part(replies, number, variant or "original"), out)
         return
     if model is None or benchmark is None or questions is not None or replies is not None:
         raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")

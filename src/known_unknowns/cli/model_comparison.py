@@ -42,6 +42,7 @@ def compare_models(
     from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
     from known_unknowns.comparison.models import write_model_comparison
     from known_unknowns.metrics.summary import main_parser
+    from known_unknowns.tables.edition_files import EditionFiles
     from known_unknowns.workflow import configuration, prerequisites
 
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))
@@ -58,8 +59,7 @@ def compare_models(
     rows = compare_selection(
         chosen,
         selection,
-        results=results or Path("results", chosen.edition),
-        questions=(data or Path("data", chosen.data_name)) / "questions",
+        EditionFiles(data or Path("data", chosen.data_name), results or Path("results", chosen.edition)),
     )
     if out is not None:
         write_model_comparison(out, rows)

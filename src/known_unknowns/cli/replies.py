@@ -33,13 +33,19 @@ def retry(
     """
     from known_unknowns.engines import stopping
     from known_unknowns.inference import failures, retrying
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import configuration, selection
     from known_unknowns.workflow.run import LOCK_FILE, lock
 
     settings = configuration.load(params, edition=edition)
     stopping.install()
     with lock(LOCK_FILE):
-        retried = retrying.retry(settings, model, benchmark, finishes=finish or failures.FINISHES)
+        retried = retrying.retry(
+            settings,
+            model,
+            benchmark,
+            finishes=finish or failures.FINISHES,
+            settings_of=lambda name: selection.compared(settings, "infer", model=model, benchmark=name),
+        )
     for each in retried:
         print(each)
     if any(each.asked for each in retried):
@@ -107,7 +113,7 @@ def verify(
     from known_unknowns.engines import stopping
     from known_unknowns.verification import verify as verification
     from known_unknowns.verification.summaries import folder_of
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import configuration, selection
 
     settings = configuration.load(params, edition=edition)
     for argument, name, known in (("MODEL", model, settings.models), ("BENCHMARK", benchmark, settings.benchmarks)):
@@ -116,7 +122,8 @@ def verify(
     stopping.install()
     folder, results = out or folder_of(settings), []
     for name in [benchmark] if benchmark else settings.benchmarks:
-        result = verification.verify(settings, model, name, sample=sample, seed=seed)
+        chosen = selection.select(settings, "verify", model=model, benchmark=name)
+        result = verification.verify(chosen, model, name, sample=sample, seed=seed)
         path = verification.write(result, folder)
         results.append(result)
         if not as_json:

@@ -86,6 +86,7 @@ def metrics(
       known-unknowns metrics --name accuracy --category Overall --out accuracy.csv
     """
     from known_unknowns.metrics.summary_files import write_all_metrics
+    from known_unknowns.tables.edition_files import benchmark_of, model_of
     from known_unknowns.workflow import configuration
 
     settings = configuration.load(params, edition=edition)
@@ -98,9 +99,9 @@ def metrics(
     folder = Path("results", settings.edition, "metrics")
     tables = [  # the folder may have tables of models that were removed from the edition
         path
-        for path in sorted(folder.glob("*/*.parquet"))
-        if path.parent.name in ([model] if model else settings.models)
-        and path.stem in ([benchmark] if benchmark else settings.benchmarks)
+        for path in sorted(folder.glob("*/*/metrics.parquet"))
+        if model_of(path) in ([model] if model else settings.models)
+        and benchmark_of(path) in ([benchmark] if benchmark else settings.benchmarks)
     ]
     if not tables:
         raise DataError(f"no metrics here yet; run  make run EDITION={settings.edition}  first", file=folder)

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from known_unknowns.command_options import PARAMS, Edition, Out, ParamsFile, QuestionFolder
+from known_unknowns.command_options import (
+    PARAMS,
+    Edition,
+    Out,
+    ParamsFile,
+    QuestionFolder,
+    RepliesTable,
+    VariantFolder,
+)
 from known_unknowns.errors import DataError
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-Replies = Annotated[Path, typer.Option(help="The folder of the model's replies to the benchmark.")]
 MetricTables = Annotated[list[Path], typer.Argument(help="Tables of metrics.")]
 Results = Annotated[Path, typer.Option(help="The edition's results folder.")]
 Data = Annotated[Path, typer.Option(help="The edition's data folder.")]
@@ -35,121 +42,159 @@ def questions(
         --out questions
     """
     from known_unknowns.data.questions import normalise
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import selection
 
-    settings = configuration.load(params, edition=edition).data(benchmark)
+    settings = selection.load(params, "questions", edition=edition, benchmark=benchmark).data(benchmark)
     normalise(benchmark, raw, out, settings=settings, workers=workers)
 
 
 def vary(
+    benchmark: str,
     variant: str,
     questions: Annotated[Path, typer.Option(help="The table of original questions.")],
     out: Out,
-    seed: Annotated[int, typer.Option(help="Seed of the variant.")] = 0,
-    params: ParamsFile = PARAMS,
-) -> None:
-    """Apply a variant of params.yaml (nota_only, noise, shuffled_options, ...) to a table of questions.
-
-    \b
-    Example:
-      known-unknowns vary noise --questions questions/questions.parquet \\
-        --out questions/noise/seed1.parquet --seed 1
-    """
-    from known_unknowns.data.questions import vary as run
-    from known_unknowns.workflow import configuration
-
-    run(configuration.load(params).variant(variant), questions, out, seed=seed)
-
-
-def variants(
-    benchmark: str,
-    questions: QuestionFolder,
+    seed: Annotated[
+        list[int] | None, typer.Option(help="A seed. Repeatable. [default: those of the benchmark and variant]")
+    ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write every variant and seed of a benchmark beside its table of original questions.
+    """Apply a variant of params.yaml (nota_only, noise, shuffled_options, ...) to a table of questions, with all seeds.
 
     \b
     Example:
-      known-unknowns variants BENCHMARK --questions data/pocket/questions/BENCHMARK
+      known-unknowns vary BENCHMARK noise --out variants/noise.parquet \\
+        --questions data/pocket/questions/BENCHMARK/questions.parquet
     """
-    from known_unknowns.data.questions import write_variants
-    from known_unknowns.workflow import configuration
+    from known_unknowns.data.questions import vary as run
+    from known_unknowns.workflow import selection
 
-    chosen = configuration.load(params, edition=edition)
-    entries = {name: chosen.variant(name) for name in chosen.variants(benchmark)}
-    write_variants(entries, chosen.cells(benchmark), questions)
+    chosen = selection.load(params, "vary", edition=edition, benchmark=benchmark, variant=variant)
+    run(chosen.variant(variant), questions, out, seeds=seed or chosen.seeds_of(benchmark, variant))
 
 
 def infer(
     model: str,
     benchmark: str,
     questions: QuestionFolder,
-    out: Annotated[Path, typer.Option("--out", help="Folder to write: <variant>/seed<k>.parquet.")],
+    variants: VariantFolder,
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder to write: replies.parquet and engine.json; the record of a shard."),
+    ],
     journal: Annotated[Path, typer.Option(help="Journal of replies. Only turns that it lacks are sent to the model.")],
     shard: Annotated[
         str | None,
-        typer.Option(help="Ask one part of the questions only: 2/4 is the second of four. Writes no tables."),
+        typer.Option(help="Ask one part of the questions only: 2/4 is the second of four. Writes no table."),
     ] = None,
+    shards: Annotated[Path | None, typer.Option(help="Folder of the records of the model's shards.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
     """Ask a model every question of a benchmark, in all its variants and seeds.
 
     The model is loaded once. A run that was killed continues from its journal. Shards may run at the same time; the
-    command without --shard then writes the tables, and asks what is missing.
+    command without --shard then writes the table, and asks what is missing.
 
     \b
     Examples:
-      known-unknowns infer MODEL BENCHMARK --questions questions \\
-        --out replies --journal journal.jsonl
-      known-unknowns infer MODEL BENCHMARK --questions questions \\
-        --out replies --journal journal.jsonl --shard 1/4
+      known-unknowns infer MODEL BENCHMARK --out replies \\
+        --questions data/pocket/questions/BENCHMARK \\
+        --variants data/pocket/variants/BENCHMARK --journal journal.jsonl
+      known-unknowns infer MODEL BENCHMARK --out shards \\
+        --questions data/pocket/questions/BENCHMARK \\
+        --variants data/pocket/variants/BENCHMARK --journal journal.jsonl \\
+        --shard 1/4
     """
     from known_unknowns.engines import stopping
     from known_unknowns.inference import model_run
     from known_unknowns.inference.shards import Shard
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import configuration, selection
 
     part = None if shard is None else Shard.parse(shard)
-    settings = configuration.load(params, edition=edition)
+    names = {"model": model, "benchmark": benchmark}
+    whole = configuration.load(params, edition=edition)
+    chosen = selection.select(whole, "infer", **names)
     stopping.install()
     if part is None:
-        model_run.infer(settings, model, benchmark, questions=questions, out=out, journal=journal)
+        model_run.infer(
+            chosen,
+            model,
+            benchmark,
+            settings=selection.compared(whole, "infer", **names),
+            questions=questions,
+            variants=variants,
+            out=out,
+            journal=journal,
+            records=shards,
+        )
     else:
-        model_run.infer_shard(settings, model, benchmark, part, questions=questions, out=out, journal=journal)
+        model_run.infer_shard(
+            chosen, model, benchmark, part, questions=questions, variants=variants, records=out, journal=journal
+        )
 
 
-def score(
+def parse(
+    model: str,
     benchmark: str,
-    questions: QuestionFolder,
-    replies: Replies,
+    variants: VariantFolder,
+    replies: RepliesTable,
     out: Out,
-    model: Annotated[str | None, typer.Option(help="The model, if its replies were imported.")] = None,
+    verdicts: Annotated[
+        Path | None, typer.Option(help="The judge's verdicts; without it, the judge is left out.")
+    ] = None,
     params: ParamsFile = PARAMS,
+    edition: Edition = None,
 ) -> None:
-    """Parse every reply of a model to a benchmark with every parser except the judge.
+    """Parse every reply of a model to a benchmark with every parser, and write the scores.
 
     \b
     Example:
-      known-unknowns score BENCHMARK --questions questions \\
-        --replies replies --out scores
+      known-unknowns parse MODEL BENCHMARK --out scores.parquet \\
+        --variants data/pocket/variants/BENCHMARK \\
+        --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
     """
-    from known_unknowns.scoring import PARSERS
-    from known_unknowns.scoring.table import score_tables
-    from known_unknowns.workflow import configuration
+    from known_unknowns.scoring.judge import JUDGE
+    from known_unknowns.scoring.table import parse as run
+    from known_unknowns.workflow import selection
 
-    chosen = configuration.load(params)
-    parsers = [name for name in chosen.parsers if name in PARSERS]
-    score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), parsers=parsers)
+    chosen = selection.load(params, "parse", edition=edition, model=model, benchmark=benchmark)
+    parsers = [name for name in chosen.parsers if name != JUDGE or verdicts is not None]
+    run(variants, replies, out, cells=chosen.cells(benchmark, model), parsers=parsers, verdicts=verdicts)
+
+
+def judge(
+    variants: Annotated[Path, typer.Option(help="The edition's folder of variants.")],
+    replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
+    out: Annotated[Path, typer.Option("--out", help="The JSON file of verdicts to write.")],
+    journal: Annotated[Path, typer.Option(help="The journal of the judge's replies.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Ask the judge of params.yaml which options the replies of all models give.
+
+    It first states the number of requests and what they cost. Replies in the journal are not asked about again.
+
+    \b
+    Example:
+      known-unknowns judge --variants data/pocket/variants \\
+        --replies results/pocket/replies --out verdicts.json --journal judge.jsonl
+    """
+    from known_unknowns.engines import stopping
+    from known_unknowns.inference.judging import judge as run
+    from known_unknowns.workflow import selection
+
+    chosen = selection.load(params, "judge", edition=edition)
+    stopping.install()
+    run(chosen, variants=variants, replies=replies, out=out, journal=journal)
 
 
 def measure(
     model: str,
     benchmark: str,
-    questions: QuestionFolder,
-    scores: Annotated[Path, typer.Option(help="The folder of the model's scores on the benchmark.")],
-    replies: Replies,
+    variants: VariantFolder,
+    scores: Annotated[Path, typer.Option(help="The table of the model's scores on the benchmark.")],
+    replies: RepliesTable,
     out: Out,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -158,21 +203,15 @@ def measure(
 
     \b
     Example:
-      known-unknowns measure MODEL BENCHMARK --questions questions \\
-        --scores scores --replies replies --out metrics.parquet
+      known-unknowns measure MODEL BENCHMARK --out metrics.parquet \\
+        --variants data/pocket/variants/BENCHMARK --scores scores.parquet \\
+        --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
     """
     from known_unknowns.metrics import measure as run
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import selection
 
-    run(
-        configuration.load(params, edition=edition),
-        model,
-        benchmark,
-        questions=questions,
-        scores=scores,
-        replies=replies,
-        out=out,
-    )
+    chosen = selection.load(params, "measure", edition=edition, model=model, benchmark=benchmark)
+    run(chosen, model, benchmark, variants=variants, scores=scores, replies=replies, out=out)
 
 
 def compare(
@@ -191,14 +230,14 @@ def compare(
 
     \b
     Example:
-      known-unknowns compare results/full/metrics/*/*.parquet \\
+      known-unknowns compare results/full/metrics/*/*/metrics.parquet \\
         --replies results/full/replies --out comparison.parquet
     """
     from known_unknowns.comparison import compare as run
     from known_unknowns.comparison import read_comparison, summarise
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import selection
 
-    settings = configuration.load(params, edition=edition)
+    settings = selection.load(params, "compare", edition=edition)
     run(settings, metrics, out, replies=replies, released=released or ())
     print(summarise(read_comparison(out), settings).text())
 
@@ -224,7 +263,7 @@ def summarise(
 
     \b
     Example:
-      known-unknowns summarise metrics/*/*.parquet --out metrics.json \\
+      known-unknowns summarise metrics/*/*/metrics.parquet --out metrics.json \\
         --plot plot.csv
     """
     from known_unknowns.metrics import summary_files
@@ -254,14 +293,14 @@ def track(
 
     \b
     Example:
-      known-unknowns track results/pocket/metrics/*/*.parquet \\
+      known-unknowns track results/pocket/metrics/*/*/metrics.parquet \\
         --results results/pocket --data data/pocket --out tracking.json
     """
     from known_unknowns.report.section import section
     from known_unknowns.tracking import track as run
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import selection
 
-    chosen = configuration.load(params, edition=edition)
+    chosen = selection.load(params, "track", edition=edition)
     _check_metrics(chosen, metrics)
     files: dict[str, list[Path]] = {}
     if figures is not None:
@@ -272,11 +311,13 @@ def track(
 
 def _check_metrics(params: Params, metrics: list[Path]) -> None:
     """Raise DataError if a table does not exist, or if none is of a model and a benchmark of the edition."""
+    from known_unknowns.tables.edition_files import benchmark_of, model_of
+
     for path in metrics:
         if not path.is_file():
             raise DataError("no such file", file=path)
-    if not any(path.parent.name in params.models and path.stem in params.benchmarks for path in metrics):
-        message = f"not <model>/<benchmark>.parquet of a model and a benchmark of the edition {params.edition}"
+    if not any(model_of(path) in params.models and benchmark_of(path) in params.benchmarks for path in metrics):
+        message = f"not <model>/<benchmark>/metrics.parquet of a model and a benchmark of the edition {params.edition}"
         raise DataError(message, file=metrics[0])
 
 
@@ -296,9 +337,10 @@ def question_browser(
         --data data/pocket --out results/pocket/report/questions.html
     """
     from known_unknowns.report.browser import build
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import selection
 
-    build(configuration.load(params, edition=edition), results=results, data=data, out=out, with_images=images)
+    chosen = selection.load(params, "question_browser", edition=edition)
+    build(chosen, results=results, data=data, out=out, with_images=images)
 
 
 def report(
@@ -311,6 +353,9 @@ def report(
     ],
     checks: Annotated[Path | None, typer.Option(help="Folder of <benchmark>.json, written by check --json.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="The table of compare-models; without it, no ranks.")] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="A model whose jobs failed, which the pages of a partial report name.")
+    ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -318,15 +363,15 @@ def report(
 
     \b
     Example:
-      known-unknowns report results/pocket/metrics/*/*.parquet \\
+      known-unknowns report results/pocket/metrics/*/*/metrics.parquet \\
         --results results/pocket --data data/pocket \\
         --comparison results/pocket/comparison.parquet --out report/index.html
     """
     from known_unknowns.report.page import build
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import selection
 
     build(
-        configuration.load(params, edition=edition),
+        selection.load(params, "report", edition=edition),
         metrics,
         results=results,
         data=data,
@@ -334,4 +379,5 @@ def report(
         out=out,
         checks=checks,
         pairs=pairs,
+        missing=missing or (),
     )

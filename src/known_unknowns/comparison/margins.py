@@ -22,6 +22,7 @@ from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
 from known_unknowns.errors import DamagedError
 from known_unknowns.records import Metric
+from known_unknowns.tables.edition_files import replies_table
 from known_unknowns.verification.summaries import read_summary
 
 CONFIDENCE = 0.95
@@ -188,14 +189,13 @@ def mean_turns(
     Parameters
     ----------
     replies : Path
-        The edition's folder of replies, <model>/<benchmark>/<variant>/seed<k>.parquet.
+        The edition's folder of replies.
     model, benchmark : str
         The model and the benchmark.
     variants : sequence of str
         The variant, or those that a number combines.
     cells : collection of (str, int), optional
-        The variants and seeds of the edition. Tables of others, which an older configuration left, are not read. By
-        default all tables are.
+        The variants and seeds that count; by default all of the table.
 
     Returns
     -------
@@ -208,14 +208,15 @@ def mean_turns(
         If a table of replies is damaged.
     """
     asked = questions = 0
-    for variant in variants:
-        for path in sorted((replies / model / benchmark / variant).glob("seed*.parquet")):
-            if cells is not None and (variant, int(path.stem.removeprefix("seed"))) not in cells:
-                continue
-            table = tables.read_columns(path, tables.REPLIES, ("question_id", "turn", "step"))
-            answers = table.filter(pc.equal(table.column("step"), ANSWER))
-            last = answers.group_by("question_id").aggregate([("turn", "max")]).column("turn_max")
-            asked, questions = asked + (pc.sum(last).as_py() or 0) + len(last), questions + len(last)
+    path = replies_table(replies, model, benchmark)
+    for variant, seed in tables.cells_in(path) if path.is_file() else ():
+        if variant not in variants or (cells is not None and (variant, seed) not in cells):
+            continue
+        part = tables.Part(path, seed, variant)
+        table = tables.read_columns(part, tables.REPLIES, ("question_id", "turn", "step"))
+        answers = table.filter(pc.equal(table.column("step"), ANSWER))
+        last = answers.group_by("question_id").aggregate([("turn", "max")]).column("turn_max")
+        asked, questions = asked + (pc.sum(last).as_py() or 0) + len(last), questions + len(last)
     return asked / questions if questions else 1.0
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from known_unknowns.comparison.dual_pairs import dual_series
 from known_unknowns.comparison.models import Answers, PairedRow, Series, compare_pairs, read_answers
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.tables.edition_files import EditionFiles
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Selection:
                     raise ConfigError(unknown_name(name, known), path=option)
 
 
-def compare_selection(params: Params, selection: Selection, *, results: Path, questions: Path) -> list[PairedRow]:
+def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
     """Compare what was selected, in all pairs.
 
     Models are also compared by their dual accuracy on two selected variants (`known_unknowns.metrics.dual`); the
@@ -78,10 +78,8 @@ def compare_selection(params: Params, selection: Selection, *, results: Path, qu
     params : Params
         The configuration.
     selection : Selection
-    results : Path
-        The edition's results folder, with the tables of scores.
-    questions : Path
-        The edition's folder of questions.
+    files : EditionFiles
+        The edition's files: variants and scores are read.
 
     Returns
     -------
@@ -99,7 +97,7 @@ def compare_selection(params: Params, selection: Selection, *, results: Path, qu
     rows: list[PairedRow] = []
     for benchmark in selection.benchmarks:
         families: dict[tuple[str, ...], list[Answers]] = {}
-        found = _read(params, selection, benchmark, results=results, questions=questions)
+        found = _read(params, selection, benchmark, files)
         if compared == "model":
             found += dual_series(params, benchmark, found)
         for answers in found:
@@ -114,7 +112,7 @@ def _common(series: Series, compared: str) -> tuple[str, ...]:
     return tuple(getattr(series, name) for name in ("variant", "parser", "model") if name != compared)
 
 
-def _read(params: Params, selection: Selection, benchmark: str, *, results: Path, questions: Path) -> list[Answers]:
+def _read(params: Params, selection: Selection, benchmark: str, files: EditionFiles) -> list[Answers]:
     """The selected answers to a benchmark. Imported models have some of the variants only."""
     found: list[Answers] = []
     for model in dict.fromkeys(selection.models):
@@ -124,8 +122,8 @@ def _read(params: Params, selection: Selection, benchmark: str, *, results: Path
                 seeds.setdefault(variant, []).append(seed)
         for variant, of_variant in seeds.items():
             found += read_answers(
-                questions / benchmark,
-                results / "scores" / model / benchmark,
+                files.variants(benchmark),
+                files.scores(model, benchmark),
                 model=model,
                 variant=variant,
                 parsers=list(dict.fromkeys(selection.parsers)),

@@ -16,6 +16,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.paired import holm, paired_difference, rank_intervals
+from known_unknowns.tables.edition_files import asked
 
 
 def _text(name: str) -> pa.Field:
@@ -132,7 +133,7 @@ class PairedRow:
 
 
 def read_answers(
-    questions: Path,
+    variants: Path,
     scores: Path,
     *,
     model: str,
@@ -144,8 +145,10 @@ def read_answers(
 
     Parameters
     ----------
-    questions, scores : Path
-        Folders of <variant>/seed<k>.parquet: of the benchmark, and of the model and benchmark.
+    variants : Path
+        The benchmark's folder of variants.
+    scores : Path
+        The table of the model's scores on the benchmark.
     model, variant : str
         Names for the series.
     parsers : sequence of str
@@ -162,17 +165,17 @@ def read_answers(
     DataError
         If there are no scores, a question has no score, or the seeds differ in their questions.
     """
-    files = {int(file.stem.removeprefix("seed")): file for file in (scores / variant).glob("seed*.parquet")}
-    files = {seed: file for seed, file in files.items() if seeds is None or seed in set(seeds)}
-    if not files:
-        raise DataError("no scores of this variant; run the workflow first", file=scores / variant)
+    in_table = tables.cells_in(scores) if scores.is_file() else []
+    chosen = [seed for name, seed in in_table if name == variant and (seeds is None or seed in set(seeds))]
+    if not chosen:
+        raise DataError(f"no scores of the variant {variant!r}; run the workflow first", file=scores)
     ids: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     refusal_is_right: tuple[bool, ...] = ()
     correct: dict[str, dict[int, np.ndarray]] = {parser: {} for parser in parsers}
-    for seed, file in sorted(files.items()):
-        asked = questions / variant / file.name
-        found = _questions(asked, asked.stat().st_mtime_ns if asked.is_file() else 0)
+    for seed in sorted(chosen):
+        file, questions = tables.Part(scores, seed, variant), asked(variants, variant, seed)
+        found = _questions(questions, questions.path.stat().st_mtime_ns if questions.path.is_file() else 0)
         if ids and ids != found[0]:
             raise DataError("other questions than those of another seed; make the variants again", file=file)
         ids, groups, refusal_is_right = found
@@ -186,17 +189,17 @@ def read_answers(
 
 
 @lru_cache(maxsize=256)
-def _questions(path: Path, time: int) -> tuple[tuple[str, ...], tuple[str, ...], tuple[bool, ...]]:
+def _questions(part: tables.Part, time: int) -> tuple[tuple[str, ...], tuple[str, ...], tuple[bool, ...]]:
     """Ids and groups of a table of questions, and whether the refusal is right; all models have the same table."""
-    table = tables.read_columns(path, tables.QUESTIONS, ("id", "group", "answer", "refusal"))
+    table = tables.read_columns(part, tables.QUESTIONS, ("id", "group", "answer", "refusal"))
     if pc.count_distinct(table.column("id")).as_py() < len(table):
-        tables.read_questions(path)  # names the id that is a duplicate
+        tables.read_questions(part)  # names the id that is a duplicate
     right = pc.fill_null(pc.equal(table.column("answer"), table.column("refusal")), False)
     ids, groups, refusal_is_right = (tuple(c.to_pylist()) for c in (table.column("id"), table.column("group"), right))
     return ids, groups, refusal_is_right
 
 
-def _correct(file: Path, ids: Sequence[str], parsers: Sequence[str]) -> dict[str, np.ndarray]:
+def _correct(file: tables.Part, ids: Sequence[str], parsers: Sequence[str]) -> dict[str, np.ndarray]:
     """Whether the last answer to each question is correct, by parser; without the parsers that have no scores."""
     columns = ("question_id", "turn", "step", "parser", "correct")
     table = tables.read_columns(file, tables.SCORES, columns)

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
@@ -31,6 +30,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
 from known_unknowns.records import FAILED, REFUSED, Question
+from known_unknowns.tables.edition_files import asked, scores_table
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -71,18 +71,17 @@ class Variant:
         return list(dict.fromkeys(model for model, _ in self.answers))
 
 
-def write_tables(params: Params, benchmark: str, *, questions: Path, scores: Path, out: Path) -> None:
+def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path, out: Path) -> None:
     """Write the tables of the module's docstring. A table without rows has its header only.
 
     Parameters
     ----------
     params : Params
     benchmark : str
-    questions : Path
-        The benchmark's folder of questions.
+    variants : Path
+        The benchmark's folder of variants.
     scores : Path
-        The edition's folder of scores, <model>/<benchmark>/<variant>/seed<k>.parquet. Of each variant, the first seed
-        counts.
+        The edition's folder of scores. Of each variant, the first seed counts.
     out : Path
         The folder to write.
 
@@ -91,46 +90,42 @@ def write_tables(params: Params, benchmark: str, *, questions: Path, scores: Pat
     DataError
         If scores are missing, or are not those of the questions.
     """
-    variants = {name: _read(params, benchmark, name, questions, scores) for name in params.variants(benchmark)}
+    found = {name: _read(params, benchmark, name, variants, scores) for name in params.variants(benchmark)}
     confidence = params.statistics.confidence
-    base = next((v for name, v in variants.items() if params.variant(name).function == "original"), None)
-    asked = list(_questions(base)) if base is not None else []
-    found = {
-        "parsers": (_PARSER_COLUMNS, _parsers(variants.values(), confidence)),
-        "sensitivity": (_SENSITIVITY_COLUMNS, _sensitivity(base, variants.values(), confidence) if base else ()),
-        "agreement": (_AGREEMENT_COLUMNS, _agreement(variants.values())),
-        "questions": (_QUESTION_COLUMNS, asked),
-        "all_wrong": (_QUESTION_COLUMNS, [row for row in asked if row["right"] == 0 and row["models"] > 1]),
+    base = next((v for name, v in found.items() if params.variant(name).function == "original"), None)
+    as_published = list(_questions(base)) if base is not None else []
+    written = {
+        "parsers": (_PARSER_COLUMNS, _parsers(found.values(), confidence)),
+        "sensitivity": (_SENSITIVITY_COLUMNS, _sensitivity(base, found.values(), confidence) if base else ()),
+        "agreement": (_AGREEMENT_COLUMNS, _agreement(found.values())),
+        "questions": (_QUESTION_COLUMNS, as_published),
+        "all_wrong": (_QUESTION_COLUMNS, [row for row in as_published if row["right"] == 0 and row["models"] > 1]),
     }
-    for name, (columns, rows) in found.items():
+    for name, (columns, rows) in written.items():
         frame = pd.DataFrame(list(rows), columns=list(columns))
         write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
 
-def _read(params: Params, benchmark: str, variant: str, questions: Path, scores: Path) -> Variant:
+def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: Path) -> Variant:
     seed = params.seeds_of(benchmark, variant)[0]
-    file = Path(variant, f"seed{seed}.parquet")
     models = [model for model in params.models if (variant, seed) in params.cells(benchmark, model)]
     if not models:
         return Variant(variant, np.array([]), (), {})
-    asked = tables.read_questions(questions / file)
-    ids = [question.id for question in asked]
+    questions = tables.read_questions(asked(variants, variant, seed))
+    ids = [question.id for question in questions]
     answers = {
         (model, parser): found
         for model in models
-        for parser, found in _answers(scores / model / benchmark / file, ids).items()
+        for parser, found in _answers(tables.Part(scores_table(scores, model, benchmark), seed, variant), ids).items()
     }
-    groups = np.unique([question.group for question in asked], return_inverse=True)[1]
-    return Variant(variant, groups, asked, answers)
+    groups = np.unique([question.group for question in questions], return_inverse=True)[1]
+    return Variant(variant, groups, questions, answers)
 
 
-def _answers(file: Path, ids: Sequence[str]) -> dict[str, Answers]:
+def _answers(file: tables.Part, ids: Sequence[str]) -> dict[str, Answers]:
     """The last answer to each question, by parser. Reading columns is much faster than building records."""
     columns = ["question_id", "turn", "step", "parser", "outcome", "choice", "correct"]
-    try:
-        frame = pq.read_table(file, columns=columns).to_pandas()
-    except OSError as error:
-        raise DataError(f"no scores ({error}); run the workflow", file=file) from error
+    frame = tables.read_columns(file, tables.SCORES, columns).to_pandas()
     frame = frame[frame.step == ANSWER].sort_values("turn", kind="stable")
     found = {}
     for parser in _PARSERS:

@@ -203,7 +203,7 @@ class Params:
 
     def protocol_entry(self, name: str, arguments: Mapping[str, Any] | None = None) -> ResolvedProtocol:
         """Return an entry of the section ``protocols``. ``arguments`` are added to its own."""
-        settings = _entry(self.raw["protocols"], name, "protocols") | dict(arguments or {})
+        settings = {**_entry(self.raw["protocols"], name, "protocols"), **(arguments or {})}
         return ResolvedProtocol(name=settings.pop("function", name), **settings)
 
     @property
@@ -221,7 +221,7 @@ class Params:
             else self.variant(variant).protocol or self._benchmark(benchmark)["protocol"]
         )
 
-    def _benchmark(self, name: str) -> dict[str, Any]:
+    def _benchmark(self, name: str) -> Mapping[str, Any]:
         return _entry(self.raw["benchmarks"], name, "benchmarks")
 
     def _listed(self, variant: str) -> tuple[str, Mapping[str, Any]] | None:
@@ -251,7 +251,7 @@ def _typed(adapter: TypeAdapter[T], value: Any, path: str) -> T:
         return adapter.validate_python(value)
 
 
-def _entry(section: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
+def _entry(section: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
     if name not in section:
         raise ConfigError(unknown_name(name, section), path=path)
-    return dict(section[name])
+    return section[name]

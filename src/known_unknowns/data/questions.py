@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from known_unknowns import tables, variants
@@ -54,31 +54,20 @@ def _loaded(
             advance(1)
 
 
-def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seed: int) -> None:
-    """Apply a variant, given by its entry in params.yaml, to a table of questions."""
-    _write_variant(entry, tables.read_questions(questions), questions, out, seed=seed)
-
-
-def write_variants(entries: Mapping[str, ResolvedVariant], cells: Iterable[tuple[str, int]], folder: Path) -> None:
-    """Write <variant>/seed<k>.parquet for each variant and seed in ``cells`` beside questions.parquet in ``folder``."""
-    source = folder / "questions.parquet"
-    originals = tables.read_questions(source)
-    for variant, seed in cells:
-        _write_variant(entries[variant], originals, source, folder / variant / f"seed{seed}.parquet", seed=seed)
-
-
-def _write_variant(
-    entry: ResolvedVariant, originals: Sequence[Question], source: Path, out: Path, *, seed: int
-) -> None:
-    asked = _fitting(entry, originals, source)
+def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[int]) -> None:
+    """Apply a variant, given by its entry in params.yaml, to a table of questions, with each seed."""
+    originals = tables.read_questions(questions)
+    fitting = _fitting(entry, originals, questions)
     known = variants_of(originals[0].benchmark) if originals else variants.VARIANTS
-    varied = []
-    for row, question in asked:
-        try:
-            varied.append(variants.apply(entry, question, seed=seed, known=known))
-        except ValueError as error:
-            raise DataError(str(error), file=source, row=row) from error
-    tables.write_questions(out, varied, expect=len(asked))
+
+    def varied(seed: int) -> Iterator[Question]:
+        for row, question in fitting:
+            try:
+                yield variants.apply(entry, question, seed=seed, known=known)
+            except ValueError as error:
+                raise DataError(str(error), file=questions, row=row) from error
+
+    tables.write_variant(out, {seed: varied(seed) for seed in seeds})
 
 
 def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:

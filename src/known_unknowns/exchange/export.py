@@ -14,16 +14,18 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.predictions import formats
 from known_unknowns.files import write_text
 from known_unknowns.scoring.table import final_answers, read_turns
+from known_unknowns.tables.edition_files import EditionFiles
+from known_unknowns.tables.parquet import Part, Source
 
 _GENERIC = "jsonl"
 """The format of benchmarks without one of their own. It keeps every turn."""
 
 
 class Cell(NamedTuple):
-    """The tables of a model's replies to one variant and seed, and a name for a file of them."""
+    """The questions of one variant and seed, a model's replies to them, and a name for a file of these."""
 
-    questions: Path
-    replies: Path
+    questions: Part
+    replies: Part
     name: str
 
 
@@ -55,19 +57,19 @@ def cell_of(params: Params, model: str, benchmark: str, variant: str | None, see
     seeds = [number for name, number in cells if name == chosen]
     if seed is not None and seed not in seeds:
         raise ConfigError(f"{chosen} has no seed {seed}; it has {', '.join(map(str, seeds))}", path="--seed")
-    file = Path(chosen, f"seed{seeds[0] if seed is None else seed}.parquet")
+    number, files = seeds[0] if seed is None else seed, EditionFiles.of(params)
     found = Cell(
-        Path("data", params.data_name, "questions", benchmark) / file,
-        Path("results", params.edition, "replies", model, benchmark) / file,
-        f"{model}-{benchmark}-{chosen}-{file.stem}",
+        files.asked(benchmark, chosen, number),
+        Part(files.replies(model, benchmark), number, chosen),
+        f"{model}-{benchmark}-{chosen}-seed{number}",
     )
-    for table in (found.questions, found.replies):
+    for table in (found.questions.path, found.replies.path):
         if not table.is_file():
             raise ConfigError(f"there is no {table}: run the edition first (make run EDITION={params.edition})")
     return found
 
 
-def export(format: str | None, questions: Path, replies: Path, out: Path, *, add_suffix: bool = False) -> Path:
+def export(format: str | None, questions: Source, replies: Source, out: Path, *, add_suffix: bool = False) -> Path:
     """Write the reply to every question, in the order of the questions.
 
     Return the path that was written.
@@ -76,8 +78,8 @@ def export(format: str | None, questions: Path, replies: Path, out: Path, *, add
     ----------
     format : str or None
         The name of a format; None for the format of the questions' benchmark, or else `_GENERIC`.
-    questions, replies : Path
-        Tables of questions and of their replies.
+    questions, replies : Path or Part
+        Questions and the replies to them.
     out : Path
         The file to write.
     add_suffix : bool

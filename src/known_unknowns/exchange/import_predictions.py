@@ -1,10 +1,10 @@
 """Import predictions as a model of the workflow. The replies are written as inference writes them.
 
-- results/<edition>/replies/<model>/<benchmark>/<variant>/seed<k>.parquet
+- results/<edition>/replies/<model>/<benchmark>/replies.parquet
 - results/<edition>/replies/<model>/<benchmark>/engine.json, which names the imported files
 
 The workflow scores, measures and reports the replies if params.yaml has an entry with the engine "imported" that lists
-the variants and seeds. The questions are those of the edition's tables (data/<edition>/questions), all of them, because
+the variants and seeds. The questions are those of the edition's tables (data/<edition>/variants), all of them, because
 numbers on other questions are not comparable.
 """
 
@@ -30,6 +30,7 @@ from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.variants import corrections
 
 ENGINE = "imported"
@@ -75,21 +76,17 @@ def import_predictions(
         If the predictions do not fit the edition's questions, or the questions do not exist yet.
     """
     _check(params, model, benchmark, variant, seed)
-    data = root / "data" / params.data_name / "questions" / benchmark
-    replies = root / "results" / params.edition / "replies" / model / benchmark
-    _check_not_inferred(replies / "engine.json")
-    cell = Path(variant, f"seed{seed}.parquet")
-    if not (data / cell).is_file():
-        raise DataError(
-            f"no questions of this variant and seed yet; make them with snakemake "
-            f"data/{params.data_name}/questions/{benchmark}/{cell.as_posix()}",
-            file=data / cell,
-        )
-    questions = tables.read_questions(data / cell)
+    edition = EditionFiles.of(params, root)
+    _check_not_inferred(edition.engine(model, benchmark))
+    asked = edition.asked(benchmark, variant, seed)
+    if not asked.path.is_file():
+        target = EditionFiles.of(params).asked(benchmark, variant, seed).path.as_posix()
+        raise DataError(f"no questions of this variant yet; make them with snakemake {target}", file=asked.path)
+    questions = tables.read_questions(asked)
     parsed = [parse_file(file) for file in files]
     corrects = corrections.files(params.variant(variant))
-    published = tables.read_questions(data / "questions.parquet") if corrects else questions
-    pairs = match(parsed, questions, source=str(data / cell), by_index=True, published=published)
+    published = tables.read_questions(edition.question_table(benchmark)) if corrects else questions
+    pairs = match(parsed, questions, source=str(asked), by_index=True, published=published)
     parsers = [name for name in params.parsers if name != JUDGE]  # the judge is asked when the workflow runs
     unforced = list(refusals_without_forced_choice(pairs, parsers))
     if unforced:
@@ -107,9 +104,11 @@ def import_predictions(
         model=model,
         seed=seed,
     )
-    tables.write_replies(replies / cell, [turn for pair in pairs for turn in _turns(pair, model)])
-    _write_engine(params, model, benchmark, cell, files, replies)
-    notes = (*left_out_note(questions, published), *_missing_settings(params, model, replies.parent))
+    replies = edition.replies(model, benchmark)
+    cells = _cells(replies) | {(variant, seed): [turn for pair in pairs for turn in _turns(pair, model)]}
+    tables.write_replies(replies, dict(sorted(cells.items())))
+    _write_engine(params, model, benchmark, (variant, seed), files, edition, sum(map(len, cells.values())))
+    notes = (*left_out_note(questions, published), *_missing_settings(params, model, edition))
     return RescoreResult(benchmark, variant, len(pairs), tuple(metrics), notes)
 
 
@@ -148,15 +147,28 @@ def _key(model: str, question: Question, turn: AnsweredTurn) -> str:
     return sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files: Sequence[Path], replies: Path) -> None:
+def _cells(replies: Path) -> dict[tables.Cell, list[AnsweredTurn]]:
+    """The replies of the cells that were imported before."""
+    cells = tables.cells_in(replies) if replies.is_file() else []
+    return {(variant, seed): tables.read_replies(tables.Part(replies, seed, variant)) for variant, seed in cells}
+
+
+def _write_engine(
+    params: Params,
+    model: str,
+    benchmark: str,
+    cell: tables.Cell,
+    files: Sequence[Path],
+    edition: EditionFiles,
+    turns: int,
+) -> None:
     """Write engine.json as inference does. Its facts name the files of each cell with their sha256."""
-    path = replies / "engine.json"
+    path = edition.engine(model, benchmark)
     facts: dict[str, Any] = json_files.read(path)["facts"] if path.is_file() else {}
-    facts[cell.with_suffix("").as_posix()] = [
+    variant, seed = cell
+    facts[f"{variant}/seed{seed}"] = [
         {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()} for file in files
     ]
-    written = sorted(replies.glob("*/seed*.parquet"))
-    turns = sum(len(tables.read_replies(file)) for file in written)
     record = {
         "model": model,
         "benchmark": benchmark,
@@ -166,17 +178,17 @@ def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files:
         "turns": turns,
         "newly_asked": 0,
         "reply_seconds": 0.0,
-        "tables": tables.digest(written),
     }
     json_files.write(path, record)
 
 
-def _missing_settings(params: Params, model: str, replies: Path) -> Iterator[str]:
+def _missing_settings(params: Params, model: str, edition: EditionFiles) -> Iterator[str]:
     """Yield the entry that params.yaml needs for the imported cells, if it is missing or outdated."""
     cells: dict[str, dict[str, list[int]]] = {}
-    for file in sorted(replies.glob("*/*/seed*.parquet")):
-        of_benchmark = cells.setdefault(file.parents[1].name, {})
-        of_benchmark.setdefault(file.parent.name, []).append(int(file.stem.removeprefix("seed")))
+    for benchmark in params.raw["benchmarks"]:
+        table = edition.replies(model, benchmark)
+        for variant, seed in tables.cells_in(table) if table.is_file() else ():
+            cells.setdefault(benchmark, {}).setdefault(variant, []).append(seed)
     entry = params.raw["models"].get(model, {"engine": ENGINE})
     if entry.get("cells") != cells or model not in params.models:
         entry = yaml.safe_dump({model: entry | {"cells": cells}}, default_flow_style=True, sort_keys=False, width=1000)

@@ -21,6 +21,7 @@ from known_unknowns.data.released import read_manifest
 from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.records import AnsweredTurn, Question, Reply
+from known_unknowns.tables.edition_files import asked
 
 if TYPE_CHECKING:  # scipy's statistics, which planning a run does not need
     pass
@@ -30,8 +31,8 @@ NO_FILES = "no replies"
 _CHANGED_TEXT = "the correction changes the text that was asked"
 
 
-def import_released(params: Params, model: str, benchmark: str, *, raw: Path, questions: Path, out: Path) -> None:
-    """Write the replies of a model as inference does: a table for each variant, and engine.json.
+def import_released(params: Params, model: str, benchmark: str, *, raw: Path, variants: Path, out: Path) -> None:
+    """Write the replies of a model as inference does: replies.parquet and engine.json.
 
     A question without a usable reply has a failed one, with the reason.
 
@@ -41,8 +42,10 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
     model, benchmark : str
     raw : Path
         The folder of fetched files.
-    questions, out : Path
-        Folders of <variant>/seed<k>.parquet: to read, and to write.
+    variants : Path
+        The benchmark's folder of variants.
+    out : Path
+        The folder to write.
 
     Raises
     ------
@@ -57,31 +60,28 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
     if model not in known:
         raise ConfigError(unknown_name(model, known), path="models")
     name = params.raw["models"][model]["released"][benchmark]
-    facts, count, written = {}, 0, []
+    facts, written = {}, {}
     for variant, seed in params.cells(benchmark, model):
-        table = tables.read_questions(questions / variant / f"seed{seed}.parquet")
+        table = tables.read_questions(asked(variants, variant, seed))
         answered = answered_as(params, benchmark, variant)
-        published = (
-            table if answered == variant else tables.read_questions(questions / answered / f"seed{seed}.parquet")
-        )
+        published = table if answered == variant else tables.read_questions(asked(variants, answered, seed))
         cell = interface(benchmark).replies(raw, files, entry, name, answered, published)
         if answered != variant:
             cell = _to_corrected(cell, published, table)
-        turns = [turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))]
-        written.append(out / variant / f"seed{seed}.parquet")
-        tables.write_replies(written[-1], turns)
+        written[variant, seed] = [
+            turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))
+        ]
         facts[f"{variant}/seed{seed}"] = {"files": [asdict(file) for file in cell.files], "notes": list(cell.notes)}
-        count += len(turns)
+    tables.write_replies(out / "replies.parquet", written)
     record = {
         "model": model,
         "benchmark": benchmark,
         "entry": {"engine": ENGINE} | dict(params.raw["models"][model]),
         "facts": facts,
         "about": {"repository": entry.repository},
-        "turns": count,
+        "turns": sum(map(len, written.values())),
         "newly_asked": 0,
         "reply_seconds": 0.0,
-        "tables": tables.digest(written),
     }
     json_files.write(out / "engine.json", record)
 
@@ -123,7 +123,7 @@ def _turns(model: str, question: Question, turns: Sequence[ReleasedTurn]) -> Ite
         )
 
 
-def write_published(params: Params, benchmark: str, *, raw: Path, questions: Path, out: Path) -> None:
+def write_published(params: Params, benchmark: str, *, raw: Path, variants: Path, out: Path) -> None:
     """Write the numbers that were released with the replies: {"cells": [], "rows": []}, as JSON.
 
     Parameters
@@ -132,8 +132,8 @@ def write_published(params: Params, benchmark: str, *, raw: Path, questions: Pat
     benchmark : str
     raw : Path
         The folder of fetched files.
-    questions : Path
-        The folder of <variant>/seed<k>.parquet.
+    variants : Path
+        The benchmark's folder of variants.
     out : Path
         The JSON file.
 
@@ -148,7 +148,7 @@ def write_published(params: Params, benchmark: str, *, raw: Path, questions: Pat
     seeds = dict(params.cells(benchmark))
 
     def questions_of(variant: str) -> Sequence[Question]:
-        return tables.read_questions(questions / variant / f"seed{seeds[variant]}.parquet") if variant in seeds else ()
+        return tables.read_questions(asked(variants, variant, seeds[variant])) if variant in seeds else ()
 
     cells, compared = interface(benchmark).published(raw, files, entry, rows, questions_of)
     absent = [name for name in models if not interface(benchmark).variants(files, entry).get(name)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from known_unknowns import json_files
 from known_unknowns.config import Params
 from known_unknowns.records import Reply
+from known_unknowns.tables.edition_files import replies_table
 
 FINISHES = ("error", "rejected", "no_choice", "content_filter")
 """``Reply.finish`` of questions that the engine or the endpoint failed to answer. A model's refusal is an answer."""
@@ -37,7 +38,7 @@ def recorded(params: Params, results: Path, *, program: str) -> list[str]:
     lines, finishes = [], set[str]()
     for model in params.models:
         for benchmark in params.benchmarks:
-            path = results / "replies" / model / benchmark / "engine.json"
+            path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
             found = json_files.read(path).get("failures") if path.is_file() else None
             if found:
                 reasons = ", ".join(f"{number} {finish}" for finish, number in found.items())

@@ -1,6 +1,6 @@
 """Ask a language model which options replies give, for the parser "judge".
 
-Every reply of the edition's models to a benchmark is judged once: the key of a verdict in the journal depends on the
+Every reply of the edition's models is judged once: the key of a verdict in the journal depends on the
 question, the offered options and the reply, and on the judge and its prompt, but not on the model that replied. A
 stopped run continues, and later runs ask only about new replies.
 """
@@ -24,6 +24,8 @@ from known_unknowns.inference.runner import run
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import read_turns
 from known_unknowns.scoring.judge import judge_turn, parse_verdict, prompt_for
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import asked, replies_table
 
 _CHARACTERS_PER_TOKEN = 4
 _OUTPUT_TOKENS = 12
@@ -38,17 +40,15 @@ class _Judged:
     own: bool = False
 
 
-def judge(params: Params, benchmark: str, *, questions: Path, replies: Path, out: Path, journal: Path) -> None:
-    """Write the verdicts on all replies to a benchmark to ``out``, and what was asked beside them.
+def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: Path) -> None:
+    """Write the verdicts on all replies of an edition to ``out``, and what was asked beside them.
 
     Parameters
     ----------
     params : Params
         The configuration, with the section ``judge``.
-    benchmark : str
-        The benchmark's name.
-    questions, replies : Path
-        The benchmark's folder of questions, and the edition's folder of replies.
+    variants, replies : Path
+        The edition's folders of variants and of replies.
     out : Path
         The JSON file of the verdicts: {"judge", "prompt", "asked", ..., "verdicts": {key: the judge's reply}}.
     journal : Path
@@ -65,34 +65,36 @@ def judge(params: Params, benchmark: str, *, questions: Path, replies: Path, out
     if settings is None:
         raise ConfigError("the parser judge needs this section (docs/parsers.md)", path="judge")
     entry = params.model(settings.model)
-    judged = _replies(params, benchmark, questions, replies, settings)
+    judged = _replies(params, variants, replies, settings)
     with Journal(journal) as kept:
         engine = _engine(settings.model, entry, journal, judged, kept, settings.prompt)
-        distinct = _ask(engine, judged, kept, settings.prompt, folder=questions)
+        distinct = _ask(engine, judged, kept, settings.prompt, folder=variants)
         if distinct and all(reply.error is not None for reply in distinct.values()):
             kept.forget(distinct)
             first = next(iter(distinct.values()))
             raise MachineError(f"{settings.model} gave no verdict on any of {len(distinct)} replies: {first.error}")
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
-    json_files.write(out, _record(settings.model, settings.prompt, benchmark, engine, judged, distinct))
+    json_files.write(out, _record(settings.model, settings.prompt, engine, judged, distinct))
 
 
-def _replies(params: Params, benchmark: str, questions: Path, replies: Path, settings: Judge) -> dict[str, _Judged]:
+def _replies(params: Params, variants: Path, replies: Path, settings: Judge) -> dict[str, _Judged]:
     """The distinct replies to turns with options that did not fail, by the key of their verdict."""
     judge_source = getattr(params.model(settings.model), "source", settings.model)
     found: dict[str, _Judged] = {}
     for model in params.models:
         own = model == settings.model or getattr(params.model(model), "source", None) == judge_source
-        for variant, seed in params.cells(benchmark, model):
-            cell = Path(variant, f"seed{seed}.parquet")
-            for question, turn in _scored(questions / cell, replies / model / benchmark / cell):
-                key = prompt_for(turn, question, version=settings.prompt).key
-                if key not in found or (own and not found[key].own):
-                    found[key] = _Judged(question, turn, own)
+        for benchmark in params.benchmarks:
+            table = replies_table(replies, model, benchmark)
+            for variant, seed in params.cells(benchmark, model):
+                questions = asked(variants / benchmark, variant, seed)
+                for question, turn in _scored(questions, Part(table, seed, variant)):
+                    key = prompt_for(turn, question, version=settings.prompt).key
+                    if key not in found or (own and not found[key].own):
+                        found[key] = _Judged(question, turn, own)
     return found
 
 
-def _scored(questions: Path, replies: Path) -> Iterator[tuple[Question, AnsweredTurn]]:
+def _scored(questions: Part, replies: Part) -> Iterator[tuple[Question, AnsweredTurn]]:
     for question, turns in read_turns(questions, replies):
         yield from ((question, turn) for turn in turns if turn.labels is not None and turn.reply.error is None)
 
@@ -141,15 +143,14 @@ def _ask(
         each = judged[question.id]
         yield replace(judge_turn(each.turn, each.question, version=version), question_id=question.id)
 
-    asked = [replace(each.question, id=key) for key, each in judged.items()]
-    outcome = run({("judged", 0): (protocol, asked)}, engine, kept, folder=folder)
+    questions = [replace(each.question, id=key) for key, each in judged.items()]
+    outcome = run({("judged", 0): (protocol, questions)}, engine, kept, folder=folder)
     return {row.question_id: row.reply for row in outcome.replies["judged", 0]}
 
 
 def _record(
     model: str,
     version: int,
-    benchmark: str,
     engine: Engine,
     judged: Mapping[str, _Judged],
     replies: Mapping[str, Reply],
@@ -157,7 +158,6 @@ def _record(
     usable = {key: reply.text for key, reply in replies.items() if reply.error is None}
     parsed = [parse_verdict(text, judged[key].turn, judged[key].question) for key, text in usable.items()]
     return {
-        "benchmark": benchmark,
         "judge": model,
         "prompt": version,
         "facts": dict(engine.facts),

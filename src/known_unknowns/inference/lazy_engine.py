@@ -4,7 +4,7 @@ The key of a reply in the journal contains the engine's facts. The facts of a mo
 only when its weights are loaded. The facts of a finished run are therefore written beside the journal, to
 <benchmark>.facts.json. A later run with the same entry, folder, commit and code uses them, and creates the engine only
 if a question has to be asked. A finished journal can thus be read without the weights and without a GPU. (The facts of
-other engines follow from the entry alone.)
+other engines follow from the entry alone; their files tell `has_every_reply` which entry the last finished run had.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import engines, json_files
-from known_unknowns.config import ModelEntry, TransformersModel
+from known_unknowns.config import ModelEntry, ModelSettings, TransformersModel
 from known_unknowns.engines import Batches, Engine, ScriptedEngine
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
@@ -100,19 +100,37 @@ def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngi
 
 def write_facts(journal: Path, entry: ModelEntry, facts: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Write the facts of an engine that has answered all questions, unless the file has them already."""
-    if not isinstance(entry, TransformersModel):
-        return
+    if not isinstance(entry, ModelSettings):
+        return  # scripted respondents
     path = facts_file(journal)
     stored = {"format": _FORMAT, "of": _origin(entry), "facts": dict(facts), "about": dict(about)}
     if not path.is_file() or path.read_bytes() != json_files.dumps(stored).encode():
         json_files.write(path, stored)
 
 
-def _origin(entry: TransformersModel) -> dict[str, Any]:
-    """What determines the facts: the entry, the files of a local model folder, and the code of the engines."""
+def has_every_reply(entry: ModelEntry, journals: Path) -> bool:
+    """Return whether the last runs in a folder of journals finished with this entry.
+
+    They then have every reply, unless questions were added since. Without a journal, they have none.
+    """
+    files = {path for path in journals.glob("*.jsonl") if not path.name.endswith(".notes.jsonl")}
+    stored = [_read(facts_file(path)) for path in files]
+    settings = _plain(_settings(entry))
+    return bool(files) and all(each is not None and _plain(each["of"].get("entry")) == settings for each in stored)
+
+
+def _settings(entry: ModelEntry) -> dict[str, Any]:
+    """The keys of an entry that can change a reply."""
+    return {key: value for key, value in entry.as_dict().items() if key not in entry.not_in_the_reply}
+
+
+def _origin(entry: ModelSettings) -> dict[str, Any]:
+    """What determines the facts: the entry and, in this process, the files of a local folder and the engines' code."""
+    if not isinstance(entry, TransformersModel):
+        return {"entry": _settings(entry)}
     folder = Path(entry.source).expanduser()
     return {
-        "entry": {key: value for key, value in entry.as_dict().items() if key not in entry.not_in_the_reply},
+        "entry": _settings(entry),
         "folder": _digest(folder, "*") if folder.is_dir() else None,
         "code": _digest(Path(engines.__file__).parent, "*.py"),
     }

@@ -17,6 +17,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
 from known_unknowns.records import Question, Reply
+from known_unknowns.tables.edition_files import asked
 
 Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
 """The protocol and the questions of each variant and seed."""
@@ -28,58 +29,89 @@ def infer(
     benchmark: str,
     *,
     questions: Path,
+    variants: Path,
     out: Path,
     journal: Path,
+    records: Path | None = None,
     ask_again: Collection[str] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Reply]:
-    """Write ``out``/<variant>/seed<k>.parquet for every variant and seed, and ``out``/engine.json.
+    """Write ``out``/replies.parquet, the replies to every variant and seed, and ``out``/engine.json.
 
-    Return the replies by their journal keys.
+    Replies in ``journal`` and in the journals of shards beside it are taken from there, so that a killed run continues,
+    and a new seed or variant asks only the missing turns. If none is missing, the model is not loaded
+    (`known_unknowns.inference.lazy_engine`).
 
-    ``questions`` is the benchmark's question folder. Replies in ``journal`` and in the journals of shards beside it are
-    taken from there, so that a killed run continues, and a new seed or variant asks only the missing turns. If none is
-    missing, the model is not loaded (`known_unknowns.inference.lazy_engine`). The turns with the keys ``ask_again`` are
-    asked although they have replies, which the new ones replace.
+    Parameters
+    ----------
+    params : Params
+    model, benchmark : str
+    questions, variants : Path
+        The benchmark's folders: of its images, and of its variants.
+    out : Path
+        The folder to write.
+    journal : Path
+        The journal of replies.
+    records : Path, optional
+        The folder of the shards' records.
+    ask_again : collection of str
+        The keys of turns that are asked although they have replies, which the new ones replace.
+    settings : mapping, optional
+        The part of the configuration that decides the replies, to be recorded in engine.json.
+
+    Returns
+    -------
+    mapping of str to Reply
+        The replies by their journal keys.
     """
     entry = params.model(model)
     count = shards_of(entry)
-    cells = cells_of(params, entry, benchmark, questions)
+    cells = cells_of(params, entry, benchmark, variants)
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
         kept.forget(ask_again)
         engine, outcome = _run(model, entry, cells, kept, journal, questions, Shard(1, 1) if count else None)
-        about = _about(engine, journal, _records(out, count), outcome)
+        about = _about(engine, journal, _records(records, count), outcome)
         lazy_engine.write_facts(journal, entry, engine.facts, about)
-    written = []
-    for (variant, seed), asked in outcome.replies.items():
-        path = out / variant / f"seed{seed}.parquet"
-        unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in asked}
+    path = out / "replies.parquet"
+    for (variant, seed), rows in outcome.replies.items():
+        unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in rows}
         if unasked:
-            raise DataError(f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}", file=path)
-        tables.write_replies(path, asked)
-        written.append(path)
+            raise DataError(
+                f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}",
+                file=tables.Part(path, seed, variant),
+            )
+    tables.write_replies(path, outcome.replies)
     record = _record(model, benchmark, entry, engine, outcome)
-    json_files.write(out / "engine.json", record | {"about": about, "tables": tables.digest(written)})
+    json_files.write(out / "engine.json", record | {"about": about, "settings": settings})
     return outcome.distinct
 
 
 def infer_shard(
-    params: Params, model: str, benchmark: str, shard: Shard, *, questions: Path, out: Path, journal: Path
+    params: Params,
+    model: str,
+    benchmark: str,
+    shard: Shard,
+    *,
+    questions: Path,
+    variants: Path,
+    records: Path,
+    journal: Path,
 ) -> None:
-    """Ask the questions of one shard, and write its record ``out``/shards/<k>-of-<N>.json.
+    """Ask the questions of one shard, and write its record ``records``/<k>-of-<N>.json.
 
-    When all shards have ended, `infer` with the same arguments writes the tables and asks nothing.
+    When all shards have ended, `infer` writes the table and asks nothing.
     """
     entry = params.model(model)
-    cells = cells_of(params, entry, benchmark, questions)
+    cells = cells_of(params, entry, benchmark, variants)
     with shards.ShardJournal(journal, shard) as kept:
         engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
     record = _record(model, benchmark, entry, engine, outcome) | {"shard": shard.number, "shards": shard.count}
-    json_files.write(shards.record_path(out, shard), record)
+    json_files.write(shards.record_path(records, shard), record)
 
 
-def cells_of(params: Params, entry: ModelEntry, benchmark: str, questions: Path) -> Cells:
-    """Return the protocol and the questions of every variant and seed of a benchmark."""
+def cells_of(params: Params, entry: ModelEntry, benchmark: str, variants: Path) -> Cells:
+    """Return the protocol and the questions of every variant and seed of a benchmark, from its folder of variants."""
     return {
         (variant, seed): (
             bound_protocols.bound(
@@ -88,7 +120,7 @@ def cells_of(params: Params, entry: ModelEntry, benchmark: str, questions: Path)
                 parsers=params.parsers,
                 images=entry.images,
             ),
-            tables.read_questions(questions / variant / f"seed{seed}.parquet"),
+            tables.read_questions(asked(variants, variant, seed)),
         )
         for variant, seed in params.cells(benchmark)
     }
@@ -113,8 +145,10 @@ def _run(
         return engine, run(cells, engine, kept, folder=questions, shard=shard)
 
 
-def _records(out: Path, count: int | None) -> list[Mapping[str, Any]]:
-    paths = [shards.record_path(out, Shard(number, count)) for number in range(1, count + 1)] if count else []
+def _records(folder: Path | None, count: int | None) -> list[Mapping[str, Any]]:
+    if folder is None or not count:
+        return []
+    paths = [shards.record_path(folder, Shard(number, count)) for number in range(1, count + 1)]
     return [json_files.read(path) for path in paths if path.is_file()]
 
 

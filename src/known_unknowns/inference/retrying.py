@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import model_run
 from known_unknowns.inference.failures import FINISHES, is_failure
 from known_unknowns.inference.shards import whole_journal
+from known_unknowns.tables.edition_files import EditionFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ def retry(
     *,
     finishes: Collection[str] = FINISHES,
     root: Path = Path(),
+    settings_of: Callable[[str], Mapping[str, Any]] = lambda benchmark: {},
 ) -> list[RetryCount]:
     """Ask the questions of recorded failures again, and write the tables of replies.
 
@@ -47,6 +50,8 @@ def retry(
         The ``Reply.finish`` of the failures.
     root : Path
         The project's folder.
+    settings_of : callable
+        Returns the part of the configuration that decides the replies to a benchmark, to be recorded.
 
     Raises
     ------
@@ -58,7 +63,7 @@ def retry(
     for path, name, known in (("MODEL", model, params.models), ("BENCHMARK", benchmark, params.benchmarks)):
         if name is not None and name not in known:
             raise ConfigError(f"edition {params.edition}: {unknown_name(name, known)}", path=path)
-    found = []
+    found, files = [], EditionFiles.of(params, root)
     for name in [benchmark] if benchmark is not None else params.benchmarks:
         journal = root / "journal" / params.edition / model / f"{name}.jsonl"
         if not journal.is_file():
@@ -72,10 +77,13 @@ def retry(
             params,
             model,
             name,
-            questions=root / "data" / params.data_name / "questions" / name,
-            out=root / "results" / params.edition / "replies" / model / name,
+            questions=files.questions(name),
+            variants=files.variants(name),
+            out=files.replies(model, name).parent,
+            records=files.shards(model, name),
             journal=journal,
             ask_again=failed,
+            settings=settings_of(name),
         )
         asked = [replies[key] for key in failed if key in replies]
         found.append(RetryCount(name, len(asked), sum(map(is_failure, asked))))

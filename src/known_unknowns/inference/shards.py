@@ -214,9 +214,9 @@ def notes_path(journal: Path) -> Path:
     return journal.with_suffix(".notes.jsonl")
 
 
-def record_path(out: Path, shard: Shard) -> Path:
-    """Return the path of a shard's record below the folder of replies."""
-    return out / "shards" / f"{shard.name}.json"
+def record_path(folder: Path, shard: Shard) -> Path:
+    """Return the path of a shard's record in the folder of the records of a model and a benchmark."""
+    return folder / f"{shard.name}.json"
 
 
 def combined_about(about: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
 from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
+from known_unknowns.tables.edition_files import asked
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics
@@ -31,7 +32,7 @@ _CHANCE_METHOD = "known from the options, not estimated"
 
 
 def measure(
-    params: Params, model: str, benchmark: str, questions: Path, scores: Path, replies: Path, out: Path
+    params: Params, model: str, benchmark: str, *, variants: Path, scores: Path, replies: Path, out: Path
 ) -> None:
     """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
 
@@ -44,8 +45,10 @@ def measure(
         The configuration.
     model, benchmark : str
         Names in the configuration.
-    questions, scores, replies : Path
-        Folders of <variant>/seed<k>.parquet.
+    variants : Path
+        The benchmark's folder of variants.
+    scores, replies : Path
+        The tables of the model's scores and replies.
     out : Path
         The Parquet file to write.
 
@@ -55,13 +58,13 @@ def measure(
         If scores are missing, doubled or of other questions; it names the file and the question.
     """
     found = [
-        load(questions, scores, replies, variant=variant, seed=seed, parsers=params.parsers)
+        load(variants, scores, replies, variant=variant, seed=seed, parsers=params.parsers)
         for variant, seed in params.cells(benchmark, model)
     ]
     for table in found:
         first = next(other for other in found if other.variant == table.variant)
         if table.ids != first.ids:
-            name = questions / table.variant / f"seed{table.seed}.parquet"
+            name = asked(variants, table.variant, table.seed)
             here, there = next(pair for pair in zip_longest(table.ids, first.ids) if pair[0] != pair[1])
             text = (
                 f"other questions than those of seed {first.seed}, from {there or here!r} on; make the variants again"

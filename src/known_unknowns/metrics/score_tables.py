@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,8 @@ from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Sc
 from known_unknowns.scoring import has_input
 from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
 from known_unknowns.scoring.table import read_turns
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import asked
 
 
 @dataclass(frozen=True)
@@ -214,15 +216,15 @@ def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.n
     return {name: members for name, members in flags.items() if name == OVERALL or members.any()}
 
 
-def load(
-    questions: Path, scores: Path, replies: Path, *, variant: str, seed: int, parsers: Sequence[str]
-) -> ScoreTable:
+def load(variants: Path, scores: Path, replies: Path, *, variant: str, seed: int, parsers: Sequence[str]) -> ScoreTable:
     """Load one variant and seed.
 
     Parameters
     ----------
-    questions, scores, replies : Path
-        Folders of <variant>/seed<k>.parquet.
+    variants : Path
+        The benchmark's folder of variants.
+    scores, replies : Path
+        The tables of a model's scores and replies.
     variant : str
         Name of the variant.
     seed : int
@@ -239,26 +241,19 @@ def load(
     DataError
         If a parser's score of a question's answer is missing or doubled.
     """
-    name = Path(variant) / f"seed{seed}.parquet"
-    file = questions / name
-    asked = _asked(file, file.stat().st_mtime_ns if file.is_file() else 0)
+    file, part = asked(variants, variant, seed), Part(replies, seed, variant)
+    arrays = QuestionArrays.of(tables.read_questions(file))
     columns = ("step", "letters", "reply", "logprobs", "error")
-    found = ReplyTable.read(file, asked.ids, replies / name, columns)
+    found = ReplyTable.read(file, arrays.ids, part, columns)
     answering = found.answering_rows()
     with_input = [parser for parser in parsers if found.has_input(parser)]
-    scored = ScoreRows.read(scores / name, found, with_input)
-    dialogues = OnDemand(len(asked.ids), partial(_dialogues, file, replies / name))
-    answers = {parser: _scored_answers(parser, asked, found, answering, scored, dialogues) for parser in parsers}
-    return ScoreTable.of_asked(variant, seed, asked, answers, frozenset(parsers) - frozenset(with_input))
+    scored = ScoreRows.read(Part(scores, seed, variant), found, with_input)
+    dialogues = OnDemand(len(arrays.ids), partial(_dialogues, file, part))
+    answers = {parser: _scored_answers(parser, arrays, found, answering, scored, dialogues) for parser in parsers}
+    return ScoreTable.of_asked(variant, seed, arrays, answers, frozenset(parsers) - frozenset(with_input))
 
 
-@lru_cache(maxsize=64)
-def _asked(path: Path, time: int) -> QuestionArrays:
-    """The questions of a file that was written at this time."""
-    return QuestionArrays.of(tables.read_questions(path))
-
-
-def _dialogues(questions: Path, replies: Path) -> list[list[AnsweredTurn]]:
+def _dialogues(questions: Part, replies: Part) -> list[list[AnsweredTurn]]:
     return [turns for _, turns in read_turns(questions, replies)]
 
 

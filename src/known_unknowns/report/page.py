@@ -64,6 +64,7 @@ def build(
     root: Path | None = None,
     checks: Path | None = None,
     pairs: Path | None = None,
+    missing: Sequence[str] = (),
 ) -> None:
     """Write the report. The same inputs at the same commit give the same bytes.
 
@@ -85,6 +86,8 @@ def build(
         Folder of the files <benchmark>.json that `known-unknowns check --json` wrote.
     pairs : Path, optional
         Table of the comparison of models in pairs. Without it there are no ranks.
+    missing : sequence of str
+        Models without results, which a partial report names.
 
     Raises
     ------
@@ -101,7 +104,7 @@ def build(
         rows = [row for row in compared if row.benchmark == benchmark]
         overview = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
         parts.append(_part(overview, results=results, data=data, checks=checks))
-    write_pages(params, parts, compared, description, out)
+    write_pages(params, parts, compared, description, out, missing=missing)
 
 
 def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:

@@ -21,14 +21,23 @@ Part = Mapping[str, Any]
 
 
 def write_pages(
-    params: Params, parts: Sequence[Part], compared: Sequence[ComparisonRow], description: RunDescription, out: Path
+    params: Params,
+    parts: Sequence[Part],
+    compared: Sequence[ComparisonRow],
+    description: RunDescription,
+    out: Path,
+    *,
+    missing: Sequence[str] = (),
 ) -> None:
-    """Write the pages and the figures. All text is rendered before the first file is written."""
+    """Write the pages and the figures. All text is rendered before the first file is written.
+
+    A partial report names the models that are ``missing`` on every page.
+    """
     environment = shell.environment()
     pages = {}
     for file, template, values, scripts in _pages(params, parts, compared, description):
         paths = [shell.STATIC / name for name in (*SCRIPTS, *scripts)]
-        pages[file] = shell.render(environment, template, params, file=file, scripts=paths, **values)
+        pages[file] = shell.render(environment, template, params, file=file, scripts=paths, missing=missing, **values)
     folder = out.parent
     for part in parts:
         for figure in part["figures"]:

@@ -11,39 +11,37 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
+from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
-from known_unknowns.errors import DataError
 from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import scores_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Pair = tuple[str, str]
 _QUESTION = ["question_id", "parser"]
-_COLUMNS = ["question_id", "turn", "parser", "outcome", "choice", "correct"]
+_COLUMNS = ["question_id", "turn", "step", "parser", "outcome", "choice", "correct"]
 
 
-def score_path(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Path:
-    """Return the path of a table of scores."""
-    return results / "scores" / model / benchmark / variant / f"seed{seed}.parquet"
+def scores_of(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Part:
+    """Return the scores of a variant and seed."""
+    return Part(scores_table(results / "scores", model, benchmark), seed, variant)
 
 
-def final_scores(path: Path) -> pd.DataFrame:
+def final_scores(scores: Part) -> pd.DataFrame:
     """Return the answer of each question under each parser: the last turn of the step "answer".
 
     Columns question_id, parser, outcome, choice, correct, and ``parsed``: the index of the option chosen as text, or
     the outcome where none was. Raises DataError when the file is not a table of scores.
     """
-    import pandas as pd
-    import pyarrow as pa
-
-    try:
-        answers = [("step", "==", ANSWER)]
-        scores = pd.read_parquet(path, columns=_COLUMNS, filters=answers, page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(f"not a readable table of scores ({error}); delete it and run again", file=path) from error
-    last = scores.sort_values("turn", kind="stable").drop_duplicates(_QUESTION, keep="last")
+    table = tables.read_columns(scores, tables.SCORES, _COLUMNS, what="a readable table of scores")
+    answers = table.filter(pc.equal(table.column("step"), ANSWER)).drop_columns("step").to_pandas()
+    last = answers.sort_values("turn", kind="stable").drop_duplicates(_QUESTION, keep="last")
     chosen = last["choice"].astype("Int64").astype("string")
     parsed = chosen.where(chosen.notna(), last["outcome"].astype("string"))
     return last.drop(columns="turn").assign(parsed=parsed).reset_index(drop=True)
@@ -70,8 +68,8 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
     for model in run.models:
         counts = {}
         for variant in run.variants:
-            paths = [score_path(results, model, run.benchmark, variant, seed) for seed in run.seeds[variant]]
-            counts[variant] = _count(paths, pairs)
+            parts = [scores_of(results, model, run.benchmark, variant, seed) for seed in run.seeds[variant]]
+            counts[variant] = _count(parts, pairs)
         if any(differ for count in counts.values() for differ, _ in count.values()):
             rows += _rows(run, model, counts)
         else:
@@ -98,13 +96,13 @@ def _share(differ: int, n: int) -> Cell:
     return Cell(percent(differ / n), f"({differ:,})", n) if n else Cell(percent(None))
 
 
-def _count(paths: Iterable[Path], pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
+def _count(parts: Iterable[Part], pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
     """Return for each pair of parsers the number of questions on which they disagree, and of questions with both."""
     counts = dict.fromkeys(pairs, (0, 0))
-    for path in paths:
-        if not path.is_file():
+    for part in parts:
+        if not tables.has_rows(part):
             continue
-        scores = final_scores(path)
+        scores = final_scores(part)
         answers_by_parser = scores.pivot(index="question_id", columns="parser", values="parsed")  # noqa: PD010
         for pair in pairs:
             if set(pair) <= set(answers_by_parser.columns):

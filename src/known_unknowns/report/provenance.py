@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns import json_files
 from known_unknowns.data import licences, lock_file, provenance
 from known_unknowns.report.numerics import SECTIONS, Computation, RepeatedAnswers, computation, repeated
+from known_unknowns.tables.edition_files import replies_table
 from known_unknowns.verification.summaries import read_summary
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_f
     """Describe a model. Its facts are those of its first benchmark; they do not differ between benchmarks."""
     engines, again = [], list[RepeatedAnswers]()
     for benchmark in params.benchmarks:
-        path = results / "replies" / model / benchmark / "engine.json"
+        path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
         if path.is_file():
             engines.append(json_files.read(path))
             found = read_summary(results / "verify", model, benchmark, engines[-1].get("facts", {}))

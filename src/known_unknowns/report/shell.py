@@ -50,6 +50,8 @@ class Shell:
     links: tuple[Link, ...]
     scripts: tuple[str, ...]
     policy: str
+    missing: tuple[str, ...] = ()
+    """Models without results, in a partial report."""
 
 
 def links(params: Params) -> tuple[Link, ...]:
@@ -79,6 +81,7 @@ def render(
     file: str,
     scripts: Sequence[Path] = (),
     policy: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
     **values: Any,
 ) -> str:
     """Render a page whose template extends ``shell.html.j2``.
@@ -98,6 +101,8 @@ def render(
         disk.)
     policy : mapping of str to str, optional
         Sources to add to a directive of the content security policy, such as ``{"img-src": "'self'"}``.
+    missing : sequence of str
+        Models without results, which a partial report names.
     **values
         Variables of the template.
 
@@ -107,7 +112,7 @@ def render(
         The page. The same arguments give the same text.
     """
     texts = tuple(_script(path) for path in scripts)
-    shell = Shell(file, params.edition, links(params), texts, _policy(texts, policy or {}))
+    shell = Shell(file, params.edition, links(params), texts, _policy(texts, policy or {}), tuple(missing))
     return environment.get_template(template).render(shell=shell, **values)
 
 

@@ -23,10 +23,6 @@ PARSERS: dict[str, Parser] = {
 }
 """The parsers that need nothing but the reply. The parser "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
 
-NEED_TEXT_ONLY = frozenset(("official", "robust"))
-"""Parsers whose result depends on nothing but the question, the offered labels and the text of the reply. Equal replies
-to a question are parsed once."""
-
 
 def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
     """Return whether a parser has what it needs, so that its results are numbers and not null.
@@ -50,7 +46,6 @@ def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
 
 
 __all__ = [
-    "NEED_TEXT_ONLY",
     "PARSERS",
     "has_input",
     "likelihood",

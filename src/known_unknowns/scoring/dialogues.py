@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from known_unknowns import tables
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
@@ -12,6 +11,7 @@ from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.errors import DataError
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import PARSERS
+from known_unknowns.tables.parquet import Source
 
 
 def combine_views(scores: Sequence[Score]) -> list[Score]:
@@ -65,13 +65,13 @@ def score_turn(turn: AnsweredTurn, question: Question, parser: str) -> Score:
     )
 
 
-def read_turns(questions: Path, replies: Path) -> list[tuple[Question, list[AnsweredTurn]]]:
+def read_turns(questions: Source, replies: Source) -> list[tuple[Question, list[AnsweredTurn]]]:
     """Read every question with its turns.
 
     Parameters
     ----------
-    questions, replies : Path
-        Tables of questions and of their replies.
+    questions, replies : Path or Part
+        Questions and the replies to them.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def read_turns(questions: Path, replies: Path) -> list[tuple[Question, list[Answ
     return [(question, _in_order(question, turns[question.id], replies)) for question in in_table]
 
 
-def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) -> list[AnsweredTurn]:
+def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Source) -> list[AnsweredTurn]:
     if not turns:
         raise DataError(f"no reply to question {question.id!r}; ask again", file=file)
     if sorted(turns) != list(range(len(turns))):
@@ -107,7 +107,7 @@ def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) ->
 
 
 def final_answers(
-    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Path
+    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Source
 ) -> Iterator[tuple[Question, AnsweredTurn]]:
     """Yield every question with its last turn of the step "answer", which holds its answer.
 
@@ -115,7 +115,7 @@ def final_answers(
     ----------
     pairs : sequence of (Question, list of AnsweredTurn)
         The result of `read_turns`.
-    file : Path
+    file : Path or Part
         The table of replies, for the error.
 
     Raises

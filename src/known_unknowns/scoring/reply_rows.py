@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,13 @@ import pyarrow.compute as pc
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
+from known_unknowns.tables.parquet import Source
 
 _COLUMNS = ("question_id", "category", "turn", "step", "answer", "reply", "error")
 
 
 def reply_rows(
-    questions: Path, replies: Path, scores: Path, parsers: Sequence[str]
+    questions: Source, replies: Source, scores: Source, parsers: Sequence[str]
 ) -> tuple[list[str], list[list[Any]]]:
     """Join the tables of questions, replies and scores of a variant and seed.
 

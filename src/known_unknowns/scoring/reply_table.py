@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.scoring.dialogues import read_turns
+from known_unknowns.tables.parquet import Source
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ReplyTable:
 
     Attributes
     ----------
-    path : Path
+    path : Path or Part
         The table of replies.
     ids : sequence of str
         The questions.
@@ -32,25 +32,25 @@ class ReplyTable:
         The first row of each question, and the number of rows.
     """
 
-    path: Path
+    path: Source
     ids: Sequence[str]
     rows: pa.Table
     starts: np.ndarray
 
     @classmethod
     def read(
-        cls, questions: Path, ids: Sequence[str], replies: Path, columns: Iterable[str] | None = None
+        cls, questions: Source, ids: Sequence[str], replies: Source, columns: Iterable[str] | None = None
     ) -> ReplyTable:
         """Read replies and check that they belong to the questions.
 
         Parameters
         ----------
-        questions : Path
-            The table of questions, for errors.
+        questions : Path or Part
+            The questions, for errors.
         ids : sequence of str
             The ids of all its questions.
-        replies : Path
-            The table of replies.
+        replies : Path or Part
+            The replies.
         columns : iterable of str, optional
             The columns besides ``question_id`` and ``turn``; by default all.
 
@@ -106,7 +106,7 @@ class ScoreRows:
 
     Attributes
     ----------
-    path : Path
+    path : Path or Part
         The table of scores.
     columns : pyarrow.Table
         The columns ``outcome``, ``letter``, ``choice`` and ``correct`` of `tables.SCORES`.
@@ -114,12 +114,12 @@ class ScoreRows:
         By parser, the row of the score of each reply; -1 without a score.
     """
 
-    path: Path
+    path: Source
     columns: pa.Table
     row_of: dict[str, np.ndarray]
 
     @classmethod
-    def read(cls, path: Path, replies: ReplyTable, parsers: Iterable[str]) -> ScoreRows:
+    def read(cls, path: Source, replies: ReplyTable, parsers: Iterable[str]) -> ScoreRows:
         """Read the scores of some parsers. Scores of turns without a reply are left out.
 
         Raises

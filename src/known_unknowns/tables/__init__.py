@@ -3,10 +3,12 @@
 | table     | one row is                                   | columns                                      |
 |-----------|----------------------------------------------|----------------------------------------------|
 | questions | a `Question`                                 | `QUESTIONS`                                  |
-| replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | `REPLIES`                                    |
-| scores    | one parser's parsed answer (`Score`)         | `SCORES`                                     |
+| a variant | the same, with a seed                        | ``seed``, `QUESTIONS`                        |
+| replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | ``variant``, ``seed``, `REPLIES`             |
+| scores    | one parser's parsed answer (`Score`)         | ``variant``, ``seed``, `SCORES`              |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
+A function that reads a table takes its path, or a `Part`: the rows of one variant and seed.
 A label is in the column ``letter``, labels are in ``letters``: the names that published tables have.
 The same rows give the same bytes (pyarrow, zstd, no timestamps), so tables can be compared with cmp. Every page has a
 checksum, which is verified when the table is read.
@@ -16,8 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -26,15 +27,22 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from known_unknowns.errors import DamagedError, DataError, MachineError
-from known_unknowns.files import atomic_path
+from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
 from known_unknowns.tables._schemas import METRICS as METRICS
 from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
 from known_unknowns.tables._schemas import REPLIES as REPLIES
 from known_unknowns.tables._schemas import SCORES as SCORES
+from known_unknowns.tables.parquet import SEED as SEED
+from known_unknowns.tables.parquet import Cell as Cell
+from known_unknowns.tables.parquet import Part as Part
+from known_unknowns.tables.parquet import Source, checked, write_parts
+from known_unknowns.tables.parquet import cells_in as cells_in
+from known_unknowns.tables.parquet import has_rows as has_rows
+from known_unknowns.tables.parquet import read_columns as read_columns
+from known_unknowns.tables.parquet import write_cells as write_cells
+from known_unknowns.tables.parquet import write_table as write_table
 
 _BATCH_ROWS = 1024
 _METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "parser", "category", "name")
@@ -42,41 +50,21 @@ _SCORE_VALUES = attrgetter(*("label" if name == "letter" else name for name in S
 Row = TypeVar("Row")
 
 
-def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, *, expect: int | None) -> None:
-    """Write rows in batches, because Python objects take far more memory than Arrow arrays."""
+def _in_batches(
+    path: str | Path,
+    rows: Iterable[Row],
+    schema: pa.Schema,
+    convert: Callable[[str | Path, list[Row], pa.Schema], pa.Table],
+) -> pa.Table:
+    """Convert rows in batches, because Python objects take far more memory than Arrow arrays."""
     rows = iter(rows)
     parts = [schema.empty_table()]
     while batch := list(islice(rows, _BATCH_ROWS)):
-        parts.append(_as_table(batch, schema, path))
-    write_table(path, pa.concat_tables(parts), expect=expect)
+        parts.append(convert(path, batch, schema))
+    return pa.concat_tables(parts).combine_chunks()
 
 
-def write_table(path: str | Path, table: pa.Table, *, expect: int | None = None) -> None:
-    """Check a table against its schema and write it atomically. Its pages have checksums.
-
-    Parameters
-    ----------
-    path : str or Path
-    table : pyarrow.Table
-    expect : int, optional
-        The expected number of rows.
-
-    Raises
-    ------
-    DataError
-        If the number of rows is not ``expect``, or a required column has nulls. Nothing is written.
-    """
-    table = table.combine_chunks()
-    if expect is not None and len(table) != expect:
-        raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
-    table.validate(full=True)
-    for column in table.schema:
-        if not column.nullable and table.column(column.name).null_count:
-            raise DataError(f"column {column.name!r} must not contain nulls", file=path)
-    _store(path, table)
-
-
-def table_of(path: str | Path, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+def table_of(path: Source, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     """Return rows, with their values in the order of the schema, as a table; ``path`` is named in errors."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     try:
@@ -86,71 +74,20 @@ def table_of(path: str | Path, rows: Iterable[tuple[Any, ...]], schema: pa.Schem
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _as_table(rows: list[dict[str, Any]], schema: pa.Schema, path: str | Path) -> pa.Table:
+def _as_table(path: str | Path, rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     try:
         return pa.Table.from_pylist(rows, schema=schema)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise DataError(f"nothing was written: a value does not fit its column ({error})", file=path) from error
 
 
-def _store(path: str | Path, table: pa.Table) -> None:
-    with atomic_path(path) as partial:
-        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
-
-
-def read_columns(
-    path: str | Path, schema: pa.Schema, names: Iterable[str] | None = None, *, what: str = "a readable table"
-) -> pa.Table:
-    """Read columns of a table without building records, which takes far less time and memory.
-
-    Parameters
-    ----------
-    path : str or Path
-        The table.
-    schema : pyarrow.Schema
-        Its schema, such as `REPLIES`. Other columns are ignored.
-    names : iterable of str, optional
-        The columns; by default all of the schema.
-    what : str
-        What the table is, for messages.
-
-    Returns
-    -------
-    pyarrow.Table
-        The columns in the order of ``names``, each of one chunk.
-
-    Raises
-    ------
-    DataError
-        If the file is absent, is not such a table, or is damaged.
-    MachineError
-        If the file cannot be read.
-    """
-    path, names = Path(path), schema.names if names is None else list(names)
-    if not path.is_file():
-        raise DataError("no such file", file=path)
-    try:
-        file = pq.ParquetFile(path, page_checksum_verification=True)
-        missing = [name for name in schema.names if name not in file.schema_arrow.names]
-        if not missing:
-            chosen = pa.schema([schema.field(name) for name in names])
-            table = file.read(columns=names).select(names).cast(chosen).combine_chunks()
-            table.validate(full=True)
-            return table
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no number
-            raise MachineError(f"{path}: {error.strerror}") from error
-        raise DamagedError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
-    raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
-
-
-def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
+def _read(path: Source, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
     """The rows, each with its values in the order of the schema."""
     table = read_columns(path, schema, what=what)
     return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
-def _records(path: str | Path, rows: Iterable[tuple[Any, ...]], build: Callable[..., Row]) -> list[Row]:
+def _records(path: Source, rows: Iterable[tuple[Any, ...]], build: Callable[..., Row]) -> list[Row]:
     records = []
     for number, values in enumerate(rows):
         try:
@@ -182,6 +119,16 @@ def write_questions(path: str | Path, questions: Iterable[Question], *, expect: 
     MachineError
         If the disk is full.
     """
+    write_table(path, _question_table(path, questions), expect=expect)
+
+
+def write_variant(path: str | Path, questions: Mapping[int, Iterable[Question]]) -> None:
+    """Write the questions of a variant, by seed. Raises as `write_questions` does."""
+    seeds = (((seed,), checked(path, _question_table(path, of_seed))) for seed, of_seed in questions.items())
+    write_parts(path, SEED, QUESTIONS, seeds)
+
+
+def _question_table(path: str | Path, questions: Iterable[Question]) -> pa.Table:
     rows = (
         _shallow(q)
         | {
@@ -191,7 +138,7 @@ def write_questions(path: str | Path, questions: Iterable[Question], *, expect: 
         }
         for q in questions
     )
-    _write(path, rows, QUESTIONS, expect=expect)
+    return _in_batches(path, rows, QUESTIONS, _as_table)
 
 
 def _parts(column: pa.ChunkedArray) -> Iterator[list[tuple[Any, ...]]]:
@@ -230,35 +177,34 @@ def _question(*values: Any) -> Question:
     return Question(*(*others, {} if extra == "{}" else json.loads(extra)))
 
 
-def read_questions(path: str | Path) -> list[Question]:
-    """Read a table of questions.
+def read_questions(source: Source) -> list[Question]:
+    """Read a table of questions, or the questions of a variant with one seed.
 
     Raises
     ------
     DataError
-        If the file is not such a table, a record is not sound, or two rows have the same id. The error names the file
-        and the row.
+        If the file is not such a table, it lacks the seed, a record is not sound, or two rows have the same id. The
+        error names the file and the row.
     """
-    questions = _records(path, _questions(read_columns(path, QUESTIONS)), _question)
+    questions = _records(source, _questions(read_columns(source, QUESTIONS)), _question)
+    if isinstance(source, Part) and not questions:
+        raise DataError("there are no such questions; make the variant again", file=source)
     seen: dict[str, int] = {}
     for number, question in enumerate(questions):
         if question.id in seen:
             raise DataError(
                 f"the question id {question.id!r} is a duplicate of row {seen[question.id]}",
-                file=path,
+                file=source,
                 row=number,
             )
         seen[question.id] = number
     return questions
 
 
-def write_replies(path: str | Path, turns: Iterable[AnsweredTurn]) -> None:
-    """Write a table of answered turns, in the given order."""
-    rows = map(_reply_row, turns)
-    parts = [REPLIES.empty_table()]
-    while batch := list(islice(rows, _BATCH_ROWS)):
-        parts.append(table_of(path, batch, REPLIES))
-    write_table(path, pa.concat_tables(parts))
+def write_replies(path: str | Path, cells: Mapping[Cell, Iterable[AnsweredTurn]]) -> None:
+    """Write the answered turns of each variant and seed, in the given order."""
+    found = ((cell, _in_batches(path, map(_reply_row, turns), REPLIES, table_of)) for cell, turns in cells.items())
+    write_cells(path, REPLIES, found)
 
 
 def _reply_row(turn: AnsweredTurn) -> tuple[Any, ...]:
@@ -300,35 +246,29 @@ def _answered_turn(  # the columns of `REPLIES`
     )
 
 
-def replies_of(path: str | Path, table: pa.Table) -> list[AnsweredTurn]:
+def replies_of(path: Source, table: pa.Table) -> list[AnsweredTurn]:
     """Return the rows of a table of replies (`read_columns`) as records; ``path`` is named in errors."""
     return _records(path, zip(*(column.to_pylist() for column in table.columns), strict=True), _answered_turn)
 
 
-def read_replies(path: str | Path) -> list[AnsweredTurn]:
-    """Read a table of answered turns. Raises DataError, as all readers of tables do."""
-    return replies_of(path, read_columns(path, REPLIES))
+def read_replies(source: Source) -> list[AnsweredTurn]:
+    """Read a table of answered turns, or a part of it. Raises DataError, as all readers of tables do."""
+    return replies_of(source, read_columns(source, REPLIES))
 
 
-def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | None = None) -> None:
-    """Write a table of scores. Raises DataError if the number of rows is not ``expect``."""
-    write_table(path, table_of(path, map(_SCORE_VALUES, scores), SCORES), expect=expect)
+def write_scores(path: str | Path, cells: Mapping[Cell, Iterable[Score]]) -> None:
+    """Write the scores of each variant and seed, in the given order."""
+    write_cells(path, SCORES, ((cell, score_table(path, scores)) for cell, scores in cells.items()))
 
 
-def read_scores(path: str | Path) -> list[Score]:
-    """Read a table of scores."""
-    return _records(path, _read(path, SCORES, "a readable table"), Score)
+def score_table(path: str | Path, scores: Iterable[Score]) -> pa.Table:
+    """Return scores as a table; ``path`` is named in errors."""
+    return table_of(path, map(_SCORE_VALUES, scores), SCORES)
 
 
-def digest(paths: Iterable[Path]) -> str:
-    """Return the SHA-256, in hexadecimal, of the content of tables in the order of their paths.
-
-    engine.json has that of its tables of replies: a step that reads all of them depends on this file instead.
-    """
-    content = sha256()
-    for path in sorted(paths):
-        content.update(path.read_bytes())
-    return content.hexdigest()
+def read_scores(source: Source) -> list[Score]:
+    """Read a table of scores, or a part of it."""
+    return _records(source, _read(source, SCORES, "a readable table"), Score)
 
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
@@ -349,7 +289,7 @@ def read_metrics(path: str | Path) -> list[Metric]:
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
     """Write instances of a dataclass as a table, atomically; the same rows give the same bytes."""
     values = attrgetter(*schema.names)  # the fields are not copied, as `dataclasses.asdict` does
-    _store(path, _as_table([dict(zip(schema.names, values(row), strict=True)) for row in rows], schema, path))
+    write_table(path, _as_table(path, [dict(zip(schema.names, values(row), strict=True)) for row in rows], schema))
 
 
 def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schema, what: str) -> list[Row]:

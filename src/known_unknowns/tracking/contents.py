@@ -22,6 +22,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.tables.edition_files import EditionFiles
 
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
 _FORBIDDEN = re.compile(r"[^\w\-. ]")  # MLflow also allows "/" and ":", from which some of its stores make paths
@@ -32,7 +33,7 @@ class RunContents:
     """What a run holds, and the runs below it.
 
     ``path`` is the edition, model, benchmark, variant and seed, as far as the level has them. ``replies`` are the
-    tables of questions, replies and scores of a cell. ``dataset`` has the arguments of MLflow's ``Dataset``.
+    questions, replies and scores of a cell. ``dataset`` has the arguments of MLflow's ``Dataset``.
     """
 
     path: tuple[str, ...]
@@ -41,7 +42,7 @@ class RunContents:
     metrics: dict[str, float]
     artifacts: dict[str, str]
     tags: dict[str, str] = field(default_factory=dict)
-    replies: tuple[Path, ...] = ()
+    replies: tuple[tables.Part, ...] = ()
     dataset: Mapping[str, str] = field(default_factory=dict)
     below: Sequence[RunContents] = ()
 
@@ -56,7 +57,8 @@ class RunContents:
         found: list[Any] = [__version__]
         for run in self.tree():
             found += [run.path, run.parameters, run.metrics, run.artifacts, run.tags]
-            found += [sha256(file.read_bytes()).hexdigest() for file in run.replies if file.is_file()]
+        files = dict.fromkeys(part.path for run in self.tree() for part in run.replies if part.path.is_file())
+        found += [sha256(file.read_bytes()).hexdigest() for file in files]
         return sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
@@ -64,7 +66,8 @@ class ModelResults:
     """The results of a model. ``files`` are its tables of metrics by benchmark; the folders are the edition's."""
 
     def __init__(self, params: Params, model: str, files: Mapping[str, Path], results: Path, data: Path) -> None:
-        self._params, self._model, self._files, self._results, self._data = params, model, files, results, data
+        self._params, self._model, self._files, self._data = params, model, files, data
+        self._edition = EditionFiles(data, results)
         self._parser = summary.main_parser(params.parsers)
         self._metrics = {benchmark: tables.read_metrics(file) for benchmark, file in files.items()}
         for benchmark, rows in self._metrics.items():
@@ -94,7 +97,7 @@ class ModelResults:
         """Return the contents of the run of a benchmark: its main variant as metrics, all variants as tables."""
         benchmark = names["benchmark"]
         cells = self._params.cells(benchmark, self._model)
-        file = self._results / "replies" / self._model / benchmark / "engine.json"
+        file = self._edition.engine(self._model, benchmark)
         engine, entry = json_files.read(file), self._params.data(benchmark)
         chosen = [m for m in self._headline if m.benchmark == benchmark]
         artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
@@ -126,15 +129,17 @@ class ModelResults:
             raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=self._files[benchmark])
         protocol = dict(self._params.protocol(benchmark, variant))
         settings = {"variant": self._params.variant(variant), "seed": seed, "protocol": protocol}
-        part = Path(benchmark, variant, f"seed{seed}.parquet")
-        replies, scores = (self._results / folder / self._model / part for folder in ("replies", "scores"))
+        files = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
         return RunContents(
             path=(*names.values(), f"seed{seed}"),
             name=f"{variant} seed {seed}",
             parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
             metrics=_values(summary.variant_headline([m for m in metrics if m.category == OVERALL], self._parser)),
             artifacts={"metrics.json": metric_table(metrics)},
-            replies=(self._data / "questions" / part, replies, scores),
+            replies=(
+                self._edition.asked(benchmark, variant, seed),
+                *(tables.Part(file, seed, variant) for file in files),
+            ),
         )
 
 

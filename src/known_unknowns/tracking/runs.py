@@ -18,6 +18,7 @@ from known_unknowns.config import Params, without_password
 from known_unknowns.data.provenance import collect
 from known_unknowns.progress import progress
 from known_unknowns.scoring.reply_rows import reply_rows
+from known_unknowns.tables.edition_files import benchmark_of, model_of
 from known_unknowns.tracking.contents import ModelResults, RunContents, table, texts
 from known_unknowns.tracking.page import describe
 from known_unknowns.tracking.store import Store, open_store
@@ -47,7 +48,7 @@ def track(
     params : Params
         The configuration. With tracking.enabled false nothing is logged.
     metrics : sequence of Path
-        Tables of metrics, <model>/<benchmark>.parquet.
+        Tables of metrics, <model>/<benchmark>/metrics.parquet.
     results, data : Path
         The edition's folders.
     out : Path
@@ -67,7 +68,7 @@ def track(
     tracking = params.tracking
     listing: dict[str, Any] = {"enabled": tracking.enabled, "uri": without_password(tracking.uri)}
     listing |= {"experiment": tracking.experiment, "runs": []}
-    files = {(file.parent.name, file.stem): file for file in metrics}
+    files = {(model_of(file), benchmark_of(file)): file for file in metrics}
     models = [name for name in params.models if any(name == model for model, _ in files)]
     if not tracking.enabled:
         print("tracking is off (tracking.enabled in params.yaml): no runs were logged", file=sys.stderr)

@@ -26,6 +26,7 @@ from known_unknowns.inference.runner import RecordedTurn, recorded
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.verification.summaries import facts_digest, summary_path
 
 ALONE = "alone"
@@ -192,11 +193,12 @@ def verify(
     if params.is_imported(model):
         raise ConfigError(f"the replies of {model} were imported: there is no model to ask", path=f"models.{model}")
     journal = root / "journal" / params.edition / model / f"{benchmark}.jsonl"
-    questions = root / "data" / params.data_name / "questions" / benchmark
+    files = EditionFiles.of(params, root)
+    questions = files.questions(benchmark)
     replies = shards.replies_of(journal)
     if not questions.is_dir():
         raise ConfigError(f"there is no {questions}: run the workflow first (make run EDITION={params.edition})")
-    cells = cells_of(params, entry, benchmark, questions)
+    cells = cells_of(params, entry, benchmark, files.variants(benchmark))
     engine = lazy_engine.engine(model, entry, journal)
     turns = recorded(cells, engine, replies)
     if missing := sum(turn is None for turn in turns.values()):

@@ -20,6 +20,7 @@ from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.tables.edition_files import model_of
 from known_unknowns.workflow.private_texts import PrivateTexts
 
 LISTING = "bundle.json"
@@ -102,7 +103,7 @@ def _write(params: Params, results: Path, folder: Path, private: PrivateTexts, *
     if photos and (report / _BROWSER[0]).is_file():
         _copy_browser(report, folder, private)
     _copy(results / "headline.csv", folder / "tables" / "headline.csv", private)
-    metrics = (path for path in sorted(results.glob("metrics/*/*.parquet")) if path.parent.name in params.models)
+    metrics = (path for path in sorted(results.glob("metrics/*/*/metrics.parquet")) if model_of(path) in params.models)
     for path in [results / "comparison.parquet", *metrics]:  # not those of models that were removed from the edition
         _copy(path, folder / "tables" / path.relative_to(results), private)
     rows = [row for row in read_leaderboard(results / "leaderboard.csv") if row["model"] in params.models]

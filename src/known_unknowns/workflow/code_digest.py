@@ -34,7 +34,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "vary": _BASE,
     "infer": _INFERENCE,
     "release": (*_INFERENCE, "known_unknowns.exchange"),
-    "score": _SCORING,
+    "parse": _SCORING,
     "measure": _METRICS,
     "summarise": _METRICS,
     "compare": _COMPARISON,

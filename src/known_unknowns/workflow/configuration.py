@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -22,7 +21,6 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants.of_benchmark import every_variant, variants_of
-from known_unknowns.workflow.run import JOB_SETTINGS
 
 SECTIONS = {"construction": "known_unknowns_construction.configuration"}
 """Sections of params.yaml that another package checks against its registries: the module is found by name."""
@@ -36,21 +34,16 @@ def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Par
     ConfigError
         For all mistakes at once, each with the dotted path of its key.
     """
-    return check(config.read(path, edition=edition), names=not _is_checked(Path(path)) or edition is not None)
+    return check(config.read(path, edition=edition))
 
 
-def _is_checked(path: Path) -> bool:
-    """Whether a run has checked this file, and named it by its content for its jobs (`run.write_job_settings`)."""
-    return path.is_file() and path.name == JOB_SETTINGS.format(digest=sha256(path.read_bytes()).hexdigest()[:16])
-
-
-def check(raw: Any, *, names: bool = True) -> Params:
-    """Check a configuration against its types and, if ``names``, the registries; see `load`.
+def check(raw: Any) -> Params:
+    """Check a configuration against its types and the registries; see `load`.
 
     Imported models get the cells that fetched released files have.
     """
     params, errors = config.examine(raw)
-    raise_all([*errors, *(unknown_to_registries(params) if names else ())])
+    raise_all([*errors, *unknown_to_registries(params)])
     if any(params.data(name).source == "released" for name in params.benchmarks):
         from known_unknowns.data.released_cells import with_cells
 

@@ -10,10 +10,9 @@ import signal
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO
+from typing import TextIO
 
 import yaml
 
@@ -24,9 +23,11 @@ from known_unknowns.progress import duration
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 """The environment variable that names the configuration of a job."""
-JOB_SETTINGS = "params-{digest}.yaml"
-"""The name of a file with the configuration of a run, for its jobs."""
+JOB_SETTINGS = Path(".snakemake/known-unknowns/params.yaml")
+"""The configuration of the present run, for its jobs. A run writes it after it has locked the folder."""
 
+STOPPED: list[int] = []
+"""The signals that asked this run to stop."""
 LOCK_FILE = Path(".snakemake/known-unknowns.lock")
 
 
@@ -58,6 +59,7 @@ def forward_sigterm() -> None:
     def forward(number: int, frame: FrameType | None) -> None:
         import psutil
 
+        STOPPED.append(number)
         for child in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
                 if "known_unknowns" in child.cmdline():  # not the shell around it, which would leave it alone
@@ -70,14 +72,13 @@ def forward_sigterm() -> None:
 
 def end_at_second_interrupt() -> None:
     """At the second Ctrl-C, end this process at once; Snakemake would print tracebacks. The jobs receive it as well."""
-    before, told = signal.getsignal(signal.SIGINT), False
+    before = signal.getsignal(signal.SIGINT)
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal told
-        if told:
+        if number in STOPPED:
             os.write(2, b"\nStopped. Recorded replies are kept; the same command continues.\n")
             os._exit(130)
-        told = True
+        STOPPED.append(number)
         if callable(before):
             before(number, frame)
 
@@ -91,7 +92,7 @@ def prepend_to_path(folder: Path) -> None:
 
 def write_settings(params: Params, path: Path) -> None:
     """Write the configuration after all overrides. An equal file is left alone."""
-    text = _as_yaml(params)
+    text = yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
 
@@ -104,35 +105,8 @@ def without_passwords(params: Params) -> Params:
     return Params(dict(params.raw) | {"tracking": dict(tracking) | {"uri": without_password(tracking["uri"])}})
 
 
-def _as_yaml(params: Params) -> str:
-    return yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
-
-
-def write_job_settings(params: Params, folder: Path) -> Path:
-    """Write the configuration that jobs read to a file named by its content, and return its path.
-
-    Another process with other settings, such as a dry run during a run, writes another file.
-    """
-    path = folder / JOB_SETTINGS.format(digest=sha256(_as_yaml(params).encode()).hexdigest()[:16])
-    write_settings(params, path)
-    return path
-
-
-def job_settings() -> dict[str, Any] | None:
-    """Return the configuration of the run that this process is a job of; None if the environment names none."""
-    path = os.environ.get(SETTINGS_VARIABLE)
-    return yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else None
-
-
-def remove_other_settings(path: Path) -> None:
-    """Remove the files of former runs beside ``path``. Only a run that holds the lock may call this."""
-    for other in path.parent.glob(JOB_SETTINGS.format(digest="*")):
-        if other != path:
-            other.unlink(missing_ok=True)
-
-
-def shell_prefix(source: Path, settings: Path) -> str:
-    """Return the start of every job's shell command: its package and its settings.
+def shell_prefix(source: Path) -> str:
+    """Return the start of every job's shell command: its package.
 
     The shell outlives a SIGTERM, which a cluster sends to all processes of a job: when the first of them ends, Slurm
     kills the others, which would lose the replies under way.
@@ -140,9 +114,10 @@ def shell_prefix(source: Path, settings: Path) -> str:
     A project outside a checkout has no folder ``source``; its jobs use the installed package. Braces are doubled,
     because Snakemake formats the prefix.
     """
-    python_path = f"PYTHONPATH={shlex.quote(str(source))}${{PYTHONPATH:+:$PYTHONPATH}} " if source.is_dir() else ""
-    prefix = f"set -euo pipefail; trap : TERM; export {python_path}{SETTINGS_VARIABLE}={shlex.quote(str(settings))}; "
-    return prefix.replace("{", "{{").replace("}", "}}")
+    python_path = (
+        f"export PYTHONPATH={shlex.quote(str(source))}${{PYTHONPATH:+:$PYTHONPATH}}; " if source.is_dir() else ""
+    )
+    return f"set -euo pipefail; trap : TERM; {python_path}".replace("{", "{{").replace("}", "}}")
 
 
 def closing_message(params: Params, results: str, seconds: float) -> str:

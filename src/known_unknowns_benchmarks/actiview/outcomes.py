@@ -19,9 +19,10 @@ from known_unknowns.benchmark.metrics import Ratio
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
-from known_unknowns.report.parser_agreement import final_scores, score_path
+from known_unknowns.report.parser_agreement import final_scores, scores_of
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import read_turns
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
 
 DIFFERENCE = "difference"
@@ -33,7 +34,7 @@ class Outcomes:
 
     def __init__(self, run: Run, *, results: Path, data: Path) -> None:
         self._run, self._results = run, results
-        self._questions = data / "questions" / run.benchmark
+        self._files = EditionFiles(data, results)
         self._statistics = run.params.statistics
         self._scores = lru_cache(maxsize=None)(final_scores)
         self.right = lru_cache(maxsize=None)(self._right)
@@ -43,12 +44,12 @@ class Outcomes:
         """Return the share of seeds in which a question was right, by question in the order of the table."""
         if variant not in self._run.variants or parser not in self._run.parsers:
             return None
-        paths = [
-            score_path(self._results, model, self._run.benchmark, variant, seed) for seed in self._run.seeds[variant]
+        parts = [
+            scores_of(self._results, model, self._run.benchmark, variant, seed) for seed in self._run.seeds[variant]
         ]
-        if not all(path.is_file() for path in paths):
+        if not all(map(tables.has_rows, parts)):
             return None
-        found = [self._scores(path) for path in paths]
+        found = [self._scores(part) for part in parts]
         found = [frame[frame["parser"] == parser].set_index("question_id")["correct"].astype(float) for frame in found]
         return pd.concat(found, axis=1).mean(axis=1).reindex(self._groups.index)
 
@@ -56,9 +57,11 @@ class Outcomes:
         """Return every question with all its turns."""
         if variant not in self._run.variants:
             return None
-        file = Path(variant) / f"seed{self._run.seeds[variant][0]}.parquet"
-        replies = self._results / "replies" / model / self._run.benchmark / file
-        return read_turns(self._questions / file, replies) if replies.is_file() else None
+        replies = tables.Part(self._files.replies(model, self._run.benchmark), self._run.seeds[variant][0], variant)
+        return read_turns(self._questions(variant), replies) if tables.has_rows(replies) else None
+
+    def _questions(self, variant: str) -> tables.Part:
+        return self._files.asked(self._run.benchmark, variant, self._run.seeds[variant][0])
 
     def _cost(self, model: str, variant: str) -> Cost | None:
         found = self.dialogues(model, variant)
@@ -68,8 +71,7 @@ class Outcomes:
     def _groups(self) -> pd.Series:
         """The image of each question, by its id. It is the same in every variant."""
         variant = self._run.variants[0]
-        file = self._questions / variant / f"seed{self._run.seeds[variant][0]}.parquet"
-        return pd.Series({question.id: question.group for question in tables.read_questions(file)})
+        return pd.Series({question.id: question.group for question in tables.read_questions(self._questions(variant))})
 
     def share(self, metric: Metric, among: pd.Series, those: pd.Series) -> Metric:
         """Return the share of the questions ``among`` (flags by question) that are also ``those``.

@@ -35,6 +35,7 @@ from known_unknowns.report.drawing import (
 from known_unknowns.report.formatting import Head, Row, Table, metric_cell
 from known_unknowns.report.paper_tables import table_parser
 from known_unknowns.report.tables import Run, confidence
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns_benchmarks.mmsap.loader import SUB_TASKS, SUBSETS
 
 if TYPE_CHECKING:
@@ -307,10 +308,10 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
 
 def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> np.ndarray | None:
     """Return the risk at `_COVERAGES` as the mean over seeds, or None for a model without likelihoods."""
-    folders = [data / "questions" / run.benchmark]
-    folders += [results / kind / model / run.benchmark for kind in ("scores", "replies")]
+    files, name = EditionFiles(data, results), run.benchmark
+    inputs = files.variants(name), files.scores(model, name), files.replies(model, name)
     found = [
-        load(*folders, variant=variant, seed=seed, parsers=[LIKELIHOOD]).curves[LIKELIHOOD][AREA]
+        load(*inputs, variant=variant, seed=seed, parsers=[LIKELIHOOD]).curves[LIKELIHOOD][AREA]
         for seed in run.seeds[variant]
     ]
     if not all(curve.defined for curve in found):

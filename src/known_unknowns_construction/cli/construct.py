@@ -164,12 +164,10 @@ def endpoint(
 
 
 def _workspace(name: str, params: Path) -> Workspace:
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import selection
     from known_unknowns_construction.steps import Workspace
 
-    work = Workspace(configuration.load(params), name)
-    work.entry  # noqa: B018 - an unknown name is reported before any work
-    return work
+    return Workspace(selection.load(params, "construct", construction=name), name)
 
 
 def _print(counts: Any) -> None:

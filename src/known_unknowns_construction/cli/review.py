@@ -167,13 +167,16 @@ def _source(
         raise ConfigError("give one of PATH, --benchmark NAME and --errors MODEL BENCHMARK")
     if path is not None:
         return items.candidate_source(path), path.with_name(f"{path.stem}.decisions.jsonl")
+    from known_unknowns.tables import Part
+    from known_unknowns.tables.edition_files import EditionFiles
     from known_unknowns.workflow import configuration
     from known_unknowns_construction.review import published
 
     chosen = configuration.load(params, edition=edition)
+    files = EditionFiles.of(chosen)
     if benchmark is not None:
         _check_name(benchmark, chosen.benchmarks, "--benchmark")
-        table = Path("data", chosen.data_name, "questions", benchmark, "questions.parquet")
+        table = files.question_table(benchmark)
         title = f"{benchmark}, edition {chosen.edition}"
         source = published.benchmark_source(title, table, listed=questions)
         return source, Path("reviews", chosen.data_name, f"{benchmark}.jsonl")
@@ -181,13 +184,12 @@ def _source(
     _check_name(model, chosen.models, "--errors MODEL")
     _check_name(name, chosen.benchmarks, "--errors BENCHMARK")
     _check_name(variant, chosen.variants(name), "--variant")
-    file = Path(variant, f"seed{seed}.parquet")
-    results = Path("results", chosen.edition)
     source = published.error_source(
         f"wrong answers of {model} to {name}, {variant}",
-        Path("data", chosen.data_name, "questions", name, file),
-        results / "scores" / model / name / file,
-        results / "replies" / model / name / file,
+        files.asked(name, variant, seed),
+        Part(files.scores(model, name), seed, variant),
+        Part(files.replies(model, name), seed, variant),
+        images=files.questions(name),
         parser=parser,
         sample=sample,
         seed=sample_seed,

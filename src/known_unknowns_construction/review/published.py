@@ -13,6 +13,7 @@ from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Question, Score
+from known_unknowns.tables import Part
 from known_unknowns_construction.review.items import (
     ERRORS,
     QUESTIONS,
@@ -118,10 +119,11 @@ def _png(image: Image, folder: Path) -> bytes:
 
 def error_source(
     title: str,
-    questions: Path,
-    scores: Path,
-    replies: Path,
+    questions: Part,
+    scores: Part,
+    replies: Part,
     *,
+    images: Path,
     parser: str,
     sample: int | None = None,
     seed: int = 0,
@@ -134,8 +136,10 @@ def error_source(
     ----------
     title : str
         Names the model, the benchmark and the variant.
-    questions, scores, replies : Path
-        Tables of the same variant and seed.
+    questions, scores, replies : Part
+        Rows of the same variant and seed.
+    images : Path
+        The folder of the questions' images.
     parser : str
         The parser whose outcomes count.
     sample : int, optional
@@ -158,9 +162,8 @@ def error_source(
     if sample is not None and sample < len(wrong):
         wrong = random.Random(seed).sample(wrong, sample)
     texts = {(turn.question_id, turn.turn): turn.reply.text for turn in tables.read_replies(replies)}
-    folder = questions.parents[1] if questions.name != "questions.parquet" else questions.parent
     items = [
-        _of_error(asked[score.question_id], score, texts.get((score.question_id, score.turn), ""), folder)
+        _of_error(asked[score.question_id], score, texts.get((score.question_id, score.turn), ""), images)
         for score in wrong
     ]
     return Source(title, ERRORS, items)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from known_unknowns import cli, tables
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import AnsweredTurn, Reply
+from tests.cells import write_replies
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -21,10 +22,9 @@ def finished(tmp_path, monkeypatch):
     shutil.copy(ROOT / "params.yaml", tmp_path)
     asked = question("7")
     for variant, seed, text in (("original", 0, "A"), ("shuffled_options", 3, "B")):
-        file = f"humblebench/{variant}/seed{seed}.parquet"
-        tables.write_questions(tmp_path / "data/pocket/questions" / file, [asked])
+        tables.write_variant(tmp_path / f"data/pocket/variants/humblebench/{variant}.parquet", {seed: [asked]})
         turn = AnsweredTurn("7", 0, "answer", "", (), asked.labels, "key", Reply(text))
-        tables.write_replies(tmp_path / "results/pocket/replies/always_a" / file, [turn])
+        write_replies(tmp_path / "results/pocket/replies/always_a/humblebench/replies.parquet", variant, seed, [turn])
     return tmp_path
 
 
@@ -43,10 +43,11 @@ def test_a_model_and_a_benchmark_name_the_tables(finished):
 
 
 def test_the_paths_still_work(finished):
-    paths = ["data/pocket/questions", "results/pocket/replies/always_a"]
-    questions, replies = (f"{path}/humblebench/original/seed0.parquet" for path in paths)
-    done = export("--questions", questions, "--replies", replies, "--format", "csv", "--out", "out.csv")
-    assert done.exit_code == 0 and (finished / "out.csv").is_file()
+    questions = "data/pocket/variants/humblebench/shuffled_options.parquet"
+    replies = "results/pocket/replies/always_a/humblebench/replies.parquet"
+    paths = ("--questions", questions, "--replies", replies, "--variant", "shuffled_options", "--seed", "3")
+    done = export(*paths, "--format", "csv", "--out", "out.csv")
+    assert done.exit_code == 0 and (finished / "out.csv").read_text().splitlines()[1:] == ['"7","B"']
 
 
 @pytest.mark.parametrize(

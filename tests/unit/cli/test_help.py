@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from known_unknowns import cli
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
-NAMES = """open bundle metrics fetch lock questions vary variants infer score measure
-compare summarise track question-browser report score-models judge measure-models
-check rescore export import-released import-released-models released-numbers reply-tables
+NAMES = """open bundle metrics fetch lock questions vary infer parse judge measure
+compare summarise track question-browser report
+check rescore export import-released released-numbers reply-tables
 audit compare-models power models new-model"""
 
 
@@ -27,7 +27,7 @@ def shown(*arguments: str) -> str:
 
 
 def test_command_names():
-    end = "pin licences served retry journal verify review review-summary review-apply train"
+    end = "pin licences probe retry journal verify review review-summary review-apply train"
     names = ["init", *NAMES.split(), *end.split()]
     assert commands() == names
 

@@ -23,20 +23,23 @@ FUNCTIONS = {
 COMMANDS = {name.replace("_", "-"): command for name, command in FUNCTIONS.items() if name not in ("init", "train")}
 ALONE = {"audit", "licences", "power", "journal", "construct endpoint"}
 """Commands that need no project."""
-NOWHERE = "--questions nowhere --scores nowhere --replies nowhere --out out"
-RAW = "--raw nowhere --questions nowhere --out out"
+NOWHERE = "--variants nowhere --scores nowhere --replies nowhere --out out"
+RAW = "--raw nowhere --variants nowhere --out out"
 IN_A_PROJECT = {
-    "variants pocket --questions nowhere": (2, "benchmarks: 'pocket' is not known; known are actiview, humblebench"),
+    "vary pocket noise --questions nowhere --out out": (
+        2,
+        "benchmarks: 'pocket' is not known; known are actiview, humblebench",
+    ),
     f"measure oracle pope {NOWHERE}": (2, "benchmarks: 'pope' is not known"),
-    f"score-models pope {NOWHERE.replace('--scores nowhere ', '')}": (2, "benchmarks: 'pope' is not known"),
+    f"parse oracle pope {NOWHERE.replace('--scores nowhere ', '')}": (2, "benchmarks: 'pope' is not known"),
     "question-browser --results no --data no --out q.html": (
         3,
-        "no/questions/humblebench/original/seed0.parquet: no such",
+        "no/variants/humblebench/original.parquet: no such",
     ),
     "track nowhere.parquet --results no --data no --out t.json": (3, "nowhere.parquet: no such file"),
     "track params.yaml --results no --data no --out t.json": (
         3,
-        "params.yaml: not <model>/<benchmark>.parquet of a mod",
+        "params.yaml: not <model>/<benchmark>/metrics.parquet of a mod",
     ),
     "metrics --out x.csv --model orcale": (2, "--model: 'orcale' is not known; did you mean 'oracle'?"),
     "metrics --out x.csv --benchmark humblebenhc": (2, "--benchmark: 'humblebenhc' is not known; did you mean 'humb"),
@@ -46,8 +49,8 @@ IN_A_PROJECT = {
     "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
     "pin --edition full": (3, "of the edition full in this folder; run it first (make run EDITION=full)"),
-    f"import-released-models mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
-    f"import-released-models humblebench {RAW} --edition released": (
+    f"import-released Qwen2-VL mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
+    f"import-released Qwen2-VL humblebench {RAW} --edition released": (
         3,
         "nowhere: no fetched files; run known-unknowns fe",
     ),

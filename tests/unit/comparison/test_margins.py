@@ -92,14 +92,13 @@ def test_turns_are_counted_up_to_the_last_answer(tmp_path: Path):
     def turns(question: str, steps: Iterable[str]) -> list[AnsweredTurn]:
         return [AnsweredTurn(question, n, step, "?", (), None, "", Reply("A")) for n, step in enumerate(steps)]
 
-    path = tmp_path / "qwen" / "b" / "shifting" / "seed0.parquet"
-    path.parent.mkdir(parents=True)
-    tables.write_replies(path, [*turns("q1", ["more", "view", "answer", "forced"]), *turns("q2", ["answer"])])
+    path = tmp_path / "qwen/b/replies.parquet"
+    rows = [*turns("q1", ["more", "view", "answer", "forced"]), *turns("q2", ["answer"])]
+    tables.write_replies(path, {("shifting", 0): rows})
     assert mean_turns(tmp_path, "qwen", "b", ["shifting"]) == 2.0
     assert mean_turns(tmp_path, "qwen", "b", ["absent"]) == 1.0
-    tables.write_replies(
-        path.with_name("seed1.parquet"), turns("q1", ["more", "view", "more", "answer"])
-    )  # a former seed
+    former = turns("q1", ["more", "view", "more", "answer"])
+    tables.write_replies(path, {("shifting", 0): rows, ("shifting", 1): former})
     assert mean_turns(tmp_path, "qwen", "b", ["shifting"], [("shifting", 0)]) == 2.0
 
 

@@ -12,6 +12,8 @@ from known_unknowns import cli, tables
 from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import Score
+from known_unknowns.tables.edition_files import EditionFiles
+from tests.cells import write_scores
 from tests.factories import question
 from tests.unit.metrics.answered import params as params_of
 
@@ -34,21 +36,20 @@ PARAMS = type(PARAMS)(
 def run(tmp_path: Path) -> Path:
     asked = [question(f"q{number}", group=f"i{number}") for number in range(QUESTIONS)]
     for model, variant in {key[:2] for key in RIGHT}:
-        file = f"humblebench/{variant}/seed0.parquet"
-        tables.write_questions(tmp_path / "questions" / file, asked)
+        tables.write_variant(tmp_path / f"variants/humblebench/{variant}.parquet", {0: asked})
         scores = [
             Score(asked[place].id, 0, "answer", parser, "answered", "A", 0, place < right)
             for (m, v, parser), right in RIGHT.items()
             if (m, v) == (model, variant)
             for place in range(QUESTIONS)
         ]
-        tables.write_scores(tmp_path / "scores" / model / file, scores)
+        write_scores(tmp_path / "scores" / model / "humblebench/scores.parquet", variant, 0, scores)
     return tmp_path
 
 
 def compared(run: Path, models: str, variants: list[str], parsers: list[str]) -> list[tuple[object, ...]]:
     selection = Selection(list(models), ["humblebench"], variants, parsers)
-    rows = compare_selection(PARAMS, selection, results=run, questions=run / "questions")
+    rows = compare_selection(PARAMS, selection, EditionFiles(run, run))
     assert all(row.p_holm == row.p and row.pairs == 1 for row in rows)
     return [(getattr(row.a, c), getattr(row.b, c), row.difference, row.p) for row in rows if (c := selection.compared)]
 
@@ -67,7 +68,7 @@ def test_models_variants_and_parsers(run: Path) -> None:
 
 def test_the_text_has_each_family_once(run: Path) -> None:
     selection = Selection(["m", "o"], ["humblebench"], ["original"], ["robust", "official"])
-    text = as_text(compare_selection(PARAMS, selection, results=run, questions=run / "questions"), "model")
+    text = as_text(compare_selection(PARAMS, selection, EditionFiles(run, run)), "model")
     assert re.findall(r"^humblebench.*$", text, re.MULTILINE) == [
         "humblebench, original, robust (exact McNemar)",
         "humblebench, original, official (exact McNemar)",

@@ -66,8 +66,8 @@ def test_ranks_follow_from_the_corrected_tests() -> None:
 
 def write_run(folder: Path) -> None:
     """Two questions on one image; the scores of two turns, and of a view."""
-    file = "v/seed3.parquet"
-    tables.write_questions(folder / "questions" / file, [question("q1", group="i"), question("q2", group="i")])
+    asked = [question("q1", group="i"), question("q2", group="i")]
+    tables.write_variant(folder / "variants/v.parquet", {3: asked})
     scores = [
         Score("q1", 0, "view", "robust", "answered", "A", 0, True),
         Score("q1", 1, "answer", "robust", "answered", "B", 1, False),
@@ -75,13 +75,13 @@ def write_run(folder: Path) -> None:
         Score("q2", 1, "answer", "robust", "answered", "A", 0, True),
         Score("q1", 0, "answer", "official", "failed", None, None, False),
     ]
-    tables.write_scores(folder / "scores" / file, scores)
+    tables.write_scores(folder / "scores.parquet", {("v", 3): scores})
 
 
 def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
     write_run(tmp_path)
     (found,) = read_answers(
-        tmp_path / "questions", tmp_path / "scores", model="m", variant="v", parsers=["robust", "likelihood"]
+        tmp_path / "variants", tmp_path / "scores.parquet", model="m", variant="v", parsers=["robust", "likelihood"]
     )
     assert found.series == Series("m", "v", "robust")
     assert (found.ids, found.groups) == (("q1", "q2"), ("i", "i"))
@@ -92,7 +92,7 @@ def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
 def test_missing_scores_are_errors(tmp_path: Path, variant: str, parser: str, message: str) -> None:
     write_run(tmp_path)
     with pytest.raises(DataError, match=message):
-        read_answers(tmp_path / "questions", tmp_path / "scores", model="m", variant=variant, parsers=[parser])
+        read_answers(tmp_path / "variants", tmp_path / "scores.parquet", model="m", variant=variant, parsers=[parser])
 
 
 def test_a_written_table_reads_back(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from known_unknowns import tables
 from known_unknowns.comparison.raw_replies import TABLES, write_tables
 from known_unknowns.config import Params
 from known_unknowns.records import Score
+from tests.cells import write_scores
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -38,7 +39,7 @@ def found(tmp_path):
     params = Params(raw | {"edition": "small", "editions": {"small": edition}, "models": models})
     for variant, answer in (("original", 0), ("noise", 4)):
         asked = [question(str(n), answer, group=str(n)) for n in range(6)]
-        tables.write_questions(tmp_path / "questions" / variant / "seed0.parquet", asked)
+        tables.write_variant(tmp_path / "variants" / f"{variant}.parquet", {0: asked})
         for model in ("one", "two"):
             scores = [
                 _score(str(n), parser, CHOICES[model, variant, parser][n], answer)
@@ -47,8 +48,8 @@ def found(tmp_path):
                 if (model, variant, parser) in CHOICES
             ]
             if scores:
-                tables.write_scores(tmp_path / f"scores/{model}/humblebench/{variant}/seed0.parquet", scores)
-    folders = {"questions": tmp_path / "questions", "scores": tmp_path / "scores"}
+                write_scores(tmp_path / f"scores/{model}/humblebench/scores.parquet", variant, 0, scores)
+    folders = {"variants": tmp_path / "variants", "scores": tmp_path / "scores"}
     write_tables(params, "humblebench", **folders, out=tmp_path / "out")
 
     def read(name):

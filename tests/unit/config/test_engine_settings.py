@@ -9,7 +9,7 @@ import yaml
 from known_unknowns import engines
 from known_unknowns.config import models
 from known_unknowns.errors import ConfigError
-from known_unknowns.workflow import configuration, rule_parameters
+from known_unknowns.workflow import configuration, selection
 from tests.paths import ROOT
 
 MODULE = """
@@ -89,8 +89,8 @@ def test_a_missing_attribute_of_an_engine_is_named(echo):
 
 
 def test_settings_that_change_no_reply_are_no_parameter_of_inference(echo):
-    settings = rule_parameters.reply_settings(with_model(engine="echo", text="B", pace=3), "mine")
-    assert settings == {"engine": "echo", "text": "B"}
+    settings = selection.compared(with_model(engine="echo", text="B", pace=3), "probe", model="mine")
+    assert settings["models"] == {"mine": {"engine": "echo", "text": "B"}}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration
+from known_unknowns.workflow import configuration, selection
 from known_unknowns_construction import rules as construction_rules
 from tests.paths import ROOT
 
@@ -31,13 +31,15 @@ def test_inputs_follow_from_the_entry(params):
     assert construction_rules.graphs(params, "photos") == "construction/photos/graphs.jsonl"
 
 
-def test_a_step_depends_on_the_models_that_it_uses(params):
-    generation = construction_rules.settings(params, "pocket", "generators", "seed")
+def test_a_step_depends_on_its_own_keys_and_the_models_that_they_name(params):
+    generation = selection.compared(params, "construct_generate", construction="pocket")
     assert list(generation["models"]) == ["scripted-constructor"]
-    assert generation["models"]["scripted-constructor"]["address"] == "scripted"
-    filters = construction_rules.settings(params, "pocket", "filters")
+    assert generation["construction"]["pocket"].keys() == {"benchmark", "generators", "scripted_endpoint"}
+    filters = selection.compared(params, "construct_filter", construction="pocket")
     assert list(filters["models"]) == ["always_a", "scripted-constructor", "uniform"]
-    assert construction_rules.settings(params, "photos", "attributes")["models"] == {}
+    assert selection.compared(params, "construct_attributes", construction="photos")["models"] == {}
+    whole = selection.select(params, "construct", construction="pocket")
+    assert whole.construction("pocket") == params.construction("pocket")
 
 
 def test_only_entries_that_ask_for_it_use_the_scripted_endpoint(params):

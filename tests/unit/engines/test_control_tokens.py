@@ -23,7 +23,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import forced_choice
 from known_unknowns.records import OVERALL, Turn
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
 from tests.factories import context, question
 from tests.unit.engines import tiny
 from tests.unit.metrics.answered import PARSERS, measured_again, pick
@@ -127,14 +127,13 @@ def test_a_run_counts_a_failure_once(checkpoints, tmp_path):
     rows = asked(checkpoints("idefics3", batch_size=2), tmp_path / "journal")
     failed = [row for row in rows if row.reply.error is not None]
     assert [(row.question_id, row.turn) for row in failed] == [(str(BAD), 0)]  # and it is not asked a second time
-    file = Path(CELL[0]) / f"seed{CELL[1]}.parquet"
-    tables.write_questions(tmp_path / "questions" / file, questions())
-    tables.write_replies(tmp_path / "replies" / file, rows)
-    kept = next(row for row in tables.read_replies(tmp_path / "replies" / file) if row.question_id == str(BAD))
+    tables.write_variant(tmp_path / "variants" / f"{CELL[0]}.parquet", {CELL[1]: questions()})
+    replies, scores = tmp_path / "replies.parquet", tmp_path / "scores.parquet"
+    tables.write_replies(replies, {CELL: rows})
+    kept = next(row for row in tables.read_replies(replies) if row.question_id == str(BAD))
     assert kept.reply.finish == "rejected"
     assert "control tokens" in kept.reply.error
-    parts = [tmp_path / part / file for part in ("questions", "replies", "scores")]
-    score_table(*parts, parsers=PARSERS)
+    parse(tmp_path / "variants", replies, scores, cells=[CELL], parsers=PARSERS)
     metrics = measured_again(tmp_path, {CELL: None})
     for parser in PARSERS:
         failing = pick(metrics, "share_failed", parser=parser, category=OVERALL)

@@ -7,18 +7,14 @@ import json
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import typer
 from PIL import Image as Pillow
-from typer.testing import CliRunner
 
 pytest.importorskip("openai")
 
-from known_unknowns.cli import endpoints as cli_endpoints
-from known_unknowns.config import OpenAIModel, RespondentModel
+from known_unknowns.config import OpenAIModel
 from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
@@ -356,23 +352,3 @@ def test_what_does_not_change_a_reply_does_not_change_the_key():
     named = {"endpoint": "the lab's server"}
     assert facts(base_url="http://a/v1", **named) == facts(base_url="http://b/v1", **named)
     assert turn("q1", json_schema="{}").key(facts()) != turn("q1").key(facts())
-
-
-def test_the_command_served(tmp_path, monkeypatch):
-    app = typer.Typer()
-    app.command()(cli_endpoints.served)
-    monkeypatch.setattr(
-        "known_unknowns.workflow.configuration.load", lambda path, edition=None: SimpleNamespace(model=entries.get)
-    )
-    with Endpoint() as server:
-        entries = {
-            "parrot": OpenAIModel(engine="openai", source=MODEL, base_url=server.url),
-            "crow": OpenAIModel(engine="openai", source="crow", base_url=server.url),
-            "oracle": RespondentModel(engine="respondent", behaviour="oracle"),
-        }
-        out = tmp_path / "served.json"
-        assert CliRunner().invoke(app, ["parrot", "--out", str(out)]).exit_code == 0
-        told = {"model": MODEL, "listed": True, "id": MODEL, "owned_by": "tests"}
-        assert json.loads(out.read_text()) == told and set(server.asked) <= {""}  # no question
-        assert "does not serve 'crow'" in str(CliRunner().invoke(app, ["crow"]).exception)
-        assert "its engine is respondent" in str(CliRunner().invoke(app, ["oracle"]).exception)

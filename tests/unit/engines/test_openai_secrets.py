@@ -61,8 +61,8 @@ def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
     monkeypatch.setenv("THE_KEY", KEY)
     write_published(tmp_path / "raw", [published_row(number) for number in range(10)])
     normalise("humblebench", tmp_path / "raw", tmp_path / "questions")
-    original = tmp_path / "questions" / "original" / "seed0.parquet"
-    vary(variant_entry("original"), tmp_path / "questions" / "questions.parquet", original, seed=0)
+    original = tmp_path / "variants" / "original.parquet"
+    vary(variant_entry("original"), tmp_path / "questions" / "questions.parquet", original, seeds=[0])
 
     def talkative(request):
         if "seed" in request.body:
@@ -83,10 +83,11 @@ def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
                 "parsers": ["official", "robust", "likelihood"],
             }
         )
-        places = {"questions": tmp_path / "questions", "out": tmp_path / "out", "journal": tmp_path / "journal.jsonl"}
+        places = {name: tmp_path / name for name in ("questions", "variants", "out")}
+        places["journal"] = tmp_path / "journal.jsonl"
         infer(params, "parrot", "humblebench", **places)
         assert len(server.log) == 4  # the models; with the seed; and on each of two images
-    (row, *_) = tables.read_replies(tmp_path / "out" / "original" / "seed0.parquet")
+    (row, *_) = tables.read_replies(tmp_path / "out" / "replies.parquet")
     assert row.reply.text == "Bearer [key]"
     assert "seed is not for Bearer [key]" in (tmp_path / "out" / "engine.json").read_text()
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]

@@ -9,6 +9,7 @@ from known_unknowns import tables, variants
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.records import AnsweredTurn, Question, Reply
+from tests.cells import ONE
 from tests.factories import question
 
 RED = question("17", answer=0, extra={"question_id": 17, "label": "A", "image_path": "images/x.jpg"})
@@ -17,7 +18,8 @@ TEXT = "What color is the chandelier?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. No
 
 def exported(tmp_path, changed: Question, reply: Reply) -> dict:
     tables.write_questions(tmp_path / "q.parquet", [changed])
-    tables.write_replies(tmp_path / "r.parquet", [AnsweredTurn("17", 0, "answer", "p", (), changed.labels, "k", reply)])
+    turn = AnsweredTurn("17", 0, "answer", "p", (), changed.labels, "k", reply)
+    tables.write_replies(tmp_path / "r.parquet", {ONE: [turn]})
     export("humblebench", tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / "out.jsonl")
     (line,) = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     return json.loads(line)

@@ -13,6 +13,7 @@ from known_unknowns.exchange.export import export
 from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply
+from tests.cells import ONE
 from tests.factories import question
 
 NASTY = 'B\t"or"\r\n, {C}\u2028'
@@ -32,7 +33,7 @@ def exported(tmp_path: Path, format: str, pairs: list[tuple[Question, list[tuple
         for turn, (step, reply) in enumerate(turns)
     ]
     tables.write_questions(tmp_path / "q.parquet", [q for q, _ in pairs])
-    tables.write_replies(tmp_path / "r.parquet", asked)
+    tables.write_replies(tmp_path / "r.parquet", {ONE: asked})
     export(format, tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / f"out.{suffix}")
     return tmp_path / f"out.{suffix}"
 

@@ -17,7 +17,10 @@ from known_unknowns.exchange.import_predictions import import_predictions
 from known_unknowns.files import write_text
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import asked as asked_of
+from tests.cells import read_replies, write_replies
 from tests.factories import question
 from tests.unit.metrics import answered
 
@@ -40,12 +43,12 @@ def questions(root: Path) -> dict[str, list[Question]]:
     ]
     found = {"original": original, "nota_only": [variants.nota_only(q) for q in original]}
     for name, varied in found.items():
-        tables.write_questions(folder(root) / name / "seed0.parquet", varied)
+        tables.write_variant(folder(root) / f"{name}.parquet", {0: varied})
     return found
 
 
 def folder(root: Path) -> Path:
-    return root / "data" / "pocket" / "questions" / "humblebench"
+    return root / "data" / "pocket" / "variants" / "humblebench"
 
 
 def ours(root: Path, asked: dict[str, list[Question]], chosen: Params) -> list[Metric]:
@@ -55,17 +58,16 @@ def ours(root: Path, asked: dict[str, list[Question]], chosen: Params) -> list[M
             AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", Reply(text))
             for q, text in zip(varied, SAID, strict=True)
         ]
-        tables.write_replies(root / "ours" / name / "seed0.parquet", replies)
-    return measured(root, root / "ours", chosen)
+        write_replies(root / "ours/replies.parquet", name, 0, replies)
+    return measured(root, root / "ours/replies.parquet", chosen)
 
 
 def measured(root: Path, replies: Path, chosen: Params) -> list[Metric]:
     """Scored and measured as the workflow does it."""
-    for name in chosen.variants("humblebench"):
-        files = (where / name / "seed0.parquet" for where in (folder(root), replies, root / "scores"))
-        score_table(*files, parsers=chosen.parsers)
-    folders = {"questions": folder(root), "scores": root / "scores", "replies": replies}
-    measure(chosen, "m", "humblebench", **folders, out=root / "measured.parquet")
+    scores = root / "scores.parquet"
+    parse(folder(root), replies, scores, cells=chosen.cells("humblebench"), parsers=chosen.parsers)
+    files = {"variants": folder(root), "scores": scores, "replies": replies}
+    measure(chosen, "m", "humblebench", **files, out=root / "measured.parquet")
     return tables.read_metrics(root / "measured.parquet")
 
 
@@ -74,15 +76,15 @@ def test_export_and_import_give_the_same_metrics(tmp_path, format):
     asked, chosen = questions(tmp_path), params()
     expected = ours(tmp_path, asked, chosen)
     suffix = {"vlmevalkit": "tsv", "csv": "csv"}.get(format, "jsonl")
-    results = tmp_path / "results/pocket/replies/theirs/humblebench"
+    results = tmp_path / "results/pocket/replies/theirs/humblebench/replies.parquet"
     for name in asked:
         out = tmp_path / f"{name}.{suffix}"
-        export(format, folder(tmp_path) / name / "seed0.parquet", tmp_path / "ours" / name / "seed0.parquet", out)
+        export(format, asked_of(folder(tmp_path), name, 0), Part(tmp_path / "ours/replies.parquet", 0, name), out)
         found = import_predictions(chosen, "theirs", "humblebench", [out], variant=name, root=tmp_path)
         assert {metric.name: metric.value for metric in found.metrics if accuracy(metric)} == {
             metric.name: metric.value for metric in expected if metric.variant == name and accuracy(metric)
         }
-        replies = tables.read_replies(results / name / "seed0.parquet")
+        replies = read_replies(results, name)
         assert [row.reply.text for row in replies] == SAID
         assert [row.images for row in replies] == [(q.images[0].sha256,) for q in asked[name]]
     assert [replace(metric, model="m") for metric in measured(tmp_path, results, chosen)] == expected
@@ -179,7 +181,7 @@ def test_refused_questions_need_a_forced_choice(tmp_path):
     refused = question(
         "KnowVisQA-1", benchmark="mmsap", extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"}
     )
-    tables.write_questions(tmp_path / "data/pocket/questions/mmsap/original/seed0.parquet", [refused])
+    tables.write_variant(tmp_path / "data/pocket/variants/mmsap/original.parquet", {0: [refused]})
     raw = params().raw
     chosen = Params(raw | {"benchmarks": {"mmsap": {"variants": ["original"]}}})
     file = tmp_path / "said.csv"

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import config, engines, tables
+from known_unknowns import config, engines
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.workflow import configuration
+from tests.cells import write_questions
 from tests.factories import model_entry, question
 from tests.paths import ROOT
 
@@ -56,7 +57,8 @@ def test_imported_model_has_no_engine():
 def test_inference_with_an_imported_model_is_refused(tmp_path):
     params = checked({"engine": "imported", "cells": {"humblebench": {"original": [0]}}})
     for variant, seed in params.cells("humblebench"):
-        tables.write_questions(tmp_path / variant / f"seed{seed}.parquet", [question("a")])
+        write_questions(tmp_path, variant, seed, [question("a")])
+    folders = {"questions": tmp_path, "variants": tmp_path, "out": tmp_path / "out"}
     with pytest.raises(ConfigError, match="cannot be asked") as caught:
-        infer(params, "theirs", "humblebench", questions=tmp_path, out=tmp_path / "out", journal=tmp_path / "j.jsonl")
+        infer(params, "theirs", "humblebench", **folders, journal=tmp_path / "j.jsonl")
     assert caught.value.path == "models.theirs"

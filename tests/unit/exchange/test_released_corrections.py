@@ -13,6 +13,7 @@ from known_unknowns.config import Params
 from known_unknowns.data.released_cells import answered_as
 from known_unknowns.exchange import released
 from known_unknowns.exchange.released import import_released
+from tests.cells import read_replies
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -44,7 +45,7 @@ def test_replies_count_where_the_text_is_the_same(params, tmp_path, monkeypatch)
     published = [question(str(number)) for number in range(4)]
     corrected = [replace(published[0], answer=3), replace(published[1], text="Another text?"), published[3]]
     for variant, table in (("original", published), ("corrected", corrected)):
-        tables.write_questions(tmp_path / "questions" / variant / "seed0.parquet", table)
+        tables.write_variant(tmp_path / "variants" / f"{variant}.parquet", {0: table})
     cell = ReleasedCell({q.id: (ReleasedTurn(f"reply {q.id}"),) for q in published}, ())
     asked = []
 
@@ -55,9 +56,9 @@ def test_replies_count_where_the_text_is_the_same(params, tmp_path, monkeypatch)
 
     monkeypatch.setattr(released, "interface", lambda benchmark: Files())
     monkeypatch.setattr(released, "read_manifest", lambda raw: [])
-    import_released(params, MODEL, NAME, raw=tmp_path, questions=tmp_path / "questions", out=tmp_path / "out")
+    import_released(params, MODEL, NAME, raw=tmp_path, variants=tmp_path / "variants", out=tmp_path / "out")
     assert asked == [("original", 4), ("original", 4)]
-    found = tables.read_replies(tmp_path / "out/corrected/seed0.parquet")
+    found = read_replies(tmp_path / "out/replies.parquet", "corrected")
     assert [(turn.question_id, turn.reply.text, turn.reply.error) for turn in found] == [
         ("0", "reply 0", None), ("1", "", "the correction changes the text that was asked"), ("3", "reply 3", None)
     ]  # fmt: skip

@@ -9,7 +9,8 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
+from tests.cells import write_questions, write_replies
 
 PARSERS = ("official", "robust", "likelihood")
 Cell = tuple[str, int]
@@ -34,11 +35,11 @@ def params(
 
 def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]]) -> None:
     for (variant, seed), pairs in cells.items():
-        file = f"{variant}/seed{seed}.parquet"
-        tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
+        write_questions(folder / "variants", variant, seed, [question for question, _ in pairs])
         asked = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", reply) for q, reply in pairs]
-        tables.write_replies(folder / "replies" / file, asked)
-        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, parsers=PARSERS)
+        write_replies(folder / "replies.parquet", variant, seed, asked)
+    files = folder / "replies.parquet", folder / "scores.parquet"
+    parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS)
 
 
 def measured(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], **statistics: float) -> list[Metric]:
@@ -56,9 +57,9 @@ def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: flo
         settings,
         "m",
         "humblebench",
-        questions=folder / "questions",
-        scores=folder / "scores",
-        replies=folder / "replies",
+        variants=folder / "variants",
+        scores=folder / "scores.parquet",
+        replies=folder / "replies.parquet",
         out=folder / "metrics.parquet",
     )
     return tables.read_metrics(folder / "metrics.parquet")

@@ -317,24 +317,28 @@ def approximately(value: float | None) -> object:
 
 def test_scores_of_another_turn_are_left_out_and_missing_ones_named(tmp_path):
     write(tmp_path, {ORIGINAL: TWELVE})
-    file = tmp_path / "scores/original/seed0.parquet"
+    file = tmp_path / "scores.parquet"
     scores = tables.read_scores(file)
-    tables.write_scores(file, [*scores, replace(scores[0], turn=1, step="forced", correct=False)])
+    tables.write_scores(file, {ORIGINAL: [*scores, replace(scores[0], turn=1, step="forced", correct=False)]})
     assert pick(measured_again(tmp_path, {ORIGINAL: TWELVE}), "accuracy").value == 0.5
-    tables.write_scores(file, [score for score in scores if (score.question_id, score.parser) != ("7", "robust")])
-    with pytest.raises(DataError, match=r"seed0\.parquet: question '7' is not scored by 'robust'"):
+    lacking = [score for score in scores if (score.question_id, score.parser) != ("7", "robust")]
+    tables.write_scores(file, {ORIGINAL: lacking})
+    with pytest.raises(
+        DataError, match=r"scores\.parquet \(original, seed 0\): question '7' is not scored by 'robust'"
+    ):
         measured_again(tmp_path, {ORIGINAL: TWELVE})
-    tables.write_scores(file, [*scores, scores[4]])
+    tables.write_scores(file, {ORIGINAL: [*scores, scores[4]]})
     with pytest.raises(DataError, match="scored twice"):
         measured_again(tmp_path, {ORIGINAL: TWELVE})
-    tables.write_scores(file, [*scores, replace(scores[0], question_id="99")])
+    tables.write_scores(file, {ORIGINAL: [*scores, replace(scores[0], question_id="99")]})
     with pytest.raises(DataError, match="'99' was never asked"):
         measured_again(tmp_path, {ORIGINAL: TWELVE})
 
 
 def test_seeds_must_ask_the_same_questions(tmp_path):
     for less, first in ((TWELVE[1:], "1"), (TWELVE[:5] + TWELVE[6:], "6"), (TWELVE[:-1], "12")):
-        with pytest.raises(DataError, match=f"seed1.parquet: other questions than those of seed 0, from '{first}' on"):
+        message = rf"original\.parquet \(seed 1\): other questions than those of seed 0, from '{first}' on"
+        with pytest.raises(DataError, match=message):
             measured(tmp_path, {("original", 0): TWELVE, ("original", 1): less})
 
 

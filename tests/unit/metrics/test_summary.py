@@ -95,7 +95,7 @@ def test_models_that_were_removed_from_the_edition_are_left_out(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     for model in ("oracle", "removed"):
-        table = tmp_path / "results/pocket/metrics" / model / "humblebench.parquet"
+        table = tmp_path / "results/pocket/metrics" / model / "humblebench/metrics.parquet"
         tables.write_metrics(table, [metric("accuracy", 0.5, model=model)])
     assert CliRunner().invoke(app, ["metrics", "--out", "all.csv"]).exit_code == 0
     with (tmp_path / "all.csv").open(encoding="utf-8") as lines:

@@ -40,6 +40,7 @@ from known_unknowns.records import (
     Reply,
     Score,
 )
+from known_unknowns.tables.edition_files import EditionFiles
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -125,8 +126,10 @@ def make(
         for name in run.params.variants("humblebench")
         for seed in run.params.seeds
     }
-    for (name, seed), rows in varied.items():
-        tables.write_questions(run.data / "questions" / "humblebench" / name / f"seed{seed}.parquet", rows)
+    files = EditionFiles(run.data, run.results)
+    for name in run.params.variants("humblebench"):
+        of_seeds = {seed: rows for (variant, seed), rows in varied.items() if variant == name}
+        tables.write_variant(files.variants("humblebench") / f"{name}.parquet", of_seeds)
     for model in run.params.models:
         _model(run, model, varied)
     pin = run.data / "raw" / "humblebench.dvc"
@@ -135,7 +138,7 @@ def make(
     compare(run.params, run.metrics, run.comparison)
     if len(run.params.models) > 1:
         selection = Selection(run.params.models, run.params.benchmarks, (), run.params.parsers[1:2])
-        rows = compare_selection(run.params, selection, results=run.results, questions=run.data / "questions")
+        rows = compare_selection(run.params, selection, files)
         write_model_comparison(run.results / "model_comparison.parquet", rows)
     return run
 
@@ -182,7 +185,7 @@ def make_image(folder: Path, number: int) -> Image:
 
 
 def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]]) -> None:
-    metrics, right = [], {}
+    metrics, right, turns, scored = [], {}, {}, {}
     for (variant, seed), questions in varied.items():
         dice = random.Random(f"{model}:{variant}:{seed}")
         said = [_reply(model, question, dice) for question in questions]
@@ -191,13 +194,14 @@ def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question
             for question, reply in zip(questions, said, strict=True)
             for parser in run.params.parsers
         ]
-        at = Path(model, "humblebench", variant, f"seed{seed}.parquet")
-        tables.write_replies(run.results / "replies" / at, map(_asked, questions, said))
-        tables.write_scores(run.results / "scores" / at, scores)
+        turns[variant, seed], scored[variant, seed] = list(map(_asked, questions, said)), scores
         metrics += _metrics(model, variant, seed, questions, scores)
         right |= {(variant, s.parser, s.question_id): s.correct for s in scores if seed == 0}
     metrics += _dual_accuracy(model, run.params.parsers, right)
-    path = run.results / "metrics" / model / "humblebench.parquet"
+    files = EditionFiles(run.data, run.results)
+    tables.write_replies(files.replies(model, "humblebench"), turns)
+    tables.write_scores(files.scores(model, "humblebench"), scored)
+    path = files.metrics(model, "humblebench")
     tables.write_metrics(path, metrics)
     run.metrics.append(path)
     engine = {

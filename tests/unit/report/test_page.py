@@ -122,7 +122,7 @@ def test_text_has_sufficient_contrast(theme: int) -> None:
 def test_the_headline_has_the_values_of_the_metrics(run: FakeRun, pages: dict[str, Page]) -> None:
     (found,) = [
         m
-        for m in tables.read_metrics(run.results / "metrics" / "pocket" / "humblebench.parquet")
+        for m in tables.read_metrics(run.results / "metrics" / "pocket" / "humblebench/metrics.parquet")
         if (m.variant, m.parser, m.category, m.name) == ("nota_only", "robust", OVERALL, "accuracy")
     ]
     value, low, high = (f"{100 * v:.1f}" for v in (found.value, found.low, found.high))
@@ -230,8 +230,8 @@ def test_an_invalid_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"engine\.json"):
         write(run)
     engine.unlink()
-    scores = run.results / "scores" / "pocket" / "humblebench" / "original" / "seed0.parquet"
+    scores = run.results / "scores" / "pocket" / "humblebench" / "scores.parquet"
     scores.write_bytes(scores.read_bytes()[:200])
-    with pytest.raises(DataError, match=r"seed0\.parquet"):
+    with pytest.raises(DataError, match=r"scores\.parquet"):
         write(run)
     assert not run.page.exists()

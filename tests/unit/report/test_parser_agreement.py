@@ -6,7 +6,8 @@ from pathlib import Path
 
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Score
 from known_unknowns.report.parser_agreement import final_scores
-from known_unknowns.tables import write_scores
+from known_unknowns.tables import Part, write_scores
+from tests.cells import ONE
 
 from .fake_run import params
 
@@ -17,17 +18,17 @@ def score(parser: str, turn: int, outcome: str, choice: int | None, *, question:
 
 
 def test_the_last_turn_has_the_answer(tmp_path: Path) -> None:
-    path = tmp_path / "scores.parquet"
+    part = Part(tmp_path / "scores.parquet", 0, "original")
     rows = [score("official", 1, REFUSED, 4), score("official", 0, ANSWERED, 1), score("robust", 0, UNPARSED, None)]
-    write_scores(path, rows)
-    frame = final_scores(path).set_index("parser")
+    write_scores(part.path, {ONE: rows})
+    frame = final_scores(part).set_index("parser")
     assert frame["parsed"].to_dict() == {"official": "4", "robust": UNPARSED}
 
 
 def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:
     from known_unknowns.comparison import MetricIndex
     from known_unknowns.records import OVERALL, Metric
-    from known_unknowns.report.parser_agreement import disagreement, score_path
+    from known_unknowns.report.parser_agreement import disagreement, scores_of
     from known_unknowns.report.section import section
     from known_unknowns.report.tables import Run
 
@@ -37,8 +38,8 @@ def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:
         score("robust", 0, ANSWERED, 1, question="3"),
         score("robust", 0, UNPARSED, None, question="4"),
     ]
-    write_scores(score_path(tmp_path, "m", "humblebench", "original", 0), rows)
-    write_scores(score_path(tmp_path, "same", "humblebench", "original", 0), rows[:6])
+    write_scores(scores_of(tmp_path, "m", "humblebench", "original", 0).path, {ONE: rows})
+    write_scores(scores_of(tmp_path, "same", "humblebench", "original", 0).path, {ONE: rows[:6]})
     metric = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.5, 0.4, 0.6, 4, "wilson")
     run = Run(
         "humblebench", section("humblebench"), MetricIndex([metric]), ("m", "same"), ("original",),
@@ -55,15 +56,15 @@ def test_a_model_without_log_probabilities_has_no_share_of_the_parser_likelihood
     """Two models with four replies each; only the first one has log-probabilities. The n of the others stays 4."""
     from known_unknowns.comparison import MetricIndex
     from known_unknowns.records import OVERALL, Metric
-    from known_unknowns.report.parser_agreement import disagreement, score_path
+    from known_unknowns.report.parser_agreement import disagreement, scores_of
     from known_unknowns.report.section import section
     from known_unknowns.report.tables import Run
 
     read = [score("robust", 0, ANSWERED, 0, question=q) for q in "1234"]
     other = [score("official", 0, ANSWERED, 1, question=q) for q in "1234"]
     likely = [score("likelihood", 0, ANSWERED, 1, question=q) for q in "1234"]
-    write_scores(score_path(tmp_path, "with", "humblebench", "original", 0), read + other + likely)
-    write_scores(score_path(tmp_path, "without", "humblebench", "original", 0), read + other)
+    write_scores(scores_of(tmp_path, "with", "humblebench", "original", 0).path, {ONE: read + other + likely})
+    write_scores(scores_of(tmp_path, "without", "humblebench", "original", 0).path, {ONE: read + other})
     metric = Metric("with", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.5, 0.4, 0.6, 4, "wilson")
     run = Run(
         "humblebench", section("humblebench"), MetricIndex([metric]), ("with", "without"), ("original",),

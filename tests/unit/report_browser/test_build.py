@@ -15,6 +15,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Score
 from known_unknowns.report.browser import build, columns, outcomes
 from known_unknowns.report.browser.shards import read
+from tests.cells import ONE
 from tests.factories import question
 
 from .rows import rows_of
@@ -82,7 +83,7 @@ def test_a_pair_of_parsers_disagrees_if_both_have_a_result():
 
 
 def outcomes_of(folder, size, place, scores):
-    tables.write_scores(folder / "scores.parquet", scores)
+    tables.write_scores(folder / "scores.parquet", {ONE: scores})
     ids = {str(number): number for number in range(size)}
     asked = columns.AskedQuestions([replace(question(answer=1), id=str(place))], ids)
     table = columns.OrderedTable(folder / "scores.parquet", tables.SCORES, asked)
@@ -153,6 +154,6 @@ def test_an_earlier_folder_is_replaced_and_images_can_be_left_out(run, tmp_path)
 
 
 def test_a_missing_table_is_named_and_nothing_is_left(run, tmp_path):
-    with pytest.raises(DataError, match="original/seed0"):
+    with pytest.raises(DataError, match=r"replies\.parquet"):
         build(run.params, results=tmp_path / "none", data=run.folder, out=tmp_path / "questions.html")
     assert not list(tmp_path.iterdir())

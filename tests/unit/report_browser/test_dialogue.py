@@ -11,6 +11,7 @@ from known_unknowns.records import ANSWERED, UNPARSED, AnsweredTurn, Image, Repl
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import CHANGED, DialogueWriter, SharedValues
 from known_unknowns.report.browser.outcomes import codes_of
+from tests.cells import ONE
 from tests.factories import question
 
 from .rows import rows_of
@@ -33,8 +34,8 @@ def rows(tmp_path):
 
     def written(turns, scores, replay=lambda question, turns: iter(())):
         asked = AskedQuestions([replace(question(answer=1), id="1")], {"1": 0})
-        tables.write_replies(tmp_path / "replies", turns)
-        tables.write_scores(tmp_path / "scores", scores)
+        tables.write_replies(tmp_path / "replies", {ONE: turns})
+        tables.write_scores(tmp_path / "scores", {ONE: scores})
         replies, results = (
             OrderedTable(tmp_path / name, schema, asked)
             for name, schema in (("replies", tables.REPLIES), ("scores", tables.SCORES))

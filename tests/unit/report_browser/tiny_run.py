@@ -18,7 +18,8 @@ from known_unknowns.files import write_text
 from known_unknowns.images import recipe_image
 from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
 from known_unknowns.report.browser import build
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
+from tests.cells import write_replies
 from tests.paths import ROOT
 
 BENCHMARK = "humblebench"
@@ -72,19 +73,16 @@ def make(folder: Path) -> TinyRun:
     Pillow.new("RGB", (40, 30), (200, 20, 20)).save(questions / "images" / "a.png")
     asked = {variant: [_question(i, variant, image) for i in range(6)] for variant in VARIANTS}
     for variant, rows in asked.items():
-        tables.write_questions(questions / variant / "seed0.parquet", rows)
+        tables.write_variant(folder / "variants" / BENCHMARK / f"{variant}.parquet", {0: rows})
     for (model, variant), texts in REPLIES.items():
-        place = Path(model, BENCHMARK, variant, "seed0.parquet")
         turns = [_turn(question, text) for question, text in zip(asked[variant], texts, strict=True)]
-        tables.write_replies(folder / "replies" / place, turns)
-        score_table(
-            questions / variant / "seed0.parquet",
-            folder / "replies" / place,
-            folder / "scores" / place,
-            parsers=params.parsers,
-        )
+        write_replies(folder / "replies" / model / BENCHMARK / "replies.parquet", variant, 0, turns)
         engine = {"entry": {}, "facts": {"engine": "transformers", "revision": HOSTILE}, "about": {}}
         write_text(folder / "replies" / model / BENCHMARK / "engine.json", json.dumps(engine))
+    for model in MODELS:
+        cells = [(variant, 0) for variant in VARIANTS if (model, variant) in REPLIES]
+        files = [folder / kind / model / BENCHMARK / f"{kind}.parquet" for kind in ("replies", "scores")]
+        parse(folder / "variants" / BENCHMARK, *files, cells=cells, parsers=params.parsers)
     run = TinyRun(folder, params)
     build(params, results=folder, data=folder, out=run.page)
     return run

@@ -14,13 +14,13 @@ pytest.importorskip("openai")
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference.judging import judge
 from known_unknowns.metrics import measure
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring.judge import JUDGE, judge_turn, parse_verdict, prompt_for
-from known_unknowns.scoring.table import score_models, score_table
+from known_unknowns.scoring.table import parse
+from tests.cells import ONE
 from tests.factories import question
 from tests.servers.client import run_all
 from tests.servers.endpoint import MODEL, Endpoint, Request, Response, completion, error
@@ -136,10 +136,11 @@ def judged_as(request: Request) -> Response:
 def run_folder(tmp_path_factory):
     """Questions and replies, judged by a server in which some requests fail."""
     folder = tmp_path_factory.mktemp("judged")
-    tables.write_questions(folder / "questions/original/seed0.parquet", [question(name, answer=1) for name in REPLIES])
+    asked = [question(name, answer=1) for name in REPLIES]
+    tables.write_variant(folder / "variants/humblebench/original.parquet", {0: asked})
     rows = [answered(name, text) for name, text in REPLIES.items() if name != "failed"]
     rows.append(answered("failed", "", reply=Reply("", finish="error", error="out of memory")))
-    tables.write_replies(folder / "replies/parrot/humblebench/original/seed0.parquet", rows)
+    tables.write_replies(folder / "replies/parrot/humblebench/replies.parquet", {ONE: rows})
     return folder
 
 
@@ -147,8 +148,7 @@ def run(folder: Path, server: Endpoint, journal: str = "journal.jsonl") -> dict[
     out = folder / "verdicts.json"
     judge(
         params(server),
-        "humblebench",
-        questions=folder / "questions",
+        variants=folder / "variants",
         replies=folder / "replies",
         out=out,
         journal=folder / journal,
@@ -166,17 +166,10 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         assert len([request for request in server.log[asked:] if "chat" in request.path]) == 0
         assert "6 of them from the journal; 0 requests" in capsys.readouterr().err
     assert (record["replies"], record["own_replies"], record["unparsed"]) == (6, 6, 4)
-    score_models(
-        {"parrot": [("original", 0)]},
-        "humblebench",
-        questions=run_folder / "questions",
-        replies=run_folder / "replies",
-        out=run_folder / "scores",
-        parsers=["robust", JUDGE],
-        up_to_date=UpToDate(None, code=""),
-        verdicts=run_folder / "verdicts.json",
-    )
-    scores = tables.read_scores(run_folder / "scores/parrot/humblebench/original/seed0.parquet")
+    variants, replies = run_folder / "variants/humblebench", run_folder / "replies/parrot/humblebench/replies.parquet"
+    table, verdicts = run_folder / "scores.parquet", run_folder / "verdicts.json"
+    parse(variants, replies, table, cells=[ONE], parsers=["robust", JUDGE], verdicts=verdicts)
+    scores = tables.read_scores(table)
     found = {score.question_id: (score.outcome, score.label) for score in scores if score.parser == JUDGE}
     assert found == {
         "sound": (ANSWERED, "B"),
@@ -191,10 +184,10 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         params(server),
         "parrot",
         "humblebench",
-        run_folder / "questions",
-        run_folder / "scores/parrot/humblebench",
-        run_folder / "replies/parrot/humblebench",
-        run_folder / "metrics.parquet",
+        variants=variants,
+        scores=table,
+        replies=replies,
+        out=run_folder / "metrics.parquet",
     )
     values = {
         m.name: (m.value, m.n)
@@ -213,8 +206,7 @@ def test_a_judge_that_never_answers_makes_no_table(run_folder, tmp_path):
     ):
         judge(
             params(server),
-            "humblebench",
-            questions=run_folder / "questions",
+            variants=run_folder / "variants",
             replies=run_folder / "replies",
             out=tmp_path / "verdicts.json",
             journal=tmp_path / "journal.jsonl",
@@ -227,15 +219,14 @@ def test_an_endpoint_that_ignores_logprobs_gives_the_likelihood_parser_no_number
     with Endpoint(lambda identifier, attempt: "no_logprobs") as server:
         outcome = run_all(["q1", "q2"], tmp_path / "journal.jsonl", server.url)
     asked = [question(name, answer=1) for name in ("q1", "q2")]
-    cell = "original/seed0.parquet"
-    tables.write_questions(tmp_path / "questions" / cell, asked)
-    tables.write_replies(tmp_path / "replies" / cell, outcome.replies["original", 0])
-    scored = ["robust", "likelihood"]
-    score_table(tmp_path / "questions" / cell, tmp_path / "replies" / cell, tmp_path / "scores" / cell, parsers=scored)
+    tables.write_variant(tmp_path / "variants/original.parquet", {0: asked})
+    replies, scores, scored = tmp_path / "replies.parquet", tmp_path / "scores.parquet", ["robust", "likelihood"]
+    tables.write_replies(replies, {ONE: outcome.replies[ONE]})
+    parse(tmp_path / "variants", replies, scores, cells=[ONE], parsers=scored)
     settings = params(server)
     settings.raw["parsers"] = scored
-    folders = (tmp_path / name for name in ("questions", "scores", "replies"))
-    measure(settings, "parrot", "humblebench", *folders, tmp_path / "metrics.parquet")
+    files = {"variants": tmp_path / "variants", "scores": scores, "replies": replies}
+    measure(settings, "parrot", "humblebench", **files, out=tmp_path / "metrics.parquet")
     found = [m for m in tables.read_metrics(tmp_path / "metrics.parquet") if m.category == "Overall"]
     assert {m.value for m in found if m.parser == "likelihood" and m.name != "chance"} == {None}
     assert {m.n for m in found if m.parser == "likelihood"} == {2}
@@ -244,12 +235,10 @@ def test_an_endpoint_that_ignores_logprobs_gives_the_likelihood_parser_no_number
 
 def test_the_judge_needs_verdicts_and_is_a_model(run_folder):
     with pytest.raises(ConfigError, match="judge"):
-        score_models(
-            {"parrot": [("original", 0)]},
-            "humblebench",
-            questions=run_folder / "questions",
-            replies=run_folder / "replies",
-            out=run_folder / "none",
+        parse(
+            run_folder / "variants/humblebench",
+            run_folder / "replies/parrot/humblebench/replies.parquet",
+            run_folder / "none.parquet",
+            cells=[ONE],
             parsers=[JUDGE],
-            up_to_date=UpToDate(None, code=""),
         )

@@ -10,6 +10,7 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import AnsweredTurn, Score
 from known_unknowns.scoring.reply_rows import reply_rows
+from tests.cells import ONE
 
 from .world import questions, replies, scores
 
@@ -22,8 +23,8 @@ def table(
     """Write the three tables and return the rows made of them."""
     files = [folder / name for name in ("questions.parquet", "replies.parquet", "scores.parquet")]
     tables.write_questions(files[0], questions())
-    tables.write_replies(files[1], asked)
-    tables.write_scores(files[2], scored)
+    tables.write_replies(files[1], {ONE: asked})
+    tables.write_scores(files[2], {ONE: scored})
     columns, rows = reply_rows(*files, parsers)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 

@@ -15,6 +15,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
+from tests.cells import read_replies, write_replies
 from tests.unit.tracking.logged import CELLS, artifact, cell_of, client, rows, run_of, runs
 
 from .world import DVC_HASH, MODELS, VARIANTS, World, build
@@ -201,9 +202,9 @@ def test_tags_give_the_provenance(world: World) -> None:
 
 def test_a_changed_reply_is_in_the_table(world: World) -> None:
     world.track()
-    file = world.results / "replies" / "oracle" / "humblebench" / "original" / "seed0.parquet"
-    asked = tables.read_replies(file)
-    tables.write_replies(file, [replace(a, reply=replace(a.reply, text="=1+1")) for a in asked])
+    file = world.results / "replies" / "oracle" / "humblebench" / "replies.parquet"
+    asked = read_replies(file, "original")
+    write_replies(file, "original", 0, [replace(a, reply=replace(a.reply, text="=1+1")) for a in asked])
     run = client(world).get_run(world.track()[0]["run_id"])
     assert artifact(world, run, "questions.json").read_text().count('"=1+1"') == 4
 

@@ -11,6 +11,7 @@ from typing import Any
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Option, Question, Reply, Score
+from known_unknowns.tables.edition_files import EditionFiles
 
 MODELS, VARIANTS = ("oracle", "always_a"), ("original", "nota_only_relettered")
 CATEGORIES = ("Object", "Object", "Relation", "Attribute")
@@ -72,7 +73,7 @@ class World:
         return self.results / "tracking.json"
 
     def metrics_file(self, model: str) -> Path:
-        return self.results / "metrics" / model / "humblebench.parquet"
+        return EditionFiles(self.data, self.results).metrics(model, "humblebench")
 
     @property
     def metrics_files(self) -> list[Path]:
@@ -103,15 +104,15 @@ def build(folder: Path) -> World:
     raw = world.data / "raw" / "humblebench.dvc"
     raw.parent.mkdir(parents=True)
     raw.write_text(f"outs:\n- md5: {DVC_HASH}\n  hash: md5\n  path: humblebench\n")
-    asked_of = world.data / "questions" / "humblebench"
-    tables.write_questions(asked_of / "questions.parquet", questions())
+    files = EditionFiles(world.data, world.results)
+    tables.write_questions(files.question_table("humblebench"), questions())
     for variant in VARIANTS:
-        tables.write_questions(asked_of / variant / "seed0.parquet", questions())
-        for model in MODELS:
-            part = Path(model, "humblebench", variant, "seed0.parquet")
-            tables.write_replies(world.results / "replies" / part, replies(model))
-            tables.write_scores(world.results / "scores" / part, scores(model))
+        tables.write_variant(files.variants("humblebench") / f"{variant}.parquet", {0: questions()})
     for model in MODELS:
+        replied = {(variant, 0): replies(model) for variant in VARIANTS}
+        scored = {(variant, 0): scores(model) for variant in VARIANTS}
+        tables.write_replies(files.replies(model, "humblebench"), replied)
+        tables.write_scores(files.scores(model, "humblebench"), scored)
         engine = {"model": model, "facts": {"behaviour": model}, "about": {"known_unknowns": "0.1.0"}}
         (world.results / "replies" / model / "humblebench" / "engine.json").write_text(json.dumps(engine))
         tables.write_metrics(world.metrics_file(model), [m for v in VARIANTS for m in metrics(model, v)])

@@ -51,8 +51,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "report/photo.png": "photo",
         "headline.csv": "model\n",
         "comparison.parquet": "PAR1",
-        "metrics/oracle/humblebench.parquet": "PAR1",
-        "metrics/removed/humblebench.parquet": "PAR1",  # of a model that is no longer in the edition
+        "metrics/oracle/humblebench/metrics.parquet": "PAR1",
+        "metrics/removed/humblebench/metrics.parquet": "PAR1",  # of a model that is no longer in the edition
         "replies/served/humblebench/engine.json": json.dumps({"facts": {"endpoint": "http://10.1.2.3:8000/v1"}}),
     }
     for name, text in files.items():
@@ -86,7 +86,7 @@ def test_the_files(project):
             "photo.png",
             "leaderboard.csv",
         ),
-        *("tables/headline.csv", "tables/comparison.parquet", "tables/metrics/oracle/humblebench.parquet"),
+        *("tables/headline.csv", "tables/comparison.parquet", "tables/metrics/oracle/humblebench/metrics.parquet"),
         *("model-index/local.yaml", "model-index/served.yaml"),  # scripted respondents are no models
     }
     assert (written.files, written.left_out) == (len(files) - 1, {})

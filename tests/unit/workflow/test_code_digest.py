@@ -20,8 +20,8 @@ ENTRIES = {
     "vary": ["known_unknowns.data.questions", "known_unknowns.variants"],
     "infer": ["known_unknowns.inference.model_run"],
     "release": ["known_unknowns.exchange.released"],
-    "score": ["known_unknowns.scoring.table"],
-    "measure": ["known_unknowns.metrics.measure_models"],
+    "parse": ["known_unknowns.scoring.table"],
+    "measure": ["known_unknowns.metrics.measure"],
     "summarise": ["known_unknowns.metrics.summary_files"],
     "compare": ["known_unknowns.comparison.compare", "known_unknowns.comparison.model_pairs"],
     "report": ["known_unknowns.report.page", "known_unknowns.report.browser.build"],
@@ -85,19 +85,19 @@ def test_every_step_has_a_digest(step):
 
 
 def test_every_file_of_a_package_counts(package):
-    before = code_of("score", (), "their_benchmark")
+    before = code_of("parse", (), "their_benchmark")
     package("prompts.py", "x = 1")
-    added = code_of("score", (), "their_benchmark")
+    added = code_of("parse", (), "their_benchmark")
     package("prompts.py", "x = 2")
-    changed = code_of("score", (), "their_benchmark")
+    changed = code_of("parse", (), "their_benchmark")
     package("published.yaml", "x: 2")
-    assert len({before, added, changed, code_of("score", (), "their_benchmark")}) == 4
+    assert len({before, added, changed, code_of("parse", (), "their_benchmark")}) == 4
 
 
 def test_compiled_modules_do_not_count(package, tmp_path):
-    before = code_of("score", (), "their_benchmark")
+    before = code_of("parse", (), "their_benchmark")
     package("__pycache__/x.pyc", "x") if (tmp_path / "their_benchmark/__pycache__").mkdir() is None else None
-    assert code_of("score", (), "their_benchmark") == before
+    assert code_of("parse", (), "their_benchmark") == before
     shutil.rmtree(tmp_path / "their_benchmark/__pycache__")
 
 

@@ -99,7 +99,7 @@ def test_a_failure_without_any_log_names_the_logs(tmp_path):
 
 def test_the_shell_of_a_job_outlives_a_sigterm_to_all_its_processes(tmp_path):
     job = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(5)); print('on', flush=True); time.sleep(60)"
-    prefix = run.shell_prefix(tmp_path / "none", tmp_path / "params.yaml").format()
+    prefix = run.shell_prefix(tmp_path / "none").format()
     command = ["bash", "-c", f'{prefix}{sys.executable} -c "{job}"']
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"on\n"

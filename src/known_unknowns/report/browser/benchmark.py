@@ -21,6 +21,8 @@ from known_unknowns.report.browser.image_files import ImageFiles
 from known_unknowns.report.browser.outcomes import codes_of, disagreements, planes
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.report.section import section
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import EditionFiles
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -42,8 +44,8 @@ class BenchmarkWriter:
     """The folder for copies of images, None for none."""
 
     def __init__(self, params: Params, name: str, shards: ShardFolder, *, results: Path, data: Path) -> None:
-        self._params, self._name, self._shards, self._results = params, name, shards, results
-        self._questions = data / "questions" / name
+        self._params, self._name, self._shards = params, name, shards
+        self._files = EditionFiles(data, results)
         self._parsers = list(params.parsers)
         self._cells = params.cells(name)
         self._places: dict[str, int] = {}
@@ -52,7 +54,7 @@ class BenchmarkWriter:
     def write(self, advance: Callable[[int], None]) -> tuple[str, list[Any]]:
         """Write all shards. Return the benchmark's name, its number of questions and the name of its index."""
         index: dict[str, Any] = self._published()
-        copies = None if self.images_to is None else ImageFiles(self.images_to, self._questions)
+        copies = None if self.images_to is None else ImageFiles(self.images_to, self._files.questions(self._name))
         cells, replies_of = [], []
         writer = DialogueWriter(self._parsers)
         for place, cell in enumerate(self._cells):
@@ -84,14 +86,8 @@ class BenchmarkWriter:
     def _cell_names(self, cell: Cell) -> list[Any]:
         return [cell[0], section(self._name).name(cell[0]), cell[1]]
 
-    def _file(self, kind: str, model: str, cell: Cell) -> Path:
-        return self._results / kind / model / self._name / cell[0] / f"seed{cell[1]}.parquet"
-
     def _read_questions(self, cell: Cell) -> list[Question]:
-        return tables.read_questions(self._question_file(cell))
-
-    def _question_file(self, cell: Cell) -> Path:
-        return self._questions / cell[0] / f"seed{cell[1]}.parquet"
+        return tables.read_questions(self._files.asked(self._name, *cell))
 
     def _published(self) -> dict[str, Any]:
         """Find the ids of all questions. Return them with their categories and the shards of their texts.
@@ -101,7 +97,7 @@ class BenchmarkWriter:
         """
         categories, texts = [], []
         for cell in self._cells:
-            ids = tables.read_columns(self._question_file(cell), tables.QUESTIONS, ["id"])["id"].to_pylist()
+            ids = tables.read_columns(self._files.asked(self._name, *cell), tables.QUESTIONS, ["id"])["id"].to_pylist()
             for question in self._read_questions(cell) if not self._places.keys() >= set(ids) else ():
                 if question.id not in self._places:
                     self._places[question.id] = len(self._places)
@@ -124,11 +120,12 @@ class BenchmarkWriter:
         writer: DialogueWriter,
     ) -> tuple[Planes, list[str]]:
         """Write one model's replies to one variant and seed. Return its outcomes and the shards of the replies."""
-        replies = OrderedTable(self._file("replies", model, cell), tables.REPLIES, questions)
-        scores = OrderedTable(self._file("scores", model, cell), tables.SCORES, questions)
+        variant, seed = cell
+        replies = OrderedTable(Part(self._files.replies(model, self._name), seed, variant), tables.REPLIES, questions)
+        scores = OrderedTable(Part(self._files.scores(model, self._name), seed, variant), tables.SCORES, questions)
         scores.keep(np.isin(scores.values("parser"), self._parsers) & (scores.rows_in(replies) >= 0))
         codes = codes_of(scores.values("outcome"), scores.values("correct"), file=scores.path)
-        replay = partial(_replay, self._params, self._name, model, cell[0])
+        replay = partial(_replay, self._params, self._name, model, variant)
         parts = writer.parts(questions, replies, scores, codes, shared, replay)
         names = [self._shards.write_json(part) for part in parts]
         return planes(scores, codes, self._parsers, questions), names
@@ -199,7 +196,7 @@ class BenchmarkWriter:
     def _provenance(self) -> dict[str, Any]:
         engines = {}
         for model in self._params.models:
-            path = self._results / "replies" / model / self._name / "engine.json"
+            path = self._files.engine(model, self._name)
             if path.is_file():
                 engine = json_files.read(path)
                 engines[model] = {key: engine[key] for key in ("entry", "facts", "about") if key in engine}

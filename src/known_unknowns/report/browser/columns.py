@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
+from known_unknowns.tables.parquet import Source
 
 CHUNK = 256
 """Number of questions in a shard of questions or replies."""
@@ -62,8 +62,8 @@ class OrderedTable:
 
     Parameters
     ----------
-    path : Path
-        The table.
+    path : Path or Part
+        The table, or a part of it.
     schema : pyarrow.Schema
         Its columns.
     questions : AskedQuestions
@@ -75,7 +75,7 @@ class OrderedTable:
         If the table is absent or damaged, or a row has another question.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, questions: AskedQuestions) -> None:
+    def __init__(self, path: Source, schema: pa.Schema, questions: AskedQuestions) -> None:
         table = tables.read_columns(path, schema)
         found = pc.index_in(table["question_id"], value_set=questions.ids)
         places = found.fill_null(-1).to_numpy().astype(np.int64)

@@ -26,11 +26,13 @@ from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.audit import TYPES
 from known_unknowns_benchmarks.actiview.prompts import shown_views
 from known_unknowns_benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
+from tests import cells
 from tests.factories import right as perfect_reply
 from tests.unit.benchmarks.mmsap.fake_report import _scripted
 from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
@@ -66,27 +68,28 @@ def _listed(variant: str) -> str | dict[str, str]:
 def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> FakeRun:
     """Write the whole of a run under ``folder``."""
     run = FakeRun(folder, params() if chosen is None else chosen)
-    questions = run.data / "questions" / "actiview"
-    asked = list(_questions(questions, per_class))
+    files = EditionFiles(run.data, run.results)
+    asked = list(_questions(files.questions("actiview"), per_class))
+    variants = files.variants("actiview")
     for variant, seed in run.params.cells("actiview"):
         varied = [making.apply(run.params.variant(variant), question, seed=seed) for question in asked]
-        tables.write_questions(questions / variant / f"seed{seed}.parquet", varied)
+        cells.write_questions(variants, variant, seed, varied)
     for model in run.params.models:
         entry = run.params.model(model)
         say = _scripted(entry["behaviour"], folder) if entry["engine"] == "respondent" else _pocket
+        replies, scores = files.replies(model, "actiview"), files.scores(model, "actiview")
+        turns = {}
         for variant, seed in run.params.cells("actiview"):
-            file = f"{variant}/seed{seed}.parquet"
             takes = entry.images
             protocol = bound(
                 registry.get("actiview"), run.params.protocol("actiview", variant), parsers=[], images=takes
             )
-            varied = tables.read_questions(questions / file)
-            replies, scores = (run.results / kind / model / "actiview" / file for kind in ("replies", "scores"))
-            tables.write_replies(replies, [turn for q in varied for turn in dialogue(protocol, q, say)])
-            score_table(questions / file, replies, scores, parsers=run.params.parsers)
-        folders = {kind: run.results / kind / model / "actiview" for kind in ("scores", "replies")}
-        out = run.results / "metrics" / model / "actiview.parquet"
-        measure(run.params, model, "actiview", questions=questions, out=out, **folders)
+            varied = cells.read_questions(variants, variant, seed)
+            turns[variant, seed] = [turn for q in varied for turn in dialogue(protocol, q, say)]
+        tables.write_replies(replies, turns)
+        parse(variants, replies, scores, cells=list(turns), parsers=run.params.parsers)
+        out = files.metrics(model, "actiview")
+        measure(run.params, model, "actiview", variants=variants, scores=scores, replies=replies, out=out)
         run.metrics.append(out)
     compare(run.params, run.metrics, run.comparison)
     return run
@@ -184,7 +187,7 @@ def of(run: FakeRun) -> Run:
 
 def right(run: FakeRun, model: str, variant: str, parser: str) -> set[str]:
     """The questions whose answer a parser reads as right, straight from the table of scores."""
-    scores = tables.read_scores(run.results / "scores" / model / "actiview" / variant / "seed0.parquet")
+    scores = cells.read_scores(EditionFiles(run.data, run.results).scores(model, "actiview"), variant)
     return {s.question_id for s in scores if s.step == "answer" and s.parser == parser and s.correct}
 
 

@@ -12,7 +12,7 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.actiview.averages import AVERAGED
 from known_unknowns_benchmarks.actiview.metrics import (
     DialogueViews,
@@ -21,6 +21,7 @@ from known_unknowns_benchmarks.actiview.metrics import (
     view_necessity,
 )
 from tests import paths
+from tests.cells import write_questions, write_replies
 from tests.unit.benchmarks.actiview.perceiving import converse, question
 from tests.unit.metrics.answered import pick
 
@@ -47,10 +48,8 @@ def recorded(place: int, turn: Turn, reply: Reply) -> AnsweredTurn:
 
 def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTurn]]]]) -> list[Metric]:
     for variant, pairs in cells.items():
-        file = f"{variant}/seed0.parquet"
-        tables.write_questions(folder / "questions" / file, [asked for asked, _ in pairs])
-        tables.write_replies(folder / "replies" / file, [turn for _, turns in pairs for turn in turns])
-        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, parsers=PARSERS)
+        write_questions(folder / "variants", variant, 0, [asked for asked, _ in pairs])
+        write_replies(folder / "replies.parquet", variant, 0, [turn for _, turns in pairs for turn in turns])
     params = Params(
         {
             "edition": "pocket",
@@ -63,8 +62,9 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
             "statistics": {"confidence": 0.95},
         }
     )
-    folders = {name: folder / name for name in ("questions", "scores", "replies")}
-    measure(params, "m", "actiview", **folders, out=folder / "metrics.parquet")
+    variants, (scores, replies) = folder / "variants", (folder / f"{name}.parquet" for name in ("scores", "replies"))
+    parse(variants, replies, scores, cells=params.cells("actiview"), parsers=PARSERS)
+    measure(params, "m", "actiview", variants=variants, scores=scores, replies=replies, out=folder / "metrics.parquet")
     return tables.read_metrics(folder / "metrics.parquet")
 
 

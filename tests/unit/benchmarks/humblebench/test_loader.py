@@ -151,7 +151,7 @@ def test_an_empty_folder_and_an_unknown_benchmark_are_named(tmp_path):
 def test_a_question_that_cannot_be_varied_names_its_row(tmp_path):
     tables.write_questions(tmp_path / "q.parquet", [question("1"), question("2", refusal=None)])
     with pytest.raises(DataError, match=r"q\.parquet, row 1: .*no refusal option"):
-        vary(variant_entry("nota_only"), tmp_path / "q.parquet", tmp_path / "v.parquet", seed=0)
+        vary(variant_entry("nota_only"), tmp_path / "q.parquet", tmp_path / "v.parquet", seeds=[0])
     assert not (tmp_path / "v.parquet").exists()
 
 

@@ -15,7 +15,7 @@ from known_unknowns.comparison.audit import audit, audit_published, published
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Reply
-from known_unknowns.scoring.table import score_tables, score_turn
+from known_unknowns.scoring.table import parse, score_turn
 from known_unknowns.variants import apply
 from known_unknowns.variants.of_benchmark import variants_of
 from known_unknowns.workflow import configuration
@@ -88,16 +88,18 @@ def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, s
     raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     raw["edition"] = "pocket_mm_upd"
     params = configuration.check(raw)
-    folders = {name: tmp_path / name for name in ("questions", "replies", "scores")}
+    variants, out = tmp_path / "variants", tmp_path / "out"
+    replies, scores = (out / f"{name}.parquet" for name in ("replies", "scores"))
     for variant in SETTINGS:
         entry = params.variant(variant)
         varied = [apply(entry, question, seed=0, known=variants_of("mm_upd")) for question in questions]
-        tables.write_questions(folders["questions"] / variant / "seed0.parquet", varied, expect=17)
-    infer(params, model, "mm_upd", questions=folders["questions"], out=folders["replies"], journal=tmp_path / "j.jsonl")
-    score_tables(
-        folders["questions"], folders["replies"], folders["scores"], cells=params.cells("mm_upd"), parsers=PARSERS
-    )
-    measure(params, model, "mm_upd", **folders, out=tmp_path / "metrics.parquet")
+        assert len(varied) == 17
+        tables.write_variant(variants / f"{variant}.parquet", {0: varied})
+    journal = tmp_path / "j.jsonl"
+    infer(params, model, "mm_upd", questions=tmp_path, variants=variants, out=out, journal=journal)
+    parse(variants, replies, scores, cells=params.cells("mm_upd"), parsers=PARSERS)
+    metrics = tmp_path / "metrics.parquet"
+    measure(params, model, "mm_upd", variants=variants, scores=scores, replies=replies, out=metrics)
     names = ("circular_standard", "circular_upd", "circular_dual")
     found = {
         (m.variant, m.parser, m.category, m.name): (m.value, m.n)

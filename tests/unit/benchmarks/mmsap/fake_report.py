@@ -22,8 +22,10 @@ from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.metrics import measure
 from known_unknowns.records import Option, Question, Reply, Turn
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns_benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
+from tests import cells
 from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
 from tests.unit.report.fake_run import HOSTILE, RESPONDENTS, FakeRun, make_image
@@ -49,26 +51,25 @@ def params(
 def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> FakeRun:
     """Write the whole of a run under ``folder``."""
     run = FakeRun(folder, params() if chosen is None else chosen)
-    questions = run.data / "questions" / "mmsap"
-    asked = list(_questions(questions, per_task))
+    files = EditionFiles(run.data, run.results)
+    asked = list(_questions(files.questions("mmsap"), per_task))
     for model in run.params.models:
         say = _pocket if model not in ("oracle", "always_refuse", "always_a", "uniform") else _scripted(model, folder)
+        replies, scores = files.replies(model, "mmsap"), files.scores(model, "mmsap")
+        said = {}
         for variant, seed in run.params.cells("mmsap"):
-            file = f"{variant}/seed{seed}.parquet"
             varied = [variants.apply(run.params.variant(variant), question, seed=seed) for question in asked]
-            tables.write_questions(questions / file, varied)
+            cells.write_questions(files.variants("mmsap"), variant, seed, varied)
             protocol = run.params.protocol("mmsap", variant)["name"]
-            turns = [
+            said[variant, seed] = [
                 turn
                 for q in varied
                 for turn in dialogue(q, lambda turn, q=q, seed=seed, say=say: say(q, turn, seed), protocol)
             ]
-            replies, scores = (run.results / kind / model / "mmsap" / file for kind in ("replies", "scores"))
-            tables.write_replies(replies, turns)
-            score_table(questions / file, replies, scores, parsers=run.params.parsers)
-        folders = {kind: run.results / kind / model / "mmsap" for kind in ("scores", "replies")}
-        out = run.results / "metrics" / model / "mmsap.parquet"
-        measure(run.params, model, "mmsap", questions=questions, out=out, **folders)
+        tables.write_replies(replies, said)
+        asked_of, out = files.variants("mmsap"), files.metrics(model, "mmsap")
+        parse(asked_of, replies, scores, cells=list(said), parsers=run.params.parsers)
+        measure(run.params, model, "mmsap", variants=asked_of, scores=scores, replies=replies, out=out)
         run.metrics.append(out)
     compare(run.params, run.metrics, run.comparison)
     return run

@@ -12,8 +12,9 @@ from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
-from known_unknowns.scoring.table import score_table
+from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
+from tests.cells import write_questions, write_replies
 from tests.factories import asked_by, scripted_reply
 
 PARSERS = ("official", "robust", "likelihood")
@@ -101,17 +102,16 @@ def measured(
     folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Sequence[AnsweredTurn]]]], **statistics: float
 ) -> list[Metric]:
     for (variant, seed), pairs in cells.items():
-        file = f"{variant}/seed{seed}.parquet"
-        tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
-        tables.write_replies(folder / "replies" / file, [asked for _, turns in pairs for asked in turns])
-        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, parsers=PARSERS)
+        write_questions(folder / "variants", variant, seed, [question for question, _ in pairs])
+        write_replies(folder / "replies.parquet", variant, seed, [asked for _, turns in pairs for asked in turns])
+    files = {name: folder / f"{name}.parquet" for name in ("replies", "scores")}
+    parse(folder / "variants", files["replies"], files["scores"], cells=list(cells), parsers=PARSERS)
     measure(
         params(cells, **statistics),
         "m",
         "mmsap",
-        questions=folder / "questions",
-        scores=folder / "scores",
-        replies=folder / "replies",
+        variants=folder / "variants",
+        **files,
         out=folder / "metrics.parquet",
     )
     return tables.read_metrics(folder / "metrics.parquet")

@@ -66,7 +66,7 @@ def test_a_variant_leaves_out_the_questions_that_it_does_not_fit(tmp_path, capsy
     tables.write_questions(table, questions)
 
     def kept(function: str) -> list[str]:
-        vary(variant_entry(function), table, out, seed=0)
+        vary(variant_entry(function), table, out, seeds=[0])
         return [varied.id for varied in tables.read_questions(out)]
 
     assert kept("original") == ["q0", "q1", "q2"]

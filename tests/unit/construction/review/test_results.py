@@ -12,12 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
-from known_unknowns.data.questions import write_variants
+from known_unknowns.data.questions import vary
 from known_unknowns.errors import DataError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import clustered_interval, measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
-from known_unknowns.scoring.table import score_tables
+from known_unknowns.scoring.table import parse
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.variants.corrections import question_sha256
 from known_unknowns.workflow import configuration
 from known_unknowns_construction.candidates import read_candidates
@@ -25,6 +27,7 @@ from known_unknowns_construction.review.decisions import content_of
 from known_unknowns_construction.review.log import DecisionLog
 from known_unknowns_construction.review.published import benchmark_source, content_of_question, error_source
 from known_unknowns_construction.review.records import Decision
+from tests.cells import ONE
 from tests.factories import png, question, variant_entry
 from tests.paths import ROOT
 
@@ -49,11 +52,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "data/pocket/questions" / NAME
     tables.write_questions(folder / "questions.parquet", QUESTIONS)
-    cell = Path("original", "seed0.parquet")
-    tables.write_questions(folder / cell, QUESTIONS)
-    tables.write_scores(tmp_path / "results/pocket/scores" / MODEL / NAME / cell, [_score(q) for q in QUESTIONS])
+    tables.write_variant(tmp_path / "data/pocket/variants" / NAME / "original.parquet", {0: QUESTIONS})
+    results = tmp_path / "results/pocket"
+    tables.write_scores(results / "scores" / MODEL / NAME / "scores.parquet", {ONE: [_score(q) for q in QUESTIONS]})
     turns = [AnsweredTurn(q.id, 0, "answer", "?", (), q.labels, "k" * 64, Reply(f"reply to {q.id}")) for q in QUESTIONS]
-    tables.write_replies(tmp_path / "results/pocket/replies" / MODEL / NAME / cell, turns)
+    tables.write_replies(results / "replies" / MODEL / NAME / "replies.parquet", {ONE: turns})
     return tmp_path
 
 
@@ -92,10 +95,9 @@ def test_corrections_become_a_variant(project):
     entries = json.loads(Path("corrections/x.json").read_text())["corrections"]
     assert [(entry["id"], entry["why"]) for entry in entries] == [("0", "no lamp there"), ("1", "unclear")]
     folder = project / "data/pocket/questions" / NAME
-    write_variants(
-        {"corrected": variant_entry("corrected", corrections="corrections/x.json")}, [("corrected", 0)], folder
-    )
-    found = tables.read_questions(folder / "corrected/seed0.parquet")
+    entry = variant_entry("corrected", corrections="corrections/x.json")
+    vary(entry, folder / "questions.parquet", project / "corrected.parquet", seeds=[0])
+    found = tables.read_questions(project / "corrected.parquet")
     assert [q.id for q in found] == [q.id for q in QUESTIONS if q.id != "1"]
     assert found[0].answer == 4 and found[1:] == QUESTIONS[2:]
 
@@ -113,12 +115,14 @@ def test_scores_before_and_after_the_corrections(project):
     raw["variants"]["corrected"] = {"corrections": "corrections/x.json"}
     raw["benchmarks"][NAME] |= {"variants": ["original", "corrected"], "seeds": {}}
     params = configuration.check(raw)
-    questions, replies, scores = project / "data/pocket/questions" / NAME, project / "replies", project / "scores"
-    cells, entries = params.cells(NAME), {name: params.variant(name) for name in params.variants(NAME)}
-    write_variants(entries, cells, questions)
-    infer(params, MODEL, NAME, questions=questions, out=replies, journal=project / "journal.jsonl")
-    score_tables(questions, replies, scores, cells=cells, parsers=params.parsers)
-    measure(params, MODEL, NAME, questions=questions, scores=scores, replies=replies, out=project / "metrics.parquet")
+    questions, variants, out = project / "data/pocket/questions" / NAME, project / "variants", project / "out"
+    replies, scores = (out / f"{name}.parquet" for name in ("replies", "scores"))
+    for name in params.variants(NAME):
+        vary(params.variant(name), questions / "questions.parquet", variants / f"{name}.parquet", seeds=[0])
+    journal = project / "journal.jsonl"
+    infer(params, MODEL, NAME, questions=questions, variants=variants, out=out, journal=journal)
+    parse(variants, replies, scores, cells=params.cells(NAME), parsers=params.parsers)
+    measure(params, MODEL, NAME, variants=variants, scores=scores, replies=replies, out=project / "metrics.parquet")
     found = {
         m.variant: (m.value, m.n)
         for m in tables.read_metrics(project / "metrics.parquet")
@@ -170,17 +174,17 @@ def test_images_of_questions_are_files_of_the_folder_or_recipes(tmp_path):
 
 
 def test_wrong_answers_and_their_shares(project):
-    cell = Path("original", "seed0.parquet")
-    places = [project / "results/pocket" / kind / MODEL / NAME / cell for kind in ("scores", "replies")]
-    table = project / "data/pocket/questions" / NAME / cell
-    source = error_source("errors", table, *places, parser="robust")
+    files = EditionFiles(project / "data/pocket", project / "results/pocket")
+    parts = [Part(file, 0, "original") for file in (files.scores(MODEL, NAME), files.replies(MODEL, NAME))]
+    parts, images = [files.asked(NAME, "original", 0), *parts], files.questions(NAME)
+    source = error_source("errors", *parts, images=images, parser="robust")
     # 0 and 5 are right (A), 9 failed
     assert [item.id for item in source.items] == ["1", "2", "3", "4", "6", "7", "8"]
     assert [item.flags[0][0] if item.flags else "" for item in source.items] == [
         "", "", "", "under-refusal", "", "over-refusal", "parser"
     ]  # fmt: skip
     assert source.items[0].wrong.reply == "reply to 1" and source.items[0].wrong.choice == "A"
-    drawn = error_source("errors", table, *places, parser="robust", sample=3, seed=1).items
+    drawn = error_source("errors", *parts, images=images, parser="robust", sample=3, seed=1).items
     assert len({item.id for item in drawn}) == 3
     tags = {"1": "counting", "2": "counting", "3": "perception", "4": "under-refusal", "6": "counting"}
     lines = [_decision(QUESTIONS[int(name)], "tag", tag=tag) for name, tag in tags.items()]

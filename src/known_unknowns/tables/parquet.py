@@ -1,0 +1,210 @@
+"""Parquet files: tables that are written atomically and checked when read, and parts of them.
+
+A *part* is the rows of one variant and seed. A table of replies or scores has all variants and seeds of a model and a
+benchmark, with the columns ``variant`` and ``seed`` in front. A table of a variant's questions has all seeds, with the
+column ``seed``. Each part is a row group of its own, so that reading a part does not read the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from known_unknowns.errors import DamagedError, DataError, MachineError
+from known_unknowns.files import atomic_path
+
+Cell = tuple[str, int]
+"""A variant and a seed."""
+
+SEED = pa.schema([pa.field("seed", pa.int64(), nullable=False)])
+CELL = pa.schema([pa.field("variant", pa.string(), nullable=False), *SEED])
+
+
+@dataclass(frozen=True, slots=True)
+class Part(PathLike[str]):
+    """The rows of one seed in a table, and of one variant if the table has several.
+
+    Examples
+    --------
+    >>> str(Part(Path("scores.parquet"), seed=1, variant="noise"))
+    'scores.parquet (noise, seed 1)'
+    """
+
+    path: Path
+    seed: int
+    variant: str | None = None
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return f"{self.path} ({', '.join([*filter(None, [self.variant]), f'seed {self.seed}'])})"
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """The values of the key columns."""
+        return ({} if self.variant is None else {"variant": self.variant}) | {"seed": self.seed}
+
+
+Source = str | Path | Part
+"""A whole table, or a part of one."""
+
+
+def path_of(source: Source) -> Path:
+    """Return the path of a table."""
+    return Path(source)
+
+
+def read_columns(
+    source: Source, schema: pa.Schema, names: Iterable[str] | None = None, *, what: str = "a readable table"
+) -> pa.Table:
+    """Read columns of a table without building records, which takes far less time and memory.
+
+    Parameters
+    ----------
+    source : str, Path or Part
+        The table, or a part of it.
+    schema : pyarrow.Schema
+        Its schema, such as `REPLIES`. Other columns are ignored.
+    names : iterable of str, optional
+        The columns; by default all of the schema.
+    what : str
+        What the table is, for messages.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns in the order of ``names``, each of one chunk.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, is not such a table, or is damaged.
+    MachineError
+        If the file cannot be read.
+    """
+    path, names = path_of(source), schema.names if names is None else list(names)
+    keys = list(source.key) if isinstance(source, Part) else []
+    if not path.is_file():
+        raise DataError("no such file", file=path)
+    try:
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        missing = [name for name in [*keys, *schema.names] if name not in file.schema_arrow.names]
+        if not missing:
+            chosen = pa.schema([schema.field(name) for name in names])
+            table = _read_part(source, names) if isinstance(source, Part) else file.read(columns=names).select(names)
+            table = table.cast(chosen).combine_chunks()
+            table.validate(full=True)
+            return table
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no number
+            raise MachineError(f"{path}: {error.strerror}") from error
+        raise DamagedError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
+    raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
+
+
+def _read_part(part: Part, names: list[str]) -> pa.Table:
+    """Read columns of the rows of a part; no other row group is read."""
+    filters = pc.scalar(True)
+    for name, value in part.key.items():
+        filters &= pc.field(name) == value
+    return pq.read_table(
+        part.path, columns=names, filters=filters, partitioning=None, page_checksum_verification=True
+    ).select(names)
+
+
+def write_table(path: str | Path, table: pa.Table, *, expect: int | None = None) -> None:
+    """Check a table against its schema and write it atomically. Its pages have checksums.
+
+    Parameters
+    ----------
+    path : str or Path
+    table : pyarrow.Table
+    expect : int, optional
+        The expected number of rows.
+
+    Raises
+    ------
+    DataError
+        If the number of rows is not ``expect``, or a required column has nulls. Nothing is written.
+    """
+    table = checked(path, table.combine_chunks(), expect)
+    with atomic_path(path) as partial:
+        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
+
+
+def checked(path: str | Path, table: pa.Table, expect: int | None = None) -> pa.Table:
+    """Return a table if it has the expected number of rows, and no nulls in required columns. Raises DataError."""
+    if expect is not None and len(table) != expect:
+        raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
+    table.validate(full=True)
+    for column in table.schema:
+        if not column.nullable and table.column(column.name).null_count:
+            raise DataError(f"column {column.name!r} must not contain nulls", file=path)
+    return table
+
+
+def write_parts(
+    path: str | Path, key: pa.Schema, schema: pa.Schema, parts: Iterable[tuple[tuple[Any, ...], pa.Table]]
+) -> None:
+    """Write a table atomically, with a row group for each part. The same rows give the same bytes.
+
+    Parameters
+    ----------
+    path : str or Path
+    key : pyarrow.Schema
+        The key columns: `CELL` or `SEED`.
+    schema : pyarrow.Schema
+        The other columns.
+    parts : iterable of (tuple, pyarrow.Table)
+        The values of the key columns, and the rows.
+    """
+    full = pa.schema([*key, *schema])
+    with (
+        atomic_path(path) as partial,
+        pq.ParquetWriter(partial, full, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        for values, table in parts:
+            keys = [
+                pa.repeat(pa.scalar(value, field.type), len(table)) for value, field in zip(values, key, strict=True)
+            ]
+            columns = [*keys, *table.select(schema.names).cast(schema).columns]
+            if len(table):
+                writer.write_table(pa.Table.from_arrays(columns, schema=full), row_group_size=len(table))
+
+
+def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell, pa.Table]]) -> None:
+    """Check the tables of all variants and seeds of a model and benchmark, and write them as one, atomically.
+
+    Parameters
+    ----------
+    path : str or Path
+    schema : pyarrow.Schema
+        `REPLIES` or `SCORES`.
+    cells : iterable of (Cell, pyarrow.Table)
+        The rows of each variant and seed. They may be generated while the table is written.
+
+    Raises
+    ------
+    DataError
+        If a required column has nulls. Nothing is written.
+    """
+    write_parts(path, CELL, schema, ((cell, checked(path, table)) for cell, table in cells))
+
+
+def cells_in(path: str | Path) -> list[Cell]:
+    """Return the variants and seeds of a table of replies or scores, in its order. Raises as `read_columns` does."""
+    found = read_columns(path, CELL).group_by(CELL.names, use_threads=False).aggregate([])
+    return [(row["variant"], row["seed"]) for row in found.to_pylist()]
+
+
+def has_rows(part: Part) -> bool:
+    """Whether a table of replies or scores exists and has rows of a variant and seed."""
+    return part.path.is_file() and (part.variant, part.seed) in cells_in(part.path)

@@ -1,0 +1,46 @@
+"""Tables of questions, replies and scores that are written one variant and seed at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from known_unknowns import tables
+from known_unknowns.records import AnsweredTurn, Question, Score
+from known_unknowns.tables import Part
+from known_unknowns.tables.edition_files import asked
+
+ONE = ("original", 0)
+"""The variant and seed of a table that has one."""
+
+
+def write_questions(variants: Path, variant: str, seed: int, questions: Iterable[Question]) -> None:
+    """Add the questions of a variant and seed to a folder of variants, or replace them."""
+    path = variants / f"{variant}.parquet"
+    seeds = tables.read_columns(path, tables.SEED)["seed"].unique().to_pylist() if path.is_file() else []
+    kept = {number: tables.read_questions(Part(path, number)) for number in seeds}
+    tables.write_variant(path, kept | {seed: list(questions)})
+
+
+def read_questions(variants: Path, variant: str, seed: int = 0) -> list[Question]:
+    return tables.read_questions(asked(variants, variant, seed))
+
+
+def write_replies(path: Path, variant: str, seed: int, turns: Iterable[AnsweredTurn]) -> None:
+    """Add the replies to a variant and seed to a table, or replace them."""
+    kept = {cell: read_replies(path, *cell) for cell in (tables.cells_in(path) if path.is_file() else ())}
+    tables.write_replies(path, kept | {(variant, seed): list(turns)})
+
+
+def read_replies(path: Path, variant: str, seed: int = 0) -> list[AnsweredTurn]:
+    return tables.read_replies(Part(path, seed, variant))
+
+
+def write_scores(path: Path, variant: str, seed: int, scores: Iterable[Score]) -> None:
+    """Add the scores of a variant and seed to a table, or replace them."""
+    kept = {cell: read_scores(path, *cell) for cell in (tables.cells_in(path) if path.is_file() else ())}
+    tables.write_scores(path, kept | {(variant, seed): list(scores)})
+
+
+def read_scores(path: Path, variant: str, seed: int = 0) -> list[Score]:
+    return tables.read_scores(Part(path, seed, variant))

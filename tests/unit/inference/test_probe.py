@@ -1,0 +1,123 @@
+"""The probe finds a model that cannot answer, and asks nothing if the journal has every reply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from typer.testing import CliRunner
+
+from known_unknowns.cli import app
+from known_unknowns.config import ModelEntry
+from known_unknowns.config.models import Model
+from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.inference import lazy_engine
+from known_unknowns.inference.probe import probe
+from tests.paths import ROOT
+from tests.servers.endpoint import MODEL, Endpoint
+
+pytest.importorskip("openai")
+HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+WEIGHTS = len(HEADER).to_bytes(8, "little") + HEADER + bytes(8)
+
+
+def entry(**settings: Any) -> ModelEntry:
+    found: ModelEntry = TypeAdapter(Model).validate_python(settings)
+    return found
+
+
+@pytest.fixture
+def server() -> Iterator[Endpoint]:
+    with Endpoint() as running:
+        yield running
+
+
+def hosted(server: Endpoint, **settings: Any) -> ModelEntry:
+    return entry(**{"engine": "openai", "source": MODEL, "base_url": server.url, "max_retries": 0} | settings)
+
+
+def finish(journals: Path, settings: ModelEntry) -> None:
+    """Leave what a run with these settings leaves when it has finished."""
+    journals.mkdir(exist_ok=True)
+    (journals / "humblebench.jsonl").touch()
+    lazy_engine.write_facts(journals / "humblebench.jsonl", settings, {}, {})
+
+
+def test_an_endpoint_is_asked_for_its_models_and_no_question(server, tmp_path):
+    found = probe("parrot", hosted(server), tmp_path)
+    assert found["checked"] == "endpoint" and found["endpoint"]["id"] == MODEL
+    assert set(server.asked) <= {""}
+    with pytest.raises(ConfigError, match="does not serve 'crow'"):
+        probe("crow", hosted(server, source="crow"), tmp_path)
+
+
+def test_an_endpoint_without_a_check_is_not_asked(server, tmp_path):
+    assert probe("parrot", hosted(server, check_served=False), tmp_path)["checked"] == "nothing"
+    assert server.log == []
+
+
+def test_a_journal_with_every_reply_needs_no_endpoint(server, tmp_path):
+    finish(tmp_path / "m", hosted(server))
+    server.down = True
+    assert probe("m", hosted(server, concurrency=3), tmp_path / "m") == {
+        "model": "m",
+        "engine": "openai",
+        "checked": "journal",
+    }
+    with pytest.raises(MachineError):
+        probe("m", hosted(server))  # by hand, journals do not count
+    with pytest.raises(MachineError):
+        probe("m", hosted(server, decoding={"temperature": 1}), tmp_path / "m")
+
+
+def test_a_journal_of_an_unfinished_run_does_not_suffice(server, tmp_path):
+    finish(tmp_path / "m", hosted(server))
+    (tmp_path / "m/mmsap.jsonl").touch()
+    assert probe("m", hosted(server), tmp_path / "m")["checked"] == "endpoint"
+    (tmp_path / "m/mmsap.jsonl").unlink()
+    (tmp_path / "m/humblebench.notes.jsonl").touch()
+    assert probe("m", hosted(server), tmp_path / "m")["checked"] == "journal"
+    (tmp_path / "m/humblebench.shard-1-of-2.jsonl").touch()
+    assert probe("m", hosted(server), tmp_path / "m")["checked"] == "endpoint"
+
+
+def local(folder: Path) -> ModelEntry:
+    return entry(engine="transformers", source=str(folder), revision="0" * 64, dtype="float32")
+
+
+def test_a_checkpoint_must_have_all_its_bytes(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(WEIGHTS)
+    assert probe("m", local(tmp_path))["checked"] == "files"
+    (tmp_path / "model.safetensors").write_bytes(WEIGHTS[:-1])
+    with pytest.raises(ConfigError, match=f"model.safetensors has {len(WEIGHTS) - 1} bytes instead of {len(WEIGHTS)}"):
+        probe("m", local(tmp_path))
+    for text in (b"", b"version https://git-lfs.github.com/spec/v1", b"\x02" + bytes(7) + b"[]"):
+        (tmp_path / "model.safetensors").write_bytes(text)
+        with pytest.raises(ConfigError, match="no safetensors file"):
+            probe("m", local(tmp_path))
+
+
+def test_a_checkpoint_must_have_the_files_of_its_index(tmp_path):
+    (tmp_path / "a.safetensors").write_bytes(WEIGHTS)
+    index = {"weight_map": {"x": "a.safetensors", "y": "b.safetensors"}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(ConfigError, match=r"b\.safetensors.*is missing"):
+        probe("m", local(tmp_path))
+
+
+def test_a_model_of_the_hub_is_not_checked(tmp_path):
+    there = entry(engine="transformers", source="a/model", revision="main", dtype="float32")
+    assert probe("m", there, tmp_path)["checked"] == "nothing"
+
+
+def test_the_command_writes_the_result(tmp_path):
+    out = tmp_path / "probe.json"
+    command = ["probe", "pocket", "--out", str(out), "--params", str(ROOT / "params.yaml")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        assert CliRunner().invoke(app, command).exit_code == 0
+    assert json.loads(out.read_text(encoding="utf-8"))["checked"] == "files"

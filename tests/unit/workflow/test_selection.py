@@ -1,0 +1,184 @@
+"""A step reads the selected part of the configuration, and Snakemake compares the same part."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from known_unknowns.config import Params
+from known_unknowns.workflow import configuration
+from known_unknowns.workflow.selection import STEPS, NotSelected, compared, select
+from tests.paths import ROOT
+
+HOSTED = {"engine": "openai", "source": "parrot", "base_url": "http://127.0.0.1:9/v1", "published": "Parrot"}
+OF = {"model": "hosted", "benchmark": "humblebench", "variant": "noise"}
+
+
+@pytest.fixture(scope="module")
+def raw() -> dict[str, Any]:
+    """The pocket edition with an endpoint, imported replies and a judge."""
+    found = deepcopy(dict(configuration.load(ROOT / "params.yaml").raw))
+    found["models"] |= {"hosted": HOSTED, "theirs": {"engine": "imported", "cells": {"humblebench": {"noise": [0]}}}}
+    found["editions"]["pocket"]["models"] = ["oracle", "pocket", "hosted", "theirs"]
+    found["judge"] = {"model": "hosted"}
+    return found
+
+
+@pytest.fixture
+def params(raw: dict[str, Any]) -> Params:
+    return Params(deepcopy(raw))
+
+
+TABLES = {"compare", "compare_models", "report", "question_browser", "track"}
+"""Steps of the whole edition."""
+SHOWN = {*TABLES, "released_numbers", "reply_tables"}
+CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
+ASKED = {"infer", "verify"}
+MODEL = {"probe", *ASKED, "judge", "import_released", *SHOWN}
+CELLS = {*ASKED, "parse", "judge", "measure", "import_released", *SHOWN}
+
+
+def of(step: str) -> dict[str, str]:
+    """What a step of humblebench works on."""
+    if step.startswith("construct"):
+        return {"construction": "pocket"}
+    return {} if step in {*TABLES, "judge"} else OF
+
+
+def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> set[str]:
+    """The steps that Snakemake runs again after a change."""
+    other = deepcopy(raw)
+    change(other)
+    one, two = Params(raw), Params(other)
+    return {step for step in STEPS if compared(one, step, **of(step)) != compared(two, step, **of(step))}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "steps"),
+    [
+        ("models.hosted.decoding", {"temperature": 1}, MODEL),
+        ("models.hosted.source", "crow", MODEL),
+        ("models.hosted.concurrency", 3, {"import_released", *SHOWN}),
+        ("models.hosted.published", "Crow", {"import_released", *SHOWN}),
+        ("models.oracle.behaviour", "always_a", {"judge", *SHOWN}),
+        ("models.always_refuse.behaviour", "always_a", set()),  # not of the edition
+        (
+            "models.scripted-constructor.decoding",
+            {"temperature": 1},
+            CONSTRUCT - {"construct_graphs", "construct_release"},
+        ),
+        ("protocols.single_turn.max_new_tokens", 17, CELLS),
+        ("protocols.forced_choice.max_new_tokens", 17, {"judge", *TABLES}),  # of another benchmark
+        ("protocols.zooming_6.max_new_tokens", 17, set()),  # of none
+        ("variants.noise.noise_seed", 1, {"vary", *CELLS}),
+        ("variants.blank", {"protocol": "forced_choice"}, CELLS),
+        ("benchmarks.humblebench.protocol", "forced_choice", CELLS),
+        ("benchmarks.humblebench.variants", ["original"], CELLS),
+        ("benchmarks.humblebench.seeds", {}, CELLS),
+        ("benchmarks.humblebench.data.pocket.images", 3, {"fetch", "questions", "check", "import_released", *SHOWN}),
+        ("benchmarks.humblebench.sources", {}, set()),
+        ("benchmarks.mmsap.data.pocket.images", 3, TABLES),
+        ("parsers", ["official"], {"parse", "measure", *SHOWN}),
+        ("statistics.confidence", 0.9, {"measure", *SHOWN, "construct", "construct_release"}),
+        ("tracking.experiment", "other", {"track"}),
+        ("judge.prompt", 2, {"judge", *SHOWN}),
+        ("editions.pocket.seeds", [0, 1], {"vary", *CELLS}),
+        ("editions.pocket.models", ["hosted"], {"judge", *SHOWN}),
+        ("editions.full.models", ["hosted"], set()),
+        ("construction.pocket.seed", 3, CONSTRUCT - {"construct_graphs", "construct_attributes"}),
+    ],
+)
+def test_a_changed_key_runs_the_steps_that_read_it_again(raw, path, value, steps):
+    def change(raw: dict[str, Any]) -> None:
+        *above, last = path.split(".")
+        for key in above:
+            raw = raw[key]
+        raw[last] = value
+
+    assert changed(raw, change) == steps
+
+
+def test_the_order_of_keys_and_of_models_runs_nothing_that_takes_long(raw):
+    def reorder(raw: dict[str, Any]) -> None:
+        for section in ("models", "protocols", "variants", "benchmarks"):
+            raw[section] = dict(reversed(raw[section].items()))
+        raw["models"]["hosted"] = dict(reversed(HOSTED.items()))
+
+    assert changed(raw, reorder) == set()
+    models = list(reversed(raw["editions"]["pocket"]["models"]))
+    assert changed(raw, lambda raw: raw["editions"]["pocket"].update(models=models)) == {"judge", *SHOWN}
+
+
+def test_editions_with_the_same_data_share_its_steps(params):
+    other = Params(dict(params.raw) | {"edition": "pocket_siblings"})
+    for step in ("fetch", "questions", "check", "vary"):
+        assert compared(params, step, **of(step)) == compared(other, step, **of(step))
+
+
+@pytest.mark.parametrize(
+    ("step", "read", "key"),
+    [
+        ("parse", lambda p: p.statistics, "statistics"),
+        ("parse", lambda p: p.model("hosted"), "models.hosted."),
+        ("parse", lambda p: p.is_imported("oracle"), "models.oracle"),
+        ("parse", lambda p: p.data("humblebench"), "benchmarks.humblebench.data"),
+        ("parse", lambda p: p.cells("mmsap"), "benchmarks.mmsap"),
+        ("parse", lambda p: p.models, "editions.pocket.models"),
+        ("infer", lambda p: p.benchmarks, "editions.pocket.benchmarks"),
+        ("infer", lambda p: p.judge, "judge"),
+        ("infer", lambda p: p.variant("shuffled_all_options"), "variants.shuffled_all_options"),
+        ("infer", lambda p: p.protocol_entry("mixed"), "protocols.mixed"),
+        ("questions", lambda p: p.cells("humblebench"), "benchmarks.humblebench.variants"),
+        ("questions", lambda p: p.every_data("humblebench")["full"], None),
+        ("vary", lambda p: p.protocol("humblebench", "noise"), "benchmarks.humblebench.protocol"),
+        ("probe", lambda p: p.parsers, "parsers"),
+        ("report", lambda p: p.constructions, "construction"),
+    ],
+)
+def test_a_job_cannot_read_what_is_not_compared(params, step, read, key):
+    selected = select(params, step, **of(step))
+    if key is None:
+        with pytest.raises(LookupError):
+            read(selected)
+        return
+    with pytest.raises(NotSelected, match=f"^{key}"):
+        read(selected)
+    read(params)
+
+
+def test_a_step_reads_what_it_needs(params):
+    infer = select(params, "infer", **OF)
+    assert infer.model("hosted") == params.model("hosted")
+    assert infer.cells("humblebench") == params.cells("humblebench")
+    assert all(
+        infer.protocol("humblebench", v) == params.protocol("humblebench", v) for v, _ in params.cells("humblebench")
+    )
+    measure = select(params, "measure", model="theirs", benchmark="humblebench")
+    assert measure.cells("humblebench", "theirs") == [("noise", 0)]
+    assert (measure.parsers, measure.statistics) == (params.parsers, params.statistics)
+    listed = select(params, "vary", benchmark="actiview", variant="zooming_robust")
+    assert listed.variant("zooming_robust") == params.variant("zooming_robust")
+    assert listed.seeds_of("actiview", "zooming_robust") == [0]
+    shuffled = select(params, "vary", benchmark="mmsap", variant="shuffled_options")
+    assert shuffled.seeds_of("mmsap", "shuffled_options") == [0, 1, 2, 3, 4]
+    track = select(params, "track")
+    assert (track.models, track.benchmarks, track.tracking) == (params.models, params.benchmarks, params.tracking)
+    assert all(track.cells(name) == params.cells(name) for name in params.benchmarks)
+    judge = select(params, "judge")
+    assert judge.judge == params.judge and judge.model("oracle") == params.model("oracle")
+
+
+def test_parsers_count_for_replies_if_a_protocol_asks_again(params):
+    found = {name: compared(params, "infer", model="oracle", benchmark=name)["parsers"] for name in params.benchmarks}
+    assert found == {"humblebench": [], "mmsap": ["likelihood", "official", "robust"], "actiview": []}
+
+
+def test_a_selection_can_be_passed_to_other_processes(params):
+    selected = pickle.loads(pickle.dumps(select(params, "parse", **OF)))
+    assert selected.parsers == params.parsers
+    with pytest.raises(NotSelected):
+        selected.statistics  # noqa: B018

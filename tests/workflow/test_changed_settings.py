@@ -1,0 +1,283 @@
+"""Changed settings of a model that is asked: new results after exactly one run, whatever happened before it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from known_unknowns import tables
+from tests.servers.endpoint import LETTERS, Endpoint, Request, Response, error
+from tests.workflow import asked
+from tests.workflow.asked import METRICS, REPLIES
+from tests.workflow.project import Project
+
+pytest.importorskip("openai")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+MODELS = ["oracle", "hosted"]
+DONE = "Nothing to be done"
+
+
+class Server(Endpoint):
+    """An endpoint whose replies follow from the temperature. It answers no question while it is ``broken``."""
+
+    def __init__(self) -> None:
+        super().__init__(reply=self.reply_to)
+        self.broken = False
+        self.seconds = 0.0
+
+    def reply_to(self, request: Request) -> Response:
+        if not request.body["messages"]:
+            return error(400, "no messages")  # the check of the key
+        if self.broken:
+            return error(401, "the key has expired")
+        time.sleep(self.seconds)
+        return asked.by_temperature(request)
+
+    @property
+    def questions(self) -> int:
+        """How many questions were asked."""
+        chats = (request for request in self.log if request.path.endswith("/completions"))
+        return sum(bool(request.body["messages"]) for request in chats)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with pytest.MonkeyPatch.context() as environment, Server() as server:
+        environment.setenv("OPENAI_API_KEY", "any")
+        yield server
+
+
+@pytest.fixture
+def server(running: Server) -> Iterator[Server]:
+    """The endpoint, which has forgotten its requests."""
+    running.log.clear()
+    yield running
+    running.down, running.broken, running.seconds = False, False, 0.0
+
+
+@pytest.fixture(scope="module")
+def run_once(untouched: Project, running: Server, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with a finished run of an endpoint's model and a scripted respondent. It must not be changed."""
+    project = untouched.twin(tmp_path_factory.mktemp("settings") / "project")
+    project.change_params(partial(asked.configure, url=running.url))
+    project.change_params(lambda params: params["editions"]["pocket"].update(models=MODELS))
+    project.snakemake()
+    return project
+
+
+@pytest.fixture
+def project(run_once: Project, server: Server, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return run_once.twin(tmp_path / "project")
+
+
+def heat(project: Project, temperature: float) -> None:
+    """Change the temperature, and with it every reply."""
+    project.change_params(lambda params: params["models"]["hosted"].update(decoding={"temperature": temperature}))
+
+
+def replies(project: Project, edition: str = "pocket") -> set[str]:
+    """The different replies of the endpoint's model."""
+    path = project.root / REPLIES["hosted"].replace("pocket", edition, 1)
+    return set(tables.read_columns(path, tables.REPLIES, ["reply"]).column("reply").to_pylist())
+
+
+def at(temperature: float) -> set[str]:
+    """The reply to every question at a temperature."""
+    return {LETTERS[round(10 * temperature)]}
+
+
+def results(project: Project) -> list[bytes]:
+    """What follows from the replies of the endpoint's model."""
+    return [(project.root / path).read_bytes() for path in (METRICS["hosted"], "results/pocket/leaderboard.csv")]
+
+
+def differ(before: list[bytes], project: Project) -> bool:
+    return all(old != new for old, new in zip(before, results(project), strict=True))
+
+
+def test_new_replies_after_one_run(project):
+    before = results(project)
+    heat(project, 0.3)
+    project.snakemake()
+    assert replies(project) == at(0.3) and differ(before, project)
+    assert DONE in project.snakemake()
+
+
+def test_after_the_endpoint_was_down(project, server):
+    page = project.root / "results/pocket/report/index.html"
+    report, before = page.read_bytes(), results(project)
+    heat(project, 0.3)
+    server.down = True
+    said = project.snakemake(code=None)
+    assert (
+        "models.hosted" in said and "Partial report  results/pocket/partial_report/index.html, without hosted" in said
+    )
+    shown = project.root / "results/pocket/partial_report/index.html"
+    assert "missing: hosted." in shown.read_text(encoding="utf-8")
+    assert page.read_bytes() == report  # that of the last complete run
+    server.down = False
+    project.snakemake()
+    assert replies(project) == at(0.3) and differ(before, project)
+    assert not shown.parent.exists()
+    assert DONE in project.snakemake()
+
+
+def test_after_no_question_was_answered(project, server):
+    before = results(project)
+    heat(project, 0.3)
+    server.broken = True
+    said = project.snakemake(code=None)
+    assert "the key has expired" in said and "without hosted" in said
+    server.broken = False
+    project.snakemake()
+    assert replies(project) == at(0.3) and differ(before, project)
+    assert DONE in project.snakemake()
+
+
+def test_after_a_killed_run(project, server):
+    heat(project, 0.3)
+    server.seconds = 0.2
+    process = project.start("snakemake", "--cores", "2", METRICS["hosted"])
+    until = time.monotonic() + 300
+    while server.questions < 3:
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.05)
+    project.kill(process)
+    server.seconds = 0.0
+    project.snakemake(METRICS["hosted"])
+    assert replies(project) == at(0.3)
+    assert DONE in project.snakemake(METRICS["hosted"])
+
+
+@pytest.mark.parametrize("name", ["replies", "scores", "metrics"])
+def test_a_deleted_file_is_made_again_and_nothing_is_asked(project, server, name):
+    path = project.root / f"results/pocket/{name}/hosted/humblebench/{name}.parquet"
+    before = path.read_bytes()
+    path.unlink()
+    server.down = True  # the journal has every reply
+    project.snakemake(METRICS["hosted"])
+    assert path.read_bytes() == before
+    assert server.questions == 0
+    assert DONE in project.snakemake(METRICS["hosted"])
+
+
+def test_without_snakemakes_records(project, server):
+    """As in a clone after `dvc pull`. The command that the message names makes the replies again."""
+    shutil.rmtree(project.root / ".snakemake")
+    assert DONE in project.snakemake(METRICS["hosted"])
+    heat(project, 0.3)
+    said = project.snakemake(METRICS["hosted"], code=None)
+    assert REPLIES["hosted"] in said and replies(project) == at(0)
+    (command,) = (line for line in said.splitlines() if "--forcerun" in line)
+    command = command.partition("make it again:")[2].strip()
+    assert shlex.split(command)[-2:] == ["--forcerun", REPLIES["hosted"]]
+    project.run(*shlex.split(command))
+    assert replies(project) == at(0.3)
+    assert DONE in project.snakemake(METRICS["hosted"])
+
+
+def test_other_statistics_without_snakemakes_records(project):
+    shutil.rmtree(project.root / ".snakemake")
+    project.change_params(lambda params: params["statistics"].update(confidence=0.8))
+    said = project.snakemake(METRICS["hosted"], code=None)
+    assert f"--forcerun {METRICS['oracle']} {METRICS['hosted']}" in said
+
+
+def test_two_editions_in_turn(project, server):
+    """Both share the data, and each has its own journal and results."""
+    other = METRICS["hosted"].replace("pocket", "other", 1)
+    edition = {"data": "pocket", "benchmarks": ["humblebench"], "models": ["hosted"], "seeds": [0]}
+    project.change_params(lambda params: params["editions"].update(other=edition))
+    in_turn = [(METRICS["hosted"],), (other, "--config", "edition=other")]
+    project.snakemake(*in_turn[1])
+    assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
+    heat(project, 0.3)
+    for arguments in in_turn:
+        project.snakemake(*arguments)
+    assert replies(project) == replies(project, "other") == at(0.3)
+    assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
+
+
+def test_models_in_another_order_ask_and_measure_nothing(project, server):
+    before = project.made("results", "journal")
+    project.change_params(lambda params: params["editions"]["pocket"].update(models=MODELS[::-1]))
+    server.down = True
+    project.snakemake()
+    again = {path for path, time in project.made("results", "journal").items() if time != before.get(path)}
+    assert not [path for path in again if path.startswith(("journal/", *(f"results/pocket/{each}" for each in STEPS)))]
+    assert "results/pocket/report/index.html" in again
+    assert DONE in project.snakemake()
+
+
+STEPS = ("replies", "scores", "metrics/", "probe")
+
+
+def test_removed_models_leave_no_row(project):
+    project.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
+    project.snakemake()
+    root = project.root / "results/pocket"
+    for name in ("leaderboard.csv", "headline.csv", "metrics.json", "plots/stress_tests.csv", "params.yaml"):
+        text = (root / name).read_text(encoding="utf-8")
+        rows = text.partition("models:")[0] if name == "params.yaml" else text
+        assert "oracle" in text and "hosted" not in rows, name
+    for name in (
+        "report/index.html",
+        "report/benchmark-humblebench.html",
+        "report/models.html",
+        "report/provenance.html",
+    ):
+        assert "hosted" not in (root / name).read_text(encoding="utf-8"), name
+    assert {row.model for row in tables.read_metrics(root / "metrics/oracle/humblebench/metrics.parquet")} == {"oracle"}
+    shown = project.run("known-unknowns", "metrics").stdout
+    assert "oracle" in shown and "hosted" not in shown
+    project.run("known-unknowns", "bundle", "public")
+    bundle = [path for path in (project.root / "public").rglob("*") if path.is_file()]
+    assert not [path for path in bundle if b"hosted" in path.read_bytes() or "hosted" in path.as_posix()]
+
+
+def test_a_key_that_is_given_twice_stops_the_run(project):
+    path = project.root / "params.yaml"
+    with path.open("a", encoding="utf-8") as file:
+        file.write("parsers: [official]\n")
+    assert "'parsers' is given twice" in project.snakemake(code=None)
+    (project.root / "more.yaml").write_text("statistics: {confidence: 0.9}\nstatistics: {confidence: 0.8}\n")
+    path.write_text(path.read_text(encoding="utf-8").rpartition("parsers:")[0], encoding="utf-8")
+    assert "'statistics' is given twice" in project.snakemake("--configfile", "more.yaml", code=None)
+
+
+def test_only_jobs_that_ask_a_model_are_repeated(project, server):
+    def attempts(said: str) -> int:
+        return said.count("known_unknowns ")
+
+    heat(project, 0.3)
+    server.broken = True
+    said = project.snakemake("--retries", "2", METRICS["hosted"], code=None)
+    failed = [line for line in said.splitlines() if "Failed" in line]
+    assert len([line for line in failed if "infer" in line]) == 3
+    server.broken = False
+    project.snakemake(METRICS["hosted"])
+    table = project.root / REPLIES["hosted"]
+    table.write_bytes(table.read_bytes()[:100])
+    said = project.snakemake("--retries", "2", METRICS["hosted"], code=None)
+    failed = [line for line in said.splitlines() if "Failed" in line]
+    assert len([line for line in failed if "parse" in line or "measure" in line]) == 1
+
+
+def test_a_dry_run_writes_nothing_outside_of_snakemakes_folder(project: Project) -> None:
+    heat(project, 0.3)
+
+    def files() -> dict[str, Any]:
+        found = (path for path in project.root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        return {path.as_posix(): path.stat().st_mtime_ns for path in found if ".snakemake" not in path.parts}
+
+    before = files()
+    project.snakemake("--dry-run")
+    assert files() == before

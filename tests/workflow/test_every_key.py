@@ -1,0 +1,250 @@
+"""Every key of the configuration: which jobs Snakemake plans after a change of it alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from known_unknowns.config import models, sections
+from known_unknowns.config.base import Entry
+from tests.servers.endpoint import Endpoint
+from tests.workflow import asked
+from tests.workflow.project import Project
+
+pytest.importorskip("openai")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+PLANS = Path(__file__).with_name("plan_changes.py")
+
+STEPS = ("fetch", "questions", "check", "vary", "probe", "infer", "parse", "measure")
+MODELS = frozenset(asked.MODELS)
+Plan = dict[str, frozenset[str]]
+"""Step to the models (for `vary`, the variants) that it is planned for; other jobs are tables and pages."""
+NOTHING: Plan = {}
+TABLES: Plan = {"tables": frozenset()}
+
+
+def of_model(model: str) -> Plan:
+    """The plan after a change of a key that decides a model's replies."""
+    steps = ("infer", "parse", "measure") if model == "oracle" else ("probe", "infer", "parse", "measure")
+    return {step: frozenset({model}) for step in steps} | TABLES
+
+
+MEASURED: Plan = {"measure": MODELS} | TABLES
+ASKED: Plan = {"infer": MODELS, "parse": MODELS} | MEASURED
+FETCHED: Plan = {step: frozenset() for step in ("fetch", "questions", "check")}
+DATA: Plan = FETCHED | {"vary": frozenset(asked.VARIANTS)} | ASKED
+
+
+def vary(*variants: str) -> Plan:
+    """The plan after a change of variants."""
+    return {"vary": frozenset(variants)} | ASKED
+
+
+CARD = {"family": "Parrot", "licence": "MIT"}
+OF_ANY = {"images": ("concatenated", True), "job": ({"hours": 2}, False)}
+HOSTED = OF_ANY | {  # the new value, and whether it can change a reply
+    "published": ("GPT-4o", False),
+    "source": ("parrot-2", True),
+    "revision": ("abc", True),
+    "base_url": ("http://127.0.0.1:9/v1", True),
+    "endpoint": ("the lab's", True),
+    "key_env": ("MY_KEY", False),
+    "answers_as": ("parrot-1b", False),
+    "system": ("Be brief.", True),
+    "decoding.temperature": (0.3, True),
+    "decoding.top_p": (0.5, True),
+    "decoding.seed": (None, True),
+    "decoding.max_new_tokens": (5, True),
+    "reasoning.effort": ("low", True),
+    "reasoning.tokens": (100, True),
+    "top_logprobs": (0, True),
+    "image.format": ("jpeg", True),
+    "image.quality": (50, True),
+    "image.detail": ("low", True),
+    "concurrency": (2, False),
+    "requests_per_minute": (1000, False),
+    "tokens_per_minute": (100000, False),
+    "timeout": (9, False),
+    "max_retries": (1, False),
+    "patience": (9, False),
+    "max_cost.usd": (5, False),
+    "max_cost.tokens": (100000, False),
+    "batch.wait_hours": (1, False),
+    "batch.poll_seconds": (1, False),
+    "check_served": (False, False),
+    "card": (CARD, False),
+}
+LOCAL = OF_ANY | {
+    "published": ("GPT-4o", False),
+    "source": ("models/other", True),
+    "revision": ("0" * 64, True),
+    "dtype": ("bfloat16", True),
+    "device": ("auto", False),
+    "batch_size": (8, False),
+    "threads": (2, False),
+    "sharing": ("off", False),
+    "shards": (2, None),  # other jobs ask, and the tables are the same
+    "cache_gib": (0.5, False),
+    "adapter": ("never-refuses", True),
+    "image_backend": ("torchvision", True),
+    "decoding.repetition_penalty": (1.1, True),
+    "decoding.max_new_tokens": (5, True),
+    "system": ("Be brief.", True),
+    "prompt_template": ("{prompt}", True),
+    "trust_remote_code": (True, True),
+    "card": (CARD, False),
+}
+RESPONDENT = OF_ANY | {"behaviour": ("always_a", True), "seconds_per_reply": (1, False), "shards": (2, None)}
+BENCHMARK = {
+    "protocol": ("forced_choice", ASKED),
+    "protocols": (["forced_choice"], vary("forced_choice")),
+    "variants": (["original", "noise"], ASKED),
+    "seeds": ({"noise": [0, 1]}, vary("noise")),
+    "data.pocket.seed": (2, DATA),
+    "data.pocket.images": (3, DATA),
+    "data.pocket.questions_per_image": (2, DATA),
+    "data.pocket.revision": ("0" * 64, DATA),
+    "data.pocket.start_seed": (3, DATA),
+    "data.full.revision": ("other", TABLES),  # of other editions; pages name editions with published data
+    "sources.psg.home": ("https://example.org", NOTHING),
+}
+EDITION = {
+    "data": ("full", DATA),
+    "benchmarks": (["humblebench", "mmsap"], None),
+    "models": (["oracle", "pocket", "hosted", "uniform"], None),
+    "seeds": ([0, 1], vary(*asked.VARIANTS)),
+    "published_models": (False, TABLES),
+    "variants": ({"humblebench": ["original", "noise"]}, ASKED),
+}
+OTHERS = {
+    "protocols.single_turn.max_new_tokens": (17, ASKED),
+    "protocols.single_turn.function": ("forced_choice", ASKED),
+    "protocols.forced_choice.max_new_tokens": (17, ASKED),
+    "protocols.mixed.split": (9, NOTHING),  # of another benchmark
+    "variants.noise.noise_seed": (1, vary("noise")),
+    "variants.forced.function": ("blank", vary("forced")),
+    "variants.forced.protocol": ("single_turn", vary("forced")),
+    "variants.gaussian.protocol": ("forced_choice", NOTHING),  # not asked
+    "parsers": (["official"], ASKED),  # they decide further turns of forced_choice
+    "judge.model": ("hosted", TABLES),
+    "statistics.confidence": (0.9, MEASURED),
+    "tracking.uri": ("sqlite:///other.db", NOTHING),  # disabled
+    "tracking.artifacts": ("elsewhere", NOTHING),
+    "tracking.experiment": ("other", NOTHING),
+    "models.uniform.behaviour": ("always_a", NOTHING),  # of no edition here
+    "editions.full.seeds": ([1], NOTHING),
+    "construction.pocket.seed": (3, NOTHING),
+}
+
+
+def expected() -> dict[str, tuple[Any, Plan | None]]:
+    """Every changed key: its new value, and the plan; None if a test below describes it."""
+    found: dict[str, tuple[Any, Plan | None]] = {}
+    for name, keys in (("hosted", HOSTED), ("pocket", LOCAL), ("oracle", RESPONDENT)):
+        for key, (value, decides) in keys.items():
+            plan = None if decides is None else of_model(name) if decides else TABLES
+            found[f"models.{name}.{key}"] = value, plan
+    found |= {f"benchmarks.humblebench.{key}": each for key, each in BENCHMARK.items()}
+    found |= {f"editions.pocket.{key}": each for key, each in EDITION.items()}
+    return found | OTHERS
+
+
+@pytest.mark.parametrize(
+    ("keys", "entry", "left_out"),
+    [
+        (HOSTED, models.OpenAIModel, {"engine"}),
+        (LOCAL, models.TransformersModel, {"engine"}),
+        (RESPONDENT, models.RespondentModel, {"engine"}),
+        (BENCHMARK, sections.BenchmarkEntry, set()),
+        (EDITION, sections.Edition, set()),
+        ([key.removeprefix("variants.forced.") for key in OTHERS], sections.VariantEntry, set()),
+        ([key.removeprefix("protocols.single_turn.") for key in OTHERS], sections.ProtocolEntry, set()),
+        ([key.removeprefix("statistics.") for key in OTHERS], sections.Statistics, set()),
+        ([key.removeprefix("tracking.") for key in OTHERS], sections.Tracking, {"enabled"}),
+        ([key.partition(".")[0] for key in [*expected(), "edition"]], sections.Configuration, set()),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
+def test_no_key_is_forgotten(keys: Iterable[str], entry: type[Entry], left_out: set[str]) -> None:
+    """A new key of an entry needs a line above; one of a nested entry as well."""
+    assert {key.partition(".")[0] for key in keys} >= entry.model_fields.keys() - left_out
+    for name, field in entry.model_fields.items() if issubclass(entry, models.ModelSettings) else ():
+        types = get_args(field.annotation) or (field.annotation,)
+        nested = [each for each in types if isinstance(each, type) and issubclass(each, Entry)]
+        inner = next((each for each in nested if each not in (models.Card, models.Job)), Entry)
+        given = {key.removeprefix(f"{name}.") for key in keys if key.startswith(f"{name}.")}
+        assert given == inner.model_fields.keys()
+
+
+@pytest.fixture(scope="module")
+def project(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with a finished run."""
+    made = untouched.twin(tmp_path_factory.mktemp("every_key") / "project")
+    with pytest.MonkeyPatch.context() as environment, Endpoint(reply=asked.by_temperature) as server:
+        environment.setenv("OPENAI_API_KEY", "any")
+        made.change_params(partial(asked.configure, url=server.url))
+        made.snakemake()
+    return made
+
+
+@pytest.fixture(scope="module")
+def plans(project: Project) -> dict[str, Plan]:
+    """What is planned after a change of each key."""
+    changes = {key: value for key, (value, _) in expected().items()}
+    done = subprocess.run(
+        [sys.executable, PLANS],
+        input=json.dumps(list(changes.items())),
+        **(project._streams() | {"stdin": None, "stderr": subprocess.PIPE}),
+    )
+    assert done.returncode == 0, done.stderr
+    return {key: plan_of(jobs) for key, jobs in zip(changes, json.loads(done.stdout), strict=True)}
+
+
+def plan_of(jobs: list[list[str]]) -> Plan:
+    found: dict[str, set[str]] = {}
+    for rule, path in jobs:
+        step = rule if rule in (*STEPS, "infer_shard") else "tables"
+        names = found.setdefault(step, set())
+        if step == "vary" or step == "probe":
+            names.add(Path(path).stem)
+        elif step in ("infer", "infer_shard", "parse", "measure"):
+            names.add(Path(path).parts[3])
+    return {step: frozenset(names) for step, names in found.items()}
+
+
+def test_a_changed_key_plans_what_depends_on_it_and_nothing_else(plans: dict[str, Plan]) -> None:
+    wanted = {key: plan for key, (_, plan) in expected().items() if plan is not None}
+    assert {key: plans[key] for key in wanted} == wanted
+
+
+def test_shards_add_their_jobs(plans):
+    for model in ("pocket", "oracle"):
+        plan = plans[f"models.{model}.shards"]
+        assert plan["infer_shard"] == plan["infer"] == plan["measure"] == {model}
+        assert "probe" not in plan
+
+
+def test_additions_leave_the_other_results_alone(plans):
+    uniform = frozenset({"uniform"})
+    assert plans["editions.pocket.models"] == {"infer": uniform, "parse": uniform, "measure": uniform} | TABLES
+    added = plans["editions.pocket.benchmarks"]
+    assert added["infer"] == MODELS and "original" not in added["vary"] and "probe" not in added
+
+
+def test_a_comment_and_the_order_of_keys_plan_nothing(project):
+    path = project.root / "params.yaml"
+    text = path.read_text(encoding="utf-8")
+    try:
+        path.write_text(f"# A comment.\n{text}", encoding="utf-8")
+        assert "Nothing to be done" in project.snakemake()
+        project.change_params(lambda params: params.update(models=dict(reversed(params["models"].items()))))
+        assert "Nothing to be done" in project.snakemake()
+    finally:
+        path.write_text(text, encoding="utf-8")
