@@ -17,18 +17,7 @@ from known_unknowns.benchmark import registry
 _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
-        *(
-            "records",
-            "tables",
-            "images",
-            "files",
-            "json_files",
-            "edition_files",
-            "csv_cells",
-            "yaml_reader",
-            "errors",
-            "progress",
-        ),
+        *("records", "tables", "images", "files", "json_files", "csv_cells", "yaml_reader", "errors", "progress"),
         *("processes", "pandas_import", "config", "benchmark", "variants", "protocols", "data"),
     )
 )
