@@ -14,6 +14,7 @@ import yaml
 
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.files import write_text
 
 if TYPE_CHECKING:
     from known_unknowns.config import ModelEntry, Params
@@ -127,7 +128,6 @@ def new_model(
     """
     from known_unknowns.config import params_file, typed_model
     from known_unknowns.engines import memory_needs, new_model
-    from known_unknowns.files import write_text
     from known_unknowns.workflow import configuration
 
     before = configuration.load(params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -108,8 +109,6 @@ def verify(
       known-unknowns verify MODEL
       known-unknowns verify MODEL BENCHMARK --sample 256 --seed 1 --json
     """
-    import json
-
     from known_unknowns.engines import stopping
     from known_unknowns.verification import verify as verification
     from known_unknowns.verification.summaries import folder_of
