@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from known_unknowns import tables
+from known_unknowns.edition_files import asked
 from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import asked
 
 ONE = ("original", 0)
 """The variant and seed of a table that has one."""

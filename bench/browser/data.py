@@ -12,6 +12,7 @@ from pathlib import Path
 
 from known_unknowns import config, tables
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import (
     ANSWERED,
     FAILED,
@@ -24,7 +25,6 @@ from known_unknowns.records import (
     Reply,
     Score,
 )
-from known_unknowns.tables.edition_files import EditionFiles
 
 BENCHMARK = "humblebench"
 VARIANTS = (

@@ -11,11 +11,11 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.data.check import check
 from known_unknowns.data.questions import vary
+from known_unknowns.edition_files import asked
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL
 from known_unknowns.scoring.table import parse
-from known_unknowns.tables.edition_files import asked
 from known_unknowns.workflow import configuration
 from tests.factories import png
 from tests.paths import ROOT

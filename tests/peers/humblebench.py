@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.edition_files import asked
 from known_unknowns.exchange.export import export
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import asked
 
 FOLDER = Path(sys.prefix) / "peers"
 needed = pytest.mark.skipif(

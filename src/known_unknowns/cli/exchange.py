@@ -80,7 +80,7 @@ def _settings(params: Params, benchmark: str) -> DataEntry | None:
 def _own_questions(params: Params | None, benchmark: str) -> Path | None:
     """Return the edition's table of questions if it exists and files of predictions cannot contain the questions."""
     from known_unknowns.benchmark import registry
-    from known_unknowns.tables.edition_files import EditionFiles
+    from known_unknowns.edition_files import EditionFiles
 
     if params is None or benchmark not in params.benchmarks:
         return None

@@ -41,8 +41,8 @@ def compare_models(
     """
     from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
     from known_unknowns.comparison.models import write_model_comparison
+    from known_unknowns.edition_files import EditionFiles
     from known_unknowns.metrics.summary import main_parser
-    from known_unknowns.tables.edition_files import EditionFiles
     from known_unknowns.workflow import configuration, prerequisites
 
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))

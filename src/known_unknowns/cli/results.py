@@ -85,8 +85,8 @@ def metrics(
     Example:
       known-unknowns metrics --name accuracy --category Overall --out accuracy.csv
     """
+    from known_unknowns.edition_files import benchmark_of, model_of
     from known_unknowns.metrics.summary_files import write_all_metrics
-    from known_unknowns.tables.edition_files import benchmark_of, model_of
     from known_unknowns.workflow import configuration
 
     settings = configuration.load(params, edition=edition)

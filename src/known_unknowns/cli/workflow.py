@@ -311,7 +311,7 @@ def track(
 
 def _check_metrics(params: Params, metrics: list[Path]) -> None:
     """Raise DataError if a table does not exist, or if none is of a model and a benchmark of the edition."""
-    from known_unknowns.tables.edition_files import benchmark_of, model_of
+    from known_unknowns.edition_files import benchmark_of, model_of
 
     for path in metrics:
         if not path.is_file():

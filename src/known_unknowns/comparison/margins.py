@@ -20,9 +20,9 @@ from scipy.stats import beta, binom
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
+from known_unknowns.edition_files import replies_table
 from known_unknowns.errors import DamagedError
 from known_unknowns.records import Metric
-from known_unknowns.tables.edition_files import replies_table
 from known_unknowns.verification.summaries import read_summary
 
 CONFIDENCE = 0.95

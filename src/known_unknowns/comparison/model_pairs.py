@@ -9,8 +9,8 @@ from itertools import groupby
 from known_unknowns.comparison.dual_pairs import dual_series
 from known_unknowns.comparison.models import Answers, PairedRow, Series, compare_pairs, read_answers
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.tables.edition_files import EditionFiles
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.paired import holm, paired_difference, rank_intervals
-from known_unknowns.tables.edition_files import asked
 
 
 def _text(name: str) -> pa.Field:

@@ -26,11 +26,11 @@ import pandas as pd
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.edition_files import asked, scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
 from known_unknowns.records import FAILED, REFUSED, Question
-from known_unknowns.tables.edition_files import asked, scores_table
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params

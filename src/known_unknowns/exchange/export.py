@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from known_unknowns.benchmark.exchange import FileFormat
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.predictions import formats
 from known_unknowns.files import write_text
 from known_unknowns.scoring.table import final_answers, read_turns
-from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.tables.parquet import Part, Source
 
 _GENERIC = "jsonl"

@@ -19,9 +19,9 @@ from known_unknowns.benchmark.released import ReleasedCell, ReleasedFile, Releas
 from known_unknowns.config import Params
 from known_unknowns.data.released import read_manifest
 from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
+from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.records import AnsweredTurn, Question, Reply
-from known_unknowns.tables.edition_files import asked
 
 if TYPE_CHECKING:  # scipy's statistics, which planning a run does not need
     pass

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from known_unknowns import json_files
 from known_unknowns.config import Params
+from known_unknowns.edition_files import replies_table
 from known_unknowns.records import Reply
-from known_unknowns.tables.edition_files import replies_table
 
 FINISHES = ("error", "rejected", "no_choice", "content_filter")
 """``Reply.finish`` of questions that the engine or the endpoint failed to answer. A model's refusal is an answer."""

@@ -16,6 +16,7 @@ from typing import Any
 from known_unknowns import json_files
 from known_unknowns.config import ModelEntry, Params
 from known_unknowns.config.sections import Judge
+from known_unknowns.edition_files import asked, replies_table
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import failures, lazy_engine
@@ -25,7 +26,6 @@ from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import read_turns
 from known_unknowns.scoring.judge import judge_turn, parse_verdict, prompt_for
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import asked, replies_table
 
 _CHARACTERS_PER_TOKEN = 4
 _OUTPUT_TOKENS = 12

@@ -9,6 +9,7 @@ from typing import Any
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.config import ModelEntry, Params
+from known_unknowns.edition_files import asked
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines._batch_invariance import recorded_certificate
 from known_unknowns.errors import DataError
@@ -17,7 +18,6 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
 from known_unknowns.records import Question, Reply
-from known_unknowns.tables.edition_files import asked
 
 Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
 """The protocol and the questions of each variant and seed."""

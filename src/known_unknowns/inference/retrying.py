@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import model_run
 from known_unknowns.inference.failures import FINISHES, is_failure
 from known_unknowns.inference.shards import whole_journal
-from known_unknowns.tables.edition_files import EditionFiles
 
 
 @dataclass(frozen=True, slots=True)

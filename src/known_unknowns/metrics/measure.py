@@ -13,6 +13,7 @@ import numpy as np
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import AcrossVariants
+from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.estimates import Estimates, estimates, mean_over_seeds, ratio_estimates
@@ -20,7 +21,6 @@ from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
 from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
-from known_unknowns.tables.edition_files import asked
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics

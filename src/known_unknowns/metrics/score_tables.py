@@ -15,6 +15,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import OnDemand, Ratio, RiskCoverage, ScoreColumns, ScoredAnswers
 from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.proportions import ScoreArrays
 from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
@@ -22,7 +23,6 @@ from known_unknowns.scoring import has_input
 from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
 from known_unknowns.scoring.table import read_turns
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import asked
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.edition_files import scores_table
 from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import scores_table
 
 if TYPE_CHECKING:
     import pandas as pd

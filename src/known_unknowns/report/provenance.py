@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
 from known_unknowns.data import licences, lock_file, provenance
+from known_unknowns.edition_files import replies_table
 from known_unknowns.report.numerics import SECTIONS, Computation, RepeatedAnswers, computation, repeated
-from known_unknowns.tables.edition_files import replies_table
 from known_unknowns.verification.summaries import read_summary
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from known_unknowns import tables
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser
 from known_unknowns.benchmark.protocol import VIEW
+from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
@@ -23,7 +24,6 @@ from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.reply_table import ReplyTable
 from known_unknowns.scoring.robust.removed_options import noting_removed
-from known_unknowns.tables.edition_files import asked
 from known_unknowns.tables.parquet import Cell, Source
 
 _QUESTIONS = 512

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
 from known_unknowns.data.provenance import collect
+from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.progress import progress
 from known_unknowns.scoring.reply_rows import reply_rows
-from known_unknowns.tables.edition_files import benchmark_of, model_of
 from known_unknowns.tracking.contents import ModelResults, RunContents, table, texts
 from known_unknowns.tracking.page import describe
 from known_unknowns.tracking.store import Store, open_store

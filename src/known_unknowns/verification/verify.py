@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from known_unknowns import engines, json_files, tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel, typed_model
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import stopping
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.inference import bound_protocols, lazy_engine, shards
@@ -26,7 +27,6 @@ from known_unknowns.inference.runner import RecordedTurn, recorded
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply
-from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.verification.summaries import facts_digest, summary_path
 
 ALONE = "alone"

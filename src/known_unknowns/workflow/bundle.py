@@ -17,10 +17,10 @@ from typing import Any
 from known_unknowns import __version__
 from known_unknowns.config import Params
 from known_unknowns.data import licences
+from known_unknowns.edition_files import model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
-from known_unknowns.tables.edition_files import model_of
 from known_unknowns.workflow.private_texts import PrivateTexts
 
 LISTING = "bundle.json"

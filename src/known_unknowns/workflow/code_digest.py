@@ -18,7 +18,7 @@ _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
         *("records", "tables", "images", "files", "json_files", "csv_cells", "yaml_reader", "errors", "progress"),
-        *("processes", "config", "benchmark", "variants", "protocols", "data"),
+        *("processes", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
     )
 )
 _SCORING = (*_BASE, "known_unknowns.scoring")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from known_unknowns.config import Params
-from known_unknowns.tables.edition_files import EditionFiles
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.workflow.run import JOB_SETTINGS, SETTINGS_VARIABLE, write_settings
 from known_unknowns.workflow.targets import Targets
 

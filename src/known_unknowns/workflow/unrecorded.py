@@ -15,8 +15,8 @@ import yaml
 
 from known_unknowns import json_files
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.workflow.selection import compared
 from known_unknowns.workflow.targets import Targets
 

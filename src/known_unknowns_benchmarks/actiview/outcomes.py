@@ -16,13 +16,13 @@ import pandas as pd
 
 from known_unknowns import tables
 from known_unknowns.benchmark.metrics import Ratio
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
 from known_unknowns.report.parser_agreement import final_scores, scores_of
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import read_turns
-from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
 
 DIFFERENCE = "difference"

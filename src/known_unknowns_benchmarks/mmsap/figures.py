@@ -11,6 +11,7 @@ import numpy as np
 
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import OFFICIAL
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.score_tables import load
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import OVERALL
@@ -35,7 +36,6 @@ from known_unknowns.report.drawing import (
 from known_unknowns.report.formatting import Head, Row, Table, metric_cell
 from known_unknowns.report.paper_tables import table_parser
 from known_unknowns.report.tables import Run, confidence
-from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns_benchmarks.mmsap.loader import SUB_TASKS, SUBSETS
 
 if TYPE_CHECKING:

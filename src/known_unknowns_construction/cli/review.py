@@ -167,8 +167,8 @@ def _source(
         raise ConfigError("give one of PATH, --benchmark NAME and --errors MODEL BENCHMARK")
     if path is not None:
         return items.candidate_source(path), path.with_name(f"{path.stem}.decisions.jsonl")
+    from known_unknowns.edition_files import EditionFiles
     from known_unknowns.tables import Part
-    from known_unknowns.tables.edition_files import EditionFiles
     from known_unknowns.workflow import configuration
     from known_unknowns_construction.review import published
 

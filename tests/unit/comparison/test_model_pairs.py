@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
 from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import Score
-from known_unknowns.tables.edition_files import EditionFiles
 from tests.cells import write_scores
 from tests.factories import question
 from tests.unit.metrics.answered import params as params_of

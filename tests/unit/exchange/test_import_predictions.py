@@ -11,6 +11,7 @@ import yaml
 
 from known_unknowns import tables, variants
 from known_unknowns.config import Params
+from known_unknowns.edition_files import asked as asked_of
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.import_predictions import import_predictions
@@ -19,7 +20,6 @@ from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import asked as asked_of
 from tests.cells import read_replies, write_replies
 from tests.factories import question
 from tests.unit.metrics import answered

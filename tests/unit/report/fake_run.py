@@ -26,6 +26,7 @@ from known_unknowns.comparison import compare
 from known_unknowns.comparison.model_pairs import Selection, compare_selection
 from known_unknowns.comparison.models import write_model_comparison
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import (
     ANSWERED,
     FAILED,
@@ -40,7 +41,6 @@ from known_unknowns.records import (
     Reply,
     Score,
 )
-from known_unknowns.tables.edition_files import EditionFiles
 from tests.paths import ROOT
 
 REPOSITORY = ROOT

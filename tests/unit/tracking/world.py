@@ -10,8 +10,8 @@ from typing import Any
 
 from known_unknowns import tables
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Option, Question, Reply, Score
-from known_unknowns.tables.edition_files import EditionFiles
 
 MODELS, VARIANTS = ("oracle", "always_a"), ("original", "nota_only_relettered")
 CATEGORIES = ("Object", "Object", "Relation", "Attribute")

@@ -12,6 +12,7 @@ import numpy as np
 
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import dual
 from known_unknowns.records import AnsweredTurn, Question, Turn
@@ -22,7 +23,6 @@ from known_unknowns.report.browser.outcomes import codes_of, disagreements, plan
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.report.section import section
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import EditionFiles
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params

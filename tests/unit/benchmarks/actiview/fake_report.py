@@ -21,13 +21,13 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import parse
-from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.audit import TYPES
 from known_unknowns_benchmarks.actiview.prompts import shown_views

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
 from known_unknowns.data.questions import vary
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import clustered_interval, measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
 from known_unknowns.scoring.table import parse
 from known_unknowns.tables import Part
-from known_unknowns.tables.edition_files import EditionFiles
 from known_unknowns.variants.corrections import question_sha256
 from known_unknowns.workflow import configuration
 from known_unknowns_construction.candidates import read_candidates
