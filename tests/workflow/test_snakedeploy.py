@@ -36,7 +36,7 @@ def test_the_first_plan_completes_the_project_and_plans_a_whole_run(deployed):
     assert 'path="workflow/Snakefile"' in (deployed.root / "workflow/Snakefile").read_text(encoding="utf-8")
     assert not (deployed.root / "params.yaml").exists()
     planned = deployed.snakemake("--dry-run")
-    assert "infer_humblebench" in planned and "report" in planned
+    assert "infer" in planned and "report" in planned
     assert (deployed.root / "params.yaml").resolve() == deployed.root / "config/config.yaml"
     assert (deployed.root / "params.lock.yaml").is_file() and not (deployed.root / "rules").exists()
     assert (deployed.root / "models/pocket/model.safetensors").stat().st_size > 1e6
