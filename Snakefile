@@ -44,7 +44,11 @@ rule all:
         RELEASED_NUMBERS,
         REPLY_TABLES,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
+        # Snakemake makes a missing file again if it is a target, and else only if a file that needs it is made again.
+        QUESTIONS,
+        TARGETS.variant_tables(),
         REPLIES,
+        VERDICTS,
         SCORES,
         METRICS,
 

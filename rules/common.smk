@@ -87,6 +87,9 @@ JOURNAL = f"journal/{PARAMS.edition}"
 FUNCTIONS = RuleFunctions(PARAMS, DATA)
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
+QUESTIONS = expand(
+    "<data>/questions/{benchmark}/questions.parquet", benchmark=PARAMS.benchmarks
+)
 REPLIES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/replies.parquet")
 ENGINES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json")
 SCORES = TARGETS.per_pair("<results>/scores/{model}/{benchmark}/scores.parquet")

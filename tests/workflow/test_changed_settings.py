@@ -142,6 +142,16 @@ def test_after_no_question_was_answered(project, server):
     assert DONE in project.snakemake()
 
 
+def test_after_a_failure_a_single_file_is_not_the_old_one_either(project, server):
+    heat(project, 0.3)
+    server.broken = True
+    project.snakemake(METRICS["hosted"], code=None)
+    server.broken = False
+    project.snakemake(METRICS["hosted"])
+    assert replies(project) == at(0.3)
+    assert DONE in project.snakemake(METRICS["hosted"])
+
+
 def test_after_a_killed_run(project, server):
     heat(project, 0.3)
     server.seconds = 0.2
@@ -159,14 +169,15 @@ def test_after_a_killed_run(project, server):
 
 @pytest.mark.parametrize("name", ["replies", "scores", "metrics"])
 def test_a_deleted_file_is_made_again_and_nothing_is_asked(project, server, name):
-    path = project.root / f"results/pocket/{name}/hosted/humblebench/{name}.parquet"
+    targets = (f"results/pocket/{name}/hosted/humblebench/{name}.parquet", METRICS["hosted"])
+    path = project.root / targets[0]
     before = path.read_bytes()
     path.unlink()
     server.down = True  # the journal has every reply
-    project.snakemake(METRICS["hosted"])
+    project.snakemake(*targets)
     assert path.read_bytes() == before
     assert server.questions == 0
-    assert DONE in project.snakemake(METRICS["hosted"])
+    assert DONE in project.snakemake(*targets)
 
 
 def test_without_snakemakes_records(project, server):
@@ -212,12 +223,10 @@ def test_models_in_another_order_ask_and_measure_nothing(project, server):
     server.down = True
     project.snakemake()
     again = {path for path, time in project.made("results", "journal").items() if time != before.get(path)}
-    assert not [path for path in again if path.startswith(("journal/", *(f"results/pocket/{each}" for each in STEPS)))]
+    steps = ("replies", "scores", "metrics/", "probe")
+    assert not [path for path in again if path.startswith(("journal/", *(f"results/pocket/{step}" for step in steps)))]
     assert "results/pocket/report/index.html" in again
     assert DONE in project.snakemake()
-
-
-STEPS = ("replies", "scores", "metrics/", "probe")
 
 
 def test_removed_models_leave_no_row(project):
@@ -236,7 +245,8 @@ def test_removed_models_leave_no_row(project):
     ):
         assert "hosted" not in (root / name).read_text(encoding="utf-8"), name
     assert {row.model for row in tables.read_metrics(root / "metrics/oracle/humblebench/metrics.parquet")} == {"oracle"}
-    shown = project.run("known-unknowns", "metrics").stdout
+    project.run("known-unknowns", "metrics", "--out", "all.csv")
+    shown = (project.root / "all.csv").read_text(encoding="utf-8")
     assert "oracle" in shown and "hosted" not in shown
     project.run("known-unknowns", "bundle", "public")
     bundle = [path for path in (project.root / "public").rglob("*") if path.is_file()]
@@ -254,9 +264,6 @@ def test_a_key_that_is_given_twice_stops_the_run(project):
 
 
 def test_only_jobs_that_ask_a_model_are_repeated(project, server):
-    def attempts(said: str) -> int:
-        return said.count("known_unknowns ")
-
     heat(project, 0.3)
     server.broken = True
     said = project.snakemake("--retries", "2", METRICS["hosted"], code=None)

@@ -115,8 +115,9 @@ def select(params: Params, step: str, **names: str) -> Params:
 def compared(params: Params, step: str, **names: str) -> Raw:
     """Return what Snakemake compares to decide whether a step runs again, as plain values with sorted keys.
 
-    It is the content of `select`, with the commits that params.lock.yaml gives. The keys of models that change no reply
-    are left out, except for pages and tables, which show entries.
+    It is the content of `select`, with the commits that params.lock.yaml gives, and with what the step before it reads:
+    if that one failed after a change, its output is missing, and this step has to run again all the same. The keys of
+    models that change no reply are left out, except for pages and tables, which show entries.
     """
     raw = dict(select(params, step, **names).raw)
     if step in _ASKING:
@@ -129,6 +130,9 @@ def compared(params: Params, step: str, **names: str) -> Raw:
         raw["commits"] = {name: entry.commit for name, entry in locked.items() if entry is not None}
     if step in _TABLES:
         raw["revisions"] = {name: data_revision(name, params.data(name)) for name in raw["benchmarks"]}
+    if step in _BEFORE:
+        before = "questions" if params.is_imported(names.get("model", "")) else _BEFORE[step]
+        raw["before"] = compared(params, before, **names)
     found: Raw = json.loads(json.dumps(raw, sort_keys=True))
     return found
 
@@ -322,4 +326,6 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
 """The steps, by the names of their rules, and what each selects. The commands of constructions read the whole entry."""
 _ASKING = frozenset({"probe", "infer", "verify", "judge", *(step for step in STEPS if step.startswith("construct"))})
 """Steps that ask a model."""
+_BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
+"""The step whose settings also decide the content of a step's output."""
 _TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _tracked))

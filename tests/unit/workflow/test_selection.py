@@ -38,7 +38,7 @@ TABLES = {"compare", "compare_models", "report", "question_browser", "track"}
 SHOWN = {*TABLES, "released_numbers", "reply_tables"}
 CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
 ASKED = {"infer", "verify"}
-MODEL = {"probe", *ASKED, "judge", "import_released", *SHOWN}
+MODEL = {"probe", *ASKED, "parse", "measure", "judge", "import_released", *SHOWN}
 CELLS = {*ASKED, "parse", "judge", "measure", "import_released", *SHOWN}
 
 
@@ -79,7 +79,11 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
         ("benchmarks.humblebench.protocol", "forced_choice", CELLS),
         ("benchmarks.humblebench.variants", ["original"], CELLS),
         ("benchmarks.humblebench.seeds", {}, CELLS),
-        ("benchmarks.humblebench.data.pocket.images", 3, {"fetch", "questions", "check", "import_released", *SHOWN}),
+        (
+            "benchmarks.humblebench.data.pocket.images",
+            3,
+            {"fetch", "questions", "check", "vary", *CELLS} - {"verify", "judge"} | TABLES,
+        ),
         ("benchmarks.humblebench.sources", {}, set()),
         ("benchmarks.mmsap.data.pocket.images", 3, TABLES),
         ("parsers", ["official"], {"parse", "measure", *SHOWN}),
