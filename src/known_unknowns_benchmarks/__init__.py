@@ -1,1 +1,4 @@
-"""The benchmarks, one folder each. `known_unknowns.benchmark.registry` finds them by name; nothing imports them."""
+"""The benchmarks, one folder each. `known_unknowns.benchmark.registry` finds them by name.
+
+Only `known_unknowns_pocket`, which renders files in their formats, imports them.
+"""

@@ -1,6 +1,6 @@
 """A yes/no benchmark in the published format of POPE: one folder, found through an entry point.
 
-It has a variant and a pocket edition of its own. Moved to the folder of the other benchmarks, it is one of them.
+It has a variant and a pocket edition of its own.
 """
 
 from __future__ import annotations
