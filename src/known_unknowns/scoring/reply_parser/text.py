@@ -1,0 +1,158 @@
+"""Cleaning of replies, and words that can be compared."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_CHARACTERS = str.maketrans(
+    {
+        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+        **dict.fromkeys("−‒﹣", "-"),
+        **dict.fromkeys("\u00a0\u2007\u202f\u3000\u2009", " "),
+        **dict.fromkeys("‘’ʼ", "'"),
+        **dict.fromkeys("“”„", '"'),
+        **dict.fromkeys("\u200b\u200c\u200d\ufeff", ""),
+        **{sign: f"^{digit}" for sign, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)},
+        **{sign: f"_{digit}" for sign, digit in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)},
+        "×": "*",
+        "·": "*",
+        "Ω": "Ω",
+        "。": ". ",
+    }
+)
+_MARKUP = (
+    (re.compile(r"~~.+?~~"), ""),
+    (
+        re.compile(
+            r"<\|start\|>\w*|<\|channel\|>\w*|<\|(?!begin_of_box|end_of_box)[^|<>]{1,40}\|>|</?s>|\[/?INST\]|<(?:pad|eos|bos|end_of_turn)>"
+        ),
+        " ",
+    ),
+    (re.compile(r"</?(?:b|i|u|em|strong|p|span|div|center|sub|font|mark|code)\b[^<>]*>|<br\s?/?>"), " "),
+    (re.compile(r"(?m)^\s*(?:#{1,6}(?!#)|>|[*•●▪-](?=\s))\s*"), ""),
+    (re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|(?<![\w*])\*(?=\w)|(?<=[\w.)])\*(?![\w*])"), ""),
+    (re.compile(r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:rm|bf|it|sf|cal)?|operatorname|mbox)\s?\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|\$|\\[()\[\]]"), " "),
+    (re.compile(r"\\[dt]?frac\s?\{([^{}]*)\}\s?\{([^{}]*)\}"), r"\1/\2"),
+    (re.compile(r"\\(?:times|cdot)"), "*"),
+    (re.compile(r"\^\s?\{?\\circ\}?|\\degree"), "°"),
+    (re.compile(r"[ \t]+"), " "),
+)
+_MARKS = re.compile(r"[*_`#~<>\\$|\[•●▪]|  |\t|^\s*[-]|\n\s*[-]")
+_PREFIX = re.compile(r"\A\W*(?:assistant|model|ai|bot)\s?(?::|\n)\s*", re.IGNORECASE)
+_FURTHER_TURN = re.compile(
+    r"\n\s*(?:(?:question|q|user|human|context|instruction|input|hint|problem)\s?(?:\d+\s?)?:|###\s?(?:question|instruction|human|user|input)"
+    r"|<\|?(?:user|human|im_start)\b)",
+    re.IGNORECASE,
+)
+
+
+def clean(reply: str) -> str:
+    """Return a reply without markup, with plain signs, and without turns that it invents."""
+    text = reply.translate(_CHARACTERS)
+    further = _FURTHER_TURN.search(text)
+    if further and text[: further.start()].strip():
+        text = text[: further.start()]
+    if _MARKS.search(text):
+        for pattern, replacement in _MARKUP:
+            text = pattern.sub(replacement, text)
+    return _PREFIX.sub("", text, count=1).strip()
+
+
+class Token(NamedTuple):
+    """A word, a number or a sign, in the form in which it is compared, and its place in the text."""
+
+    form: str
+    start: int
+    end: int
+
+
+_TOKEN = re.compile(
+    r"""
+    (?P<number>
+      (?:[<>≤≥]=?\s?|(?<![\w)\]}%])±)? (?:(?<![\w)\]}%])[-+](?=[.\d]))?      # comparison and sign
+      (?:\d{1,3}(?:,\d{3})+(?!\d)|\d+|(?=\.\d)) (?:\.\d+)?
+      (?:\s?\^\s?[({]?[-+]?\w+[)}]?|e[-+]?\d+|[-/:]\d+(?:\.\d+)?)*           # exponent, ratio, fraction, range, time
+    )
+  | (?P<word> [^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+ (?:'[^\W\d_]+)* (?:[_^](?:\{[^{}]*\}|[-+]?\w+))* )
+  | (?P<sign> [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3] | [+=<>≤≥%°√∞±] | [*/](?!\w{2}) | (?<=[\w)])\s?-(?=\s?[\d(])|(?<![^\W\d]{2})\s-(?=\s?[^\W\d_](?!\w)) )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_COUNTS = {
+    word: str(count)
+    for count, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+}
+_FORMS = {
+    "percent": "%",
+    "degrees": "°",
+    "degree": "°",
+    "ω": "ohm",
+    "omega": "ohm",
+    "ohms": "ohm",
+    "π": "pi",
+    "sqrt": "√",
+    "can't": "cannot",
+}
+_ONE_OF_SOME = re.compile(r"(?:this|that|which|the|each|another|other|any|only|every|no|\w{4,})\s\Z", re.IGNORECASE)
+_ARTICLES = frozenset(("a", "an", "the"))
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[Token, ...]:
+    """Return the words, numbers and signs of a text. A sign, an exponent and a comparison belong to their number.
+
+    Articles before a word are left out. Number words up to twenty are digits.
+    """
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        form = match[0].strip().casefold()
+        if match["number"]:
+            form = re.sub(r"(?<=\d),(?=\d)|\s|[{}]", "", form)
+            if "." in form and not re.search(r"[-^/:e]", form[1:]):
+                form = form.rstrip("0").rstrip(".")
+        elif match["word"]:
+            if found and found[-1].form in _ARTICLES and text[found[-1].end : match.start()].isspace():
+                found.pop()
+            if form == "one" and (text[match.end() :][:3] == " of" or _ONE_OF_SOME.search(text[: match.start()][-12:])):
+                pass
+            else:
+                form = _COUNTS.get(form) or _FORMS.get(form) or form
+        found.append(Token(form, match.start(), match.end()))
+    return tuple(found)
+
+
+def forms(text: str) -> tuple[str, ...]:
+    """Return the tokens of a text without their places."""
+    return tuple([token.form for token in tokens(text)])
+
+
+_STOP = re.compile(r"(?<=[^\W_]{2}[.!?])[\"')\]]*\s+|(?<=[\"')\]%°][.!?])\s+|(?<=\s[\d]\.)\s+(?=[A-Z][a-z])|\n+")
+_ABBREVIATION = re.compile(r"\b(?:dr|mr|mrs|ms|st|vs|etc|fig|eq|no|approx|prof|inc|ca|cf)\.\s*\Z", re.IGNORECASE)
+
+
+class Sentence(NamedTuple):
+    """A sentence of a text and its place in it."""
+
+    text: str
+    start: int
+    complete: bool
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Split a text at line ends and after full stops."""
+    found, start = [], 0
+    for match in _STOP.finditer(text):
+        piece = text[start : match.end()]
+        if "\n" not in match[0] and _ABBREVIATION.search(piece):
+            continue
+        if piece.strip():
+            found.append(Sentence(piece.strip(), start + len(piece) - len(piece.lstrip()), True))
+        start = match.end()
+    if rest := text[start:].strip():
+        found.append(Sentence(rest, start, rest[-1] in ".!?)\"'"))
+    return found
