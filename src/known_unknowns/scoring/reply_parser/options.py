@@ -82,8 +82,6 @@ class Options:
         ):
             own = self.forms[match["label"]] if match["label"] in self.forms else ()
             return match if own and forms(text[match.end() :])[: len(own)] == own else None
-        if match["label"] not in self.texts:
-            return None
         return match
 
     def text_at_start(self, text: str) -> tuple[Labels, int]:
@@ -124,10 +122,6 @@ class Options:
                 continue
             if content <= theirs:
                 parts.append(label)
-            elif theirs <= content and {f for f in content if f[-1:].isdigit()} == {
-                f for f in theirs if f[-1:].isdigit()
-            }:
-                pass
             scores.append((2 * len(content & theirs) / (len(content) + len(theirs)), label))
         if len(parts) == 1:
             return frozenset(parts)
@@ -136,6 +130,17 @@ class Options:
             if len(scores) == 1 or scores[0][0] - scores[1][0] >= 0.2:
                 return frozenset((scores[0][1],))
         return NOTHING
+
+    def restated(self, text: str) -> Labels:
+        """Return the options whose content words a text has in their order, among other words."""
+        sequence = forms(text)
+        found = set()
+        for label, own in self.forms.items():
+            content = [form for form in own if form not in words.STOP_WORDS or len(form) == 1]
+            position = iter(sequence)
+            if len(content) > 1 and all(form in position for form in content):
+                found.add(label)
+        return frozenset(found)
 
     def further_label(self, text: str) -> str | None:
         """Return another label that a text joins to one before it: "and B", ", C"."""
@@ -172,7 +177,7 @@ class Options:
 @lru_cache(maxsize=512)
 def _patterns(labels: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Compile the patterns of labels once for all questions with the same labels."""
-    noun = r"(?i:option|choice|answer|letter|alternative|response|selection)"
+    noun = r"(?i:option|choice|answer|letter|alternative|response|selection|选项|答案)"
     return (
         re.compile(
             rf"\s*(?:(?P<noun>{noun})\s*(?:is\s)?(?:[:#-]\s?)?)?(?P<open>[\"'“(\[{{<]*)\s?(?P<label>{labels})(?![\w_^=+*/\\'’])"

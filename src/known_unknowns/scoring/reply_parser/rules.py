@@ -35,6 +35,9 @@ _DENIED_AFTER = _compile(words.DENIED_AFTER)
 _HYPOTHESES = _compile(words.HYPOTHESES)
 _CONTRASTS = _compile(words.CONTRASTS)
 _GUESSES = _compile(words.GUESSES)
+_NEW_CLAUSE = _compile(r"[,;:]\s|\b(?:but|and|however|while|whereas|although|because|since)\b")
+_ON_THE_OTHER_HAND = _compile(r"[^.;]{0,20}\b(?:on\sthe\sother\shand|(?:in|by)\scontrast)\b")
+_IF_I = _compile(r"\bif\s(?:I|we)\b")
 _GOES_ON = _compile(words.GOES_ON)
 _VERDICT = _compile(words.VERDICT)
 _LEAD = _compile(
@@ -54,11 +57,31 @@ _OBJECT = re.compile(r"\{[^{}]*\}")
 _KEY = re.compile(
     r"(?:final[_ ]?)?(?:answer|choice|option|prediction|response|label|result|selected|output)\w*", re.IGNORECASE
 )
+_SMALL_LABEL = re.compile(
+    r"(?:(?<!\S)\(|\b(?:option|choice|letter)\s\(?|\banswer(?:\sis|:)\s\(?)([a-z])(?:\)|(?=[.,;]|\s?\Z|\n))",
+    re.IGNORECASE,
+)
+_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
 _IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
 _SCALE = re.compile(
     r"\s?(?:hundred|thousand|million|billion|percent|%|dozen|times|or|and|to|out|point)\b|\s?[%/^]", re.IGNORECASE
 )
 _ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
+
+
+def _content(sentence: str) -> frozenset[str]:
+    """Return the content words of a sentence, without the plural's s."""
+    return frozenset(
+        form.rstrip("s") for form in forms(sentence) if form not in words.STOP_WORDS | words.QUESTION_WORDS
+    )
+
+
+@lru_cache(maxsize=1024)
+def _asked(question: str) -> tuple[frozenset[str], ...]:
+    """Return the content words of the sentences of a question that ask, or of its last one."""
+    pieces = [sentence.text for sentence in sentences(question)]
+    asking = [piece for piece in pieces if piece.endswith("?")] or pieces[-1:]
+    return tuple(words for piece in asking if len(words := _content(piece)) > 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +124,40 @@ class Reply:
     def __init__(self, text: str, options: Options, question: str) -> None:
         self.options = options
         self.question = f" {' '.join(forms(question))} "
-        self.text = self._without_copies(text, question)
+        self.asked = _asked(question)
+        named = [label for label, own in options.forms.items() if own and f" {' '.join(own)} " in self.question]
+        self.repeated = frozenset(named) if len(named) == 1 else NOTHING  # of "Red or blue?", an answer repeats one
+        self.text = self._without_copies(_SMALL_LABEL.sub(self._capital, text), question)
         self.sentences = sentences(self.text)
+        starts = re.findall(rf"(?:\A|\n)\s*[(\[]?({options.pattern})[)\].:]|[(\[]({options.pattern})[)\]]\s", self.text)
+        self.lists = (
+            len({first for first, _ in starts if first}) > 1
+            or len({a or b for a, b in starts}) == len(options.texts) > 2
+        )
+
+    def _capital(self, match: re.Match[str]) -> str:
+        if match[1].upper() not in self.options.texts or match[1] in self.options.texts:
+            return match[0]
+        start = match.start(1) - match.start()
+        return match[0][:start] + match[1].upper() + match[0][start + 1 :]
 
     def _without_copies(self, text: str, question: str) -> str:
         """Leave out a copy of the question, and of all options in order, if something else is left."""
         if len(question) > 15 and question in text:
             text = text.replace(question, "").strip() or text
-        lines = text.split("\n")
-        copies = [number for number, line in enumerate(lines) if self._is_copy(line)]
-        if len(copies) >= max(2, len(self.options.texts) - 1) and len(copies) < len(
-            [line for line in lines if line.strip()]
-        ):
-            return "\n".join(line for number, line in enumerate(lines) if number not in copies).strip()
+        lines = [line for line in text.split("\n") if line.strip()]
+        count = len(self.options.texts)
+        for start in range(len(lines) - count + 1 if count > 1 else 0):
+            block = lines[start : start + count]
+            if len(lines) > count and [self._copied(line) for line in block] == list(self.options.texts):
+                return "\n".join(lines[:start] + lines[start + count :])
         return text
 
-    def _is_copy(self, line: str) -> bool:
+    def _copied(self, line: str) -> str | None:
         match = self.options.label_at_start(line)
-        return bool(match and forms(line[match.end() :]) == self.options.forms[match["label"]] != ())
+        if match and forms(line[match.end() :]) == self.options.forms[match["label"]] != ():
+            return match["label"]
+        return None
 
     def exact(self, text: str) -> Labels:
         """Return the option that is the whole of a short text: a label, its text, both, or a part that only it has."""
@@ -146,7 +185,7 @@ class Reply:
         if not label:
             fragment = fragment[_LEAD.match(fragment).end() :]  # type: ignore[union-attr]
             label = self._labels(fragment)
-        if label:
+        if label and not self._text_has_label(fragment):
             return label
         if re.match(r"(?:not|n't|never)\b", fragment, re.IGNORECASE) and not self.options.text_at_start(fragment)[0]:
             return self._kind(fragment)
@@ -165,6 +204,19 @@ class Reply:
             self.options.same_text(clause)
             or self.options.same_text(fragment.split("\n")[0])
             or frozenset(mention.label for mention in self.options.mentions(clause) if mention.letter)
+        )
+
+    def _text_has_label(self, fragment: str) -> bool:
+        """Whether a fragment starts with the text of an option that has the label in it: "Point A", "A is closer"."""
+        match, (text, end) = self.options.label_at_start(fragment), self.options.text_at_start(fragment)
+        return bool(
+            match
+            and text
+            and end > match.end("label")
+            or match
+            and text
+            and match["noun"]
+            and end >= match.end("label")
         )
 
     def _ends(self, found: Labels, rest: str) -> bool:
@@ -204,25 +256,28 @@ class Reply:
         return self.text[start:position]
 
     def asserted(self, text: str) -> Labels:
-        """Return the options that a sentence names and does not deny, ask, suppose, contrast or repeat."""
-        if text.endswith("?") or _HYPOTHESES.search(text):
+        """Return the options that a sentence names and does not deny, ask, suppose, contrast, calculate or repeat."""
+        if text.endswith("?") or (_HYPOTHESES.search(text) and not _IF_I.search(text)):
             return NOTHING
         found = set()
         for mention in self.options.mentions(text):
-            before = re.split(
-                r"[,;:]\s|\b(?:but|and|however|while|whereas|although|because|since)\b", text[: mention.start]
-            )[-1]
-            if _DENIALS.search(before) or _CONTRASTS.search(text[: mention.start][-40:]):
+            before, after = text[: mention.start], text[mention.end :]
+            if _DENIALS.search(_NEW_CLAUSE.split(before)[-1]) or _CONTRASTS.search(before[-40:]):
                 continue
-            after = text[mention.end :]
-            if _DENIED_AFTER.match(after) or re.match(r"[^.;]{0,20}\bon\sthe\sother\shand\b", after, re.IGNORECASE):
+            if _DENIED_AFTER.match(after) or _ON_THE_OTHER_HAND.match(after):
                 continue
             if not mention.letter:
-                own = self.options.forms[mention.label]
-                if self.options.is_function_word(mention.label) or f" {' '.join(own)} " in self.question:
+                if mention.label in self.repeated or self.options.is_function_word(mention.label):
+                    continue
+                if re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before):
                     continue
             found.add(mention.label)
         return frozenset(found)
+
+    def restates(self, text: str) -> bool:
+        """Return whether a sentence has at least half of the content words of what the question asks."""
+        content = _content(text)
+        return any(2 * len(content & asked) >= len(asked) for asked in self.asked)
 
 
 class Finding(NamedTuple):
@@ -308,6 +363,9 @@ def last_announcement(reply: Reply) -> Labels:
                 found.append((match.start(), labels))
             elif re.match(r"\W*-?\d", fragment):
                 last_named = max(last_named, match.start())
+    for match in _COLON.finditer(reply.text):
+        if (labels := reply.exact(match[1])) and not reply.lists:
+            found.append((match.start(), labels))
     for match in _CALLED_RIGHT.finditer(reply.text):
         before = reply.sentence_before(match.start())
         if labels := _named_last(reply, before, reply.text[match.start() :]):
@@ -354,16 +412,15 @@ def _named_last(reply: Reply, before: str, rest: str) -> Labels:
 
 def leading_label(reply: Reply) -> Labels:
     """Read the label at the start of a reply that is no list of options, or a last line that is only an option."""
-    lines = [line for line in reply.text.split("\n") if line.strip()]
-    starts = [match["label"] for line in lines if (match := reply.options.label_at_start(line)) and match["close"]]
+    if reply.lists:
+        return NOTHING
     match = reply.options.label_at_start(reply.text)
-    if match and (match["close"] or match["noun"]) and len(set(starts)) < 2:
+    if match and (match["close"] or match["noun"]):
         rest = reply.text[match.end() :]
-        if not _DENIED_AFTER.match(rest):
+        if not re.match(r"\W*(?:is|are|was)?\s*(?:not\b|n't|incorrect|wrong|false)", rest, re.IGNORECASE):
             return reply._labels(reply.text)
-    if len(set(starts)) < 2 and len(lines) > 1:
-        return reply.exact(lines[-1])
-    return NOTHING
+    lines = reply.text.rsplit("\n", 1)
+    return reply.exact(lines[-1]) if len(lines) > 1 else NOTHING
 
 
 def abstention(reply: Reply) -> Labels:
@@ -409,7 +466,7 @@ def verdicts(reply: Reply) -> Labels:
 def leading_text(reply: Reply) -> Labels:
     """Read an option's text at the start of a reply: "Gold, because ...", "Yes, it is."."""
     found, end = reply.options.text_at_start(reply.text)
-    if reply.sentences and reply.sentences[0].text.endswith("?"):
+    if reply.lists or (reply.sentences and reply.sentences[0].text.endswith("?")):
         return NOTHING
     if found and re.match(r"\s*(?:[.,;:!\n(]|-\s|—|because\b|since\b|\Z)", reply.text[end:]):
         return found
@@ -417,15 +474,41 @@ def leading_text(reply: Reply) -> Labels:
 
 
 def only_option(reply: Reply) -> Labels:
-    """Read the only option that a reply names by its text or a marked label."""
+    """Read the only option that a reply names by its text or a marked label. A number must stand in its last sentence."""
     found = NOTHING.union(*(reply.asserted(sentence.text) for sentence in reply.sentences))
-    return found if len(found) == 1 else NOTHING
+    if len(found) != 1 or not reply.sentences:
+        return NOTHING
+    own = reply.options.forms[min(found)]
+    return (
+        NOTHING if len(own) == 1 and own[0][-1:].isdigit() and not reply.asserted(reply.sentences[-1].text) else found
+    )
+
+
+def restatement(reply: Reply) -> Labels:
+    """Read the sentences that repeat what the question asks with one option: a conclusion, the first, or all alike."""
+    found: list[tuple[int, Labels]] = []
+    for number, sentence in enumerate(reply.sentences):
+        if not reply.restates(sentence.text):
+            continue
+        labels = reply.asserted(sentence.text)
+        if not labels and not sentence.text.endswith("?") and not _HYPOTHESES.search(sentence.text):
+            part = _CONTRASTS.split(sentence.text)[0]
+            labels = NOTHING if _DENIALS.search(part) else reply.options.restated(part)
+        if len(labels) == 1:
+            found.append((number, labels))
+    for number, labels in reversed(found):
+        if _CONCLUDES.search(reply.sentences[number].text):
+            return labels
+    every = NOTHING.union(*(labels for _, labels in found))
+    if len(every) == 1 or not found or found[0][0] > 0:
+        return every if len(every) == 1 else NOTHING
+    return found[0][1]
 
 
 def last_sentence(reply: Reply) -> Labels:
-    """Read the only option of the last complete sentence."""
+    """Read the only option of the last sentence if it concludes."""
     complete = [sentence.text for sentence in reply.sentences if sentence.complete]
-    if not complete:
+    if not complete or not _CONCLUDES.search(complete[-1]):
         return NOTHING
     found = reply.asserted(complete[-1])
     return found if len(found) == 1 else NOTHING
@@ -441,11 +524,12 @@ RULES: tuple[Rule, ...] = (
     abstention,
     verdicts,
     leading_text,
+    restatement,
     only_option,
     last_sentence,
 )
 """The rules in their order. The first that finds an option or an abstention decides."""
-WEAK = frozenset((verdicts, leading_text, only_option, last_sentence))
+WEAK = frozenset((verdicts, leading_text, restatement, only_option, last_sentence))
 """Rules that do not apply to a reply that the limit ended."""
 
 

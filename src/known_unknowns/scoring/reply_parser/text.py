@@ -99,7 +99,14 @@ _FORMS = {
     "can't": "cannot",
 }
 _ONE_OF_SOME = re.compile(r"(?:this|that|which|the|each|another|other|any|only|every|no|\w{4,})\s\Z", re.IGNORECASE)
-_ARTICLES = frozenset(("a", "an", "the"))
+
+
+_AFTER_A_LABEL = frozenset("is was are has in on and or would appears seems more because to of at by does can".split())
+
+
+def _is_article(word: str, following: str) -> bool:
+    """Return whether a word before another is an article. A capital "A" before a verb is a label."""
+    return word in ("a", "an", "the", "The", "An") or (word == "A" and following not in _AFTER_A_LABEL)
 
 
 @lru_cache(maxsize=4096)
@@ -116,7 +123,11 @@ def tokens(text: str) -> tuple[Token, ...]:
             if "." in form and not re.search(r"[-^/:e]", form[1:]):
                 form = form.rstrip("0").rstrip(".")
         elif match["word"]:
-            if found and found[-1].form in _ARTICLES and text[found[-1].end : match.start()].isspace():
+            if (
+                found
+                and _is_article(text[found[-1].start : found[-1].end], form)
+                and text[found[-1].end : match.start()].isspace()
+            ):
                 found.pop()
             if form == "one" and (text[match.end() :][:3] == " of" or _ONE_OF_SOME.search(text[: match.start()][-12:])):
                 pass

@@ -107,7 +107,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
 """What the text of a whole option means, if it is a way to abstain."""
 
 DENIALS = (
-    r"\b(?:not|n't|cannot|never|nor|neither|without|no\slonger|instead\sof|rather\sthan|other\sthan|except|unlike|excludes?|eliminates?"
+    r"\b(?:not|n't|cannot|never|nor|neither|none|without|no\slonger|instead\sof|rather\sthan|other\sthan|except|unlike|excludes?|eliminates?"
     r"|rules?\sout|(?:rule|ruled|ruling)\sout|eliminated|eliminating|excluding|unlikely)\b|n't\b|不是|nicht|n'est\spas|no\ses"
 )
 """Words before an option in its clause that deny it."""
@@ -148,7 +148,7 @@ ANNOUNCEMENTS: tuple[tuple[str, str], ...] = (
     ),
     (
         "other languages",
-        r"答案(?:应该|应当)?(?:是|为|：|:)\s?|(?:选择?|选项(?:是|为)?)(?=\s?[A-Z])|答えは|正解は|정답은|\b(?:die\s)?(?:richtige\s)?antwort\s(?:ist|lautet|:)"
+        r"答案(?:应该|应当)?(?:是|为|：|:)\s?|(?:选择?|选项(?:是|为)?)(?=\s?\(?[A-Z])|答えは|正解は|정답은|\b(?:die\s)?(?:richtige\s)?antwort\s(?:ist|lautet|:)"
         r"|\brespuesta(?:\scorrecta)?\s(?:es|:)|\bréponse(?:\scorrecte)?\s(?:est|:)|\bresposta(?:\scorreta)?\s(?:é|:)|\brisposta(?:\scorretta)?\s(?:è|:)|ответ\s?(?::|—|-)",
     ),
 )
@@ -158,7 +158,7 @@ CALLED_RIGHT = (
     r"|reasonable|probable|correct|logical|consistent|relevant|fitting)\b|answer\b)"
 )
 CORRESPONDS = (
-    r"\b(?:corresponds?\sto|matches|match|aligns\swith|which\sis|this\sis|it\sis|it's|it\smust\sbe|equals?|refers\sto|points\sto|indicates|represented\sby"
+    r"\b(?:corresponds?\sto|matches|match|aligns\swith|which\sis|this\sis|it\sis|it's|it\s(?:must|would)\sbe|equals?|refers\sto|points\sto|indicates|represented\sby"
     r"|represents|consistent\swith|closest\sto|described\s(?:by|in)|means|is)(?:\s(?:most\s)?\w+ly)?\s(?:the\s)?(?:closest\s(?:to\s)?)?(?=(?:option|choice|answer)\b|\()"
 )
 VERDICT = r"(?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot|0)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|1)\b|[✓✔✅☑])"
@@ -170,6 +170,7 @@ FUNCTION_WORDS = frozenset(
 STOP_WORDS = frozenset(
     "a an the of to in on at is are was were be it its it's this that and or for with by from as there".split()
 )
+QUESTION_WORDS = frozenset("which what who where when how why do does did can you following".split())
 NEGATIONS = frozenset(
     "not no never n't cannot can't isn't doesn't don't neither nor without none false incorrect".split()
 )
