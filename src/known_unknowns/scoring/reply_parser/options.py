@@ -161,13 +161,21 @@ class Options:
             position += 1
         for match in self._mention.finditer(text):
             start, end = match.span("label")
-            if not any(
-                other.start <= start and end <= other.end and other.end - other.start > len(match["label"])
-                for other in covered
+            if any(
+                other.start <= start and end <= other.end and other.end - other.start > end - start for other in covered
             ):
-                covered = [other for other in covered if not (other.start == start and other.end == end)]
-                covered.append(Mention(match["label"], start, match.end(), True))
+                continue
+            after = next(
+                (text for text in covered if text.label == match["label"] and 0 <= text.start - match.end() < 3), None
+            )
+            covered = [other for other in covered if other is not after and (other.start, other.end) != (start, end)]
+            covered.append(Mention(match["label"], start, after.end if after else match.end(), True))
         yield from sorted(covered, key=lambda mention: mention.start)
+
+    def is_number(self, label: str) -> bool:
+        """Return whether the text of an option is a number without a unit."""
+        own = self.forms[label]
+        return len(own) == 1 and own[0][-1:].isdigit()
 
     def is_function_word(self, label: str) -> bool:
         """Return whether the text of an option is a word that sentences also use otherwise."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from known_unknowns.scoring.reasoning_marks import final_text
@@ -61,7 +62,7 @@ _SMALL_LABEL = re.compile(
     r"(?:(?<!\S)\(|\b(?:option|choice|letter)\s\(?|\banswer(?:\sis|:)\s\(?)([a-z])(?:\)|(?=[.,;]|\s?\Z|\n))",
     re.IGNORECASE,
 )
-_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
+_COLON = re.compile(r":\s*\n+\s*([^\n]+)(?!\s*\n\s*[(\[]?[A-Z][)\].:])")
 _IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
 _SCALE = re.compile(
     r"\s?(?:hundred|thousand|million|billion|percent|%|dozen|times|or|and|to|out|point)\b|\s?[%/^]", re.IGNORECASE
@@ -126,7 +127,8 @@ class Reply:
         self.question = f" {' '.join(forms(question))} "
         self.asked = _asked(question)
         named = [label for label, own in options.forms.items() if own and f" {' '.join(own)} " in self.question]
-        self.repeated = frozenset(named) if len(named) == 1 else NOTHING  # of "Red or blue?", an answer repeats one
+        numbers = [label for label in named if options.is_number(label)]
+        self.repeated = frozenset(named if len(named) == 1 else numbers)  # of "Red or blue?", an answer repeats one
         self.text = self._without_copies(_SMALL_LABEL.sub(self._capital, text), question)
         self.sentences = sentences(self.text)
         starts = re.findall(rf"(?:\A|\n)\s*[(\[]?({options.pattern})[)\].:]|[(\[]({options.pattern})[)\]]\s", self.text)
@@ -223,7 +225,7 @@ class Reply:
         """Whether a text of an option ends where an announcement goes on, and not a longer expression."""
         if _GOES_ON.match(rest):
             return True
-        numbers = all(len(own := self.options.forms[label]) == 1 and own[0][-1:].isdigit() for label in found)
+        numbers = all(self.options.is_number(label) for label in found)
         return bool(
             numbers
             and not _SCALE.match(rest)
@@ -273,6 +275,14 @@ class Reply:
                     continue
             found.add(mention.label)
         return frozenset(found)
+
+    def pairs(self, text: str) -> bool:
+        """Return whether a sentence gives an option by its text and its label after it: "the red one (B)"."""
+        mentions = list(self.options.mentions(text))
+        return any(
+            one.label == two.label and two.letter and not one.letter and 0 < two.start - one.end < 12
+            for one, two in pairwise(mentions)
+        )
 
     def restates(self, text: str) -> bool:
         """Return whether a sentence has at least half of the content words of what the question asks."""
@@ -364,7 +374,7 @@ def last_announcement(reply: Reply) -> Labels:
             elif re.match(r"\W*-?\d", fragment):
                 last_named = max(last_named, match.start())
     for match in _COLON.finditer(reply.text):
-        if (labels := reply.exact(match[1])) and not reply.lists:
+        if labels := reply.exact(match[1]):
             found.append((match.start(), labels))
     for match in _CALLED_RIGHT.finditer(reply.text):
         before = reply.sentence_before(match.start())
@@ -474,21 +484,19 @@ def leading_text(reply: Reply) -> Labels:
 
 
 def only_option(reply: Reply) -> Labels:
-    """Read the only option that a reply names by its text or a marked label. A number must stand in its last sentence."""
+    """Read the only option that a short reply names by its text or a marked label. A number must stand in its last sentence."""
     found = NOTHING.union(*(reply.asserted(sentence.text) for sentence in reply.sentences))
-    if len(found) != 1 or not reply.sentences:
+    if len(found) != 1 or len(reply.sentences) > 3 or reply.lists:
         return NOTHING
-    own = reply.options.forms[min(found)]
-    return (
-        NOTHING if len(own) == 1 and own[0][-1:].isdigit() and not reply.asserted(reply.sentences[-1].text) else found
-    )
+    number = reply.options.is_number(min(found))
+    return NOTHING if number and not reply.asserted(reply.sentences[-1].text) else found
 
 
 def restatement(reply: Reply) -> Labels:
     """Read the sentences that repeat what the question asks with one option: a conclusion, the first, or all alike."""
     found: list[tuple[int, Labels]] = []
     for number, sentence in enumerate(reply.sentences):
-        if not reply.restates(sentence.text):
+        if not (reply.restates(sentence.text) or reply.pairs(sentence.text)):
             continue
         labels = reply.asserted(sentence.text)
         if not labels and not sentence.text.endswith("?") and not _HYPOTHESES.search(sentence.text):
@@ -505,15 +513,6 @@ def restatement(reply: Reply) -> Labels:
     return found[0][1]
 
 
-def last_sentence(reply: Reply) -> Labels:
-    """Read the only option of the last sentence if it concludes."""
-    complete = [sentence.text for sentence in reply.sentences if sentence.complete]
-    if not complete or not _CONCLUDES.search(complete[-1]):
-        return NOTHING
-    found = reply.asserted(complete[-1])
-    return found if len(found) == 1 else NOTHING
-
-
 Rule = Callable[[Reply], Labels]
 RULES: tuple[Rule, ...] = (
     whole_reply,
@@ -526,10 +525,9 @@ RULES: tuple[Rule, ...] = (
     leading_text,
     restatement,
     only_option,
-    last_sentence,
 )
 """The rules in their order. The first that finds an option or an abstention decides."""
-WEAK = frozenset((verdicts, leading_text, restatement, only_option, last_sentence))
+WEAK = frozenset((verdicts, leading_text, restatement, only_option))
 """Rules that do not apply to a reply that the limit ended."""
 
 

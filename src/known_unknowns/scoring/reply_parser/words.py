@@ -42,7 +42,7 @@ ABSTENTIONS: tuple[tuple[str, str], ...] = (
         NONE_RIGHT,
         rf"\ball(?:\sof)?\s(?:the\s)?(?:\w+\s)?{_NOUN}(?:\s\w+)?\sare\s(?:incorrect|wrong|false|not\scorrect)",
     ),
-    (NONE_RIGHT, rf"\bneither\s(?:{_NOUN}|of\s(?:the|these|them))\b"),
+    (NONE_RIGHT, rf"\bneither\s(?:{_NOUN}|(?:image|picture|box|point|statement)|of\s(?:the|these|them))\b"),
     (DECLINES, r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t|\snot)|unable|not\sable|won't)\b"),
     (
         DECLINES,
@@ -112,7 +112,7 @@ DENIALS = (
 )
 """Words before an option in its clause that deny it."""
 DENIED_AFTER = (
-    r"^[\"')\]*.,:]*\s*(?:[-:(]\s*)?(?:(?:\w+\s){0,4}?(?:is|are|was|would\sbe|seems?|appears?|can\sbe|could\sbe|do|does|has)\s?"
+    r"^[\"')\]*.,:]*\s*(?:[-:(]\s*)?(?:(?:[\w-]+[\"']?\s){0,4}?(?:is|are|was|would\sbe|seems?|appears?|can\sbe|could\sbe|do|does|has)\s?"
     r"(?:\w+\s){0,2}(?:not\b|n't|incorrect|wrong|false|inaccurate|ruled\sout|eliminated|excluded|unlikely|impossible|less)"
     r"|(?:is|are|was|were|do|does|would|could|can|did|has)n't|can(?:not|'t)|incorrect|wrong|false|no\b)"
 )
@@ -123,8 +123,8 @@ TURNS_BACK = (
     r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|on\ssecond\sthought|let\sme\s(?:re|correct)|instead|scratch\sthat"
     r"|upon\s(?:\w+\s)?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b"
 )
-CONCLUDES = r"\b(?:so|therefore|thus|hence|consequently|finally|in\sconclusion|overall|in\ssummary|ultimately|final|as\sa\sresult)\b"
-GUESSES = r"\b(?:but|however|nevertheless|still|yet|though|if\sI\s(?:had|have|were)|best\sguess|most\slikely|probably|likely|appears?|seems?|guess)\b"
+CONCLUDES = r"\b(?:so|therefore|thus|hence|consequently|finally|in\sconclusion|overall|in\ssummary|ultimately|final|as\sa\sresult|based\son\s(?:this|these)|given\s(?:this|these))\b"
+GUESSES = r"\b(?:but|however|nevertheless|though|if\sI\s(?:had|have|were)|best\sguess|most\slikely|probably|guess)\b"
 
 _ADVERB = r"(?:(?:most\s)?(?:likely|probably|clearly|definitely|therefore|thus|indeed|simply|actually|still|also|then|therefore|hence|obviously)\s)?"
 _IS = rf"(?:is|would\sbe|should\sbe|must\sbe|will\sbe|could\sbe|might\sbe|has\sto\sbe|(?:appears|seems)\sto\sbe|lies|remains|are)\s?{_ADVERB}"
@@ -148,7 +148,7 @@ ANNOUNCEMENTS: tuple[tuple[str, str], ...] = (
     ),
     (
         "other languages",
-        r"答案(?:应该|应当)?(?:是|为|：|:)\s?|(?:选择?|选项(?:是|为)?)(?=\s?\(?[A-Z])|答えは|正解は|정답은|\b(?:die\s)?(?:richtige\s)?antwort\s(?:ist|lautet|:)"
+        r"答案(?:应该|应当)?(?:是|为|：|:)\s?|(?:选择?|选项(?:是|为)?)(?=\s?\(?[A-Z])|(?:为|是)\s?(?=\(?[A-J]\)?[.\s]*\Z)|答えは|正解は|정답은|\b(?:die\s)?(?:richtige\s)?antwort\s(?:ist|lautet|:)"
         r"|\brespuesta(?:\scorrecta)?\s(?:es|:)|\bréponse(?:\scorrecte)?\s(?:est|:)|\bresposta(?:\scorreta)?\s(?:é|:)|\brisposta(?:\scorretta)?\s(?:è|:)|ответ\s?(?::|—|-)",
     ),
 )
@@ -159,7 +159,7 @@ CALLED_RIGHT = (
 )
 CORRESPONDS = (
     r"\b(?:corresponds?\sto|matches|match|aligns\swith|which\sis|this\sis|it\sis|it's|it\s(?:must|would)\sbe|equals?|refers\sto|points\sto|indicates|represented\sby"
-    r"|represents|consistent\swith|closest\sto|described\s(?:by|in)|means|is)(?:\s(?:most\s)?\w+ly)?\s(?:the\s)?(?:closest\s(?:to\s)?)?(?=(?:option|choice|answer)\b|\()"
+    r"|represents|consistent\swith|closest\sto|described\s(?:by|in)|means|is)(?:\s(?:most\s)?\w+ly)?\s(?:the\s)?(?:closest\s(?:to\s)?)?(?=(?:option|choice|answer)\b|\(|[\"']?[A-Z][.\"')]*\s*(?:\n|\Z))"
 )
 VERDICT = r"(?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot|0)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|1)\b|[✓✔✅☑])"
 
