@@ -74,14 +74,11 @@ class Options:
         match = self._at_start.match(text)
         if match is None:
             return None
-        bare = not match["open"] and not match["close"] and not match["noun"]
-        if (
-            bare
-            and match["label"].casefold() in ("a", "i")
-            and re.match(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]", text[match.end() :])
-        ):
-            own = self.forms[match["label"]] if match["label"] in self.forms else ()
-            return match if own and forms(text[match.end() :])[: len(own)] == own else None
+        unmarked = not match["close"] and (not match["noun"] or ":" in match["noun_end"])
+        if unmarked and not match["open"] and match["label"].casefold() in ("a", "i"):
+            own, rest = self.forms[match["label"]], text[match.end() :]
+            if _ARTICLE_OR_PRONOUN.match(rest) and forms(rest)[: len(own)] != own:
+                return None
         return match
 
     def text_at_start(self, text: str) -> tuple[Labels, int]:
@@ -122,6 +119,8 @@ class Options:
                 continue
             if content <= theirs:
                 parts.append(label)
+            if 5 * len(content - theirs) > len(content):
+                continue
             scores.append((2 * len(content & theirs) / (len(content) + len(theirs)), label))
         if len(parts) == 1:
             return frozenset(parts)
@@ -182,19 +181,22 @@ class Options:
         return all(form in words.FUNCTION_WORDS for form in self.forms[label])
 
 
+_ARTICLE_OR_PRONOUN = re.compile(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]")
+
+
 @lru_cache(maxsize=512)
 def _patterns(labels: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Compile the patterns of labels once for all questions with the same labels."""
     noun = r"(?i:option|choice|answer|letter|alternative|response|selection|选项|答案)"
     return (
         re.compile(
-            rf"\s*(?:(?P<noun>{noun})\s*(?:is\s)?(?:[:#-]\s?)?)?(?P<open>[\"'“(\[{{<]*)\s?(?P<label>{labels})(?![\w_^=+*/\\'’])"
-            rf"(?P<close>\s?[\])}}>\"'.:,;!]+|\s?[-–—](?=\s)|\s*\Z|\s*\n)?"
+            rf"\s*(?:(?P<noun>{noun})(?P<noun_end>\s*(?:is\s)?(?:[:#-]\s?)?))?(?P<open>[\"'“(\[{{<]*)\s?(?P<label>{labels})(?![\w_^=+*/\\'’])"
+            rf"(?P<close>\s?[\])}}>\"'.:,;!]+|\s?[-–—](?=\s)|\s(?=\()|\s*\Z|\s*\n)?"
         ),
         re.compile(
             rf"(?:\b{noun}s?\s[\"'(\[]*|(?<![\w)])[(\[]\s?(?=(?:{labels})\s?[)\]]))(?P<label>{labels})(?![\w_^=+*/'-])[\])\"']*"
         ),
         re.compile(
-            rf"[\"')\].]*\s*(?:,|/|&|\band\b|\bor\b|\balong\swith\b|,\s?and|,\s?or)\s*(?:also\s)?(?:{noun}s?\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!\s[a-z]+\s(?!are|is))"
+            rf"[\"')\].]*\s*(?:,|/|&|\band\b|\bor\b|\balong\swith\b|,\s?and|,\s?or)\s*(?:also\s)?(?:{noun}s?\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!(?<=[AI])\s[a-z])"
         ),
     )

@@ -49,7 +49,8 @@ _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
 )
 _BOX = re.compile(
-    r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL
+    r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|<\|begin_of_box\|>(.*?)<\|end_of_box\|>|\[[xX✓✔]\]\s?([^\n]*)",
+    re.DOTALL,
 )
 _TAGGED = re.compile(
     r"<(answer|conclusion|final_answer|choice|response|output|option)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
@@ -63,6 +64,8 @@ _SMALL_LABEL = re.compile(
     re.IGNORECASE,
 )
 _COLON = re.compile(r":\s*\n+\s*([^\n]+)(?!\s*\n\s*[(\[]?[A-Z][)\].:])")
+_POSITION = _compile(r"\W*(?:the\s)?(first|second|third|fourth|fifth|last)\s(?:option|choice|answer)\W*")
+_RETRACTS = _compile(words.RETRACTS)
 _IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
 _SCALE = re.compile(
     r"\s?(?:hundred|thousand|million|billion|percent|%|dozen|times|or|and|to|out|point)\b|\s?[%/^]", re.IGNORECASE
@@ -129,6 +132,7 @@ class Reply:
         named = [label for label, own in options.forms.items() if own and f" {' '.join(own)} " in self.question]
         numbers = [label for label in named if options.is_number(label)]
         self.repeated = frozenset(named if len(named) == 1 else numbers)  # of "Red or blue?", an answer repeats one
+        text = _RETRACTS.split(text)[-1].strip()
         self.text = self._without_copies(_SMALL_LABEL.sub(self._capital, text), question)
         self.sentences = sentences(self.text)
         starts = re.findall(rf"(?:\A|\n)\s*[(\[]?({options.pattern})[)\].:]|[(\[]({options.pattern})[)\]]\s", self.text)
@@ -178,7 +182,14 @@ class Reply:
                 return frozenset((match["label"],))
             other = self.options.text_at_start(rest)
             return frozenset((match["label"], *other[0])) if other[0] and not forms(rest[other[1] :]) else NOTHING
-        return self.options.same_text(_IT_IS.sub("", text))
+        return self.options.same_text(_IT_IS.sub("", text)) or self._position(text)
+
+    def _position(self, text: str) -> Labels:
+        match = _POSITION.fullmatch(text)
+        places = {name: place for place, name in enumerate("first second third fourth fifth last".split())}
+        labels = list(self.options.texts)
+        place = -1 if match is None or match[1].lower() == "last" else places[match[1].lower()]
+        return frozenset((labels[place],)) if match and place < len(labels) else NOTHING
 
     def choice(self, fragment: str) -> Labels:
         """Return the options, or the kind of abstention, that the text after an announcement gives."""
@@ -204,6 +215,7 @@ class Reply:
             return kind
         return (
             self.options.same_text(clause)
+            or self._position(clause)
             or self.options.same_text(fragment.split("\n")[0])
             or frozenset(mention.label for mention in self.options.mentions(clause) if mention.letter)
         )
@@ -278,10 +290,9 @@ class Reply:
 
     def pairs(self, text: str) -> bool:
         """Return whether a sentence gives an option by its text and its label after it: "the red one (B)"."""
-        mentions = list(self.options.mentions(text))
         return any(
             one.label == two.label and two.letter and not one.letter and 0 < two.start - one.end < 12
-            for one, two in pairwise(mentions)
+            for one, two in pairwise(self.options.mentions(text))
         )
 
     def restates(self, text: str) -> bool:
@@ -304,9 +315,9 @@ def whole_reply(reply: Reply) -> Labels:
 
 def box_or_tag(reply: Reply) -> Labels:
     """Read a box or a tag whose whole content is an option. Boxes that differ are several answers."""
-    boxes = [reply.exact(clean(match[1] or match[2] or "")) for match in _BOX.finditer(reply.text)]
-    found = NOTHING.union(*boxes)
-    if found:
+    contents = [match[1] or match[2] or match[3] for match in _BOX.finditer(reply.text)]
+    contents += [match[2] for match in _TAGGED.finditer(reply.text)]
+    if found := NOTHING.union(*(reply.exact(clean(content)) for content in contents if content)):
         return found
     for match in reversed(list(_TAGGED.finditer(reply.text))):
         content = Reply(match[2].strip(), reply.options, "")
@@ -407,7 +418,7 @@ def last_announcement(reply: Reply) -> Labels:
 def _named_last(reply: Reply, before: str, rest: str) -> Labels:
     """Return the option that is named last before "is correct", if nothing denies it."""
     clause = re.split(r"[;]\s|,\s(?:but|and|so)\s|\b(?:that|therefore|thus|hence|so)\b,?\s", before)[-1]
-    if _DENIALS.search(clause) or _HYPOTHESES.search(before) or re.match(r"[^.\n]{0,60}\?", rest):
+    if _DENIALS.search(clause) or _HYPOTHESES.search(before) or re.match(r"[^.\n]{0,60}(?:\?|\bif\b)", rest):
         return NOTHING
     label = re.search(rf"(?:\A|[\s(\[\"'])({reply.options.pattern})[)\].:\"']*\s?\Z", clause)
     if label:
@@ -441,7 +452,7 @@ def abstention(reply: Reply) -> Labels:
             continue
         for kind, pattern in words.COMPILED_ABSTENTIONS:
             match = pattern.search(sentence.text)
-            if match is None:
+            if match is None or reply._copied(sentence.text):
                 continue
             if re.search(r"\b(?:if|unless|when|whether)\b[^,]*\Z", sentence.text[: match.start()], re.IGNORECASE):
                 continue
@@ -484,12 +495,13 @@ def leading_text(reply: Reply) -> Labels:
 
 
 def only_option(reply: Reply) -> Labels:
-    """Read the only option that a short reply names by its text or a marked label. A number must stand in its last sentence."""
-    found = NOTHING.union(*(reply.asserted(sentence.text) for sentence in reply.sentences))
-    if len(found) != 1 or len(reply.sentences) > 3 or reply.lists:
+    """Read the only option that a reply names, in a sentence that says little else than the question and the option."""
+    named = [(sentence.text, labels) for sentence in reply.sentences if (labels := reply.asserted(sentence.text))]
+    found = NOTHING.union(*(labels for _, labels in named))
+    if len(found) != 1 or reply.lists:
         return NOTHING
-    number = reply.options.is_number(min(found))
-    return NOTHING if number and not reply.asserted(reply.sentences[-1].text) else found
+    known = _content(reply.question + reply.options.texts[min(found)]) | words.FILLERS
+    return found if any(3 * len(_content(text) - known) <= len(_content(text)) for text, _ in named) else NOTHING
 
 
 def restatement(reply: Reply) -> Labels:

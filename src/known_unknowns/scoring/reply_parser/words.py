@@ -33,7 +33,10 @@ _TELL = _any(
 CANNOT_TELL, NONE_RIGHT, DECLINES = "cannot_tell", "none_of_options", "declines"
 
 ABSTENTIONS: tuple[tuple[str, str], ...] = (
-    (NONE_RIGHT, rf"\bnone\sof\s(?:the|these|those|them|above)\b(?:\s\w+){{0,3}}?(?:\s{_NOUN}|\sabove|\sstatements)?"),
+    (
+        NONE_RIGHT,
+        rf"\bnone\sof\s(?:these|those|them|above|the\sabove|(?:the\s)?(?:\w+\s){{0,2}}(?:{_NOUN}|images?|pictures?|statements|points|boxes|scenarios?)\b)",
+    ),
     (NONE_RIGHT, rf"\b(?:no|not\sa)\s(?:single\s)?(?:correct|right|valid|suitable|accurate|appropriate)\s{_NOUN}"),
     (NONE_RIGHT, rf"\b(?:not|n't)\s(?:\w+\s)?(?:listed|among|included|in|one\sof|any\sof)\s(?:\w+\s){{0,3}}{_NOUN}"),
     (NONE_RIGHT, r"\banswer\s(?:is|was)(?:\snot|n't)\s(?:listed|given|provided|offered|available|here|present)"),
@@ -42,7 +45,15 @@ ABSTENTIONS: tuple[tuple[str, str], ...] = (
         NONE_RIGHT,
         rf"\ball(?:\sof)?\s(?:the\s)?(?:\w+\s)?{_NOUN}(?:\s\w+)?\sare\s(?:incorrect|wrong|false|not\scorrect)",
     ),
-    (NONE_RIGHT, rf"\bneither\s(?:{_NOUN}|(?:image|picture|box|point|statement)|of\s(?:the|these|them))\b"),
+    (
+        NONE_RIGHT,
+        rf"(?:^|[,;:]\s)\W*(?:so\s|thus\s)?neither\s(?:\w+\s)?(?:{_NOUN}|(?:image|picture|box|point|statement)s?\b|of\sthe(?:m|se)?\b|\(?[A-Z]\)?\snor\s\(?[A-Z])",
+    ),
+    (NONE_RIGHT, rf"\b(?:no|not\san)\s(?:option|choice|answer)\s(?:for|with|that|in\sthe|among)\b"),
+    (
+        NONE_RIGHT,
+        rf"\b(?:correct|right)\s{_NOUN}\s(?:is|was)(?:\snot|n't)\b|\b(?:mistake|error|typo)\sin\sthe\s(?:question|options|problem|choices)",
+    ),
     (DECLINES, r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t|\snot)|unable|not\sable|won't)\b"),
     (
         DECLINES,
@@ -78,6 +89,11 @@ ABSTENTIONS: tuple[tuple[str, str], ...] = (
     (
         CANNOT_TELL,
         r"\b(?:more|additional|further)\s(?:information|context|details?|data)\s(?:is|are|would\sbe)\s(?:needed|required|necessary)",
+    ),
+    (CANNOT_TELL, r"\b(?:do\snot|don't|cannot|can't|unable\sto)\s(?:see|view|process|access|open)\b"),
+    (
+        CANNOT_TELL,
+        r"\bquestion\s(?:is|seems|appears)\s(?:\w+\s)?(?:not\s(?:clear|applicable|answerable|valid)|unclear|ambiguous|incomplete|unanswerable|invalid)\b",
     ),
     (CANNOT_TELL, r"\bplease\s(?:\w+\s)?(?:provide|share|upload|attach|supply)\b"),
     (
@@ -123,6 +139,16 @@ TURNS_BACK = (
     r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|on\ssecond\sthought|let\sme\s(?:re|correct)|instead|scratch\sthat"
     r"|upon\s(?:\w+\s)?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b"
 )
+RETRACTS = (
+    r"\b(?:scratch\sthat|(?:I\s)?take\sthat\sback|no,\s?wait|wait,?\s(?:no|actually|that)|on\ssecond\sthought|hmm,?\sno|actually,\sno|correction:"
+    r"|(?:that|this|it)\scan(?:not|'t)\sbe\s(?:right|correct)|let\sme\scorrect)\b[\s,.:;—-]*"
+)
+"""What takes back everything before it."""
+FILLERS = frozenset(
+    "image picture photo shown show seen see appear seem look like based can could would may likely probably clearly visible depicted answer option"
+    " color correct because therefore so i think believe guess maybe perhaps which main located made called known person".split()
+)
+"""Words that a sentence may have beside those of the question and the option."""
 CONCLUDES = r"\b(?:so|therefore|thus|hence|consequently|finally|in\sconclusion|overall|in\ssummary|ultimately|final|as\sa\sresult|based\son\s(?:this|these)|given\s(?:this|these))\b"
 GUESSES = r"\b(?:but|however|nevertheless|though|if\sI\s(?:had|have|were)|best\sguess|most\slikely|probably|guess)\b"
 
