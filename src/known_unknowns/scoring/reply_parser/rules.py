@@ -501,7 +501,13 @@ def only_option(reply: Reply) -> Labels:
     if len(found) != 1 or reply.lists:
         return NOTHING
     known = _content(reply.question + reply.options.texts[min(found)]) | words.FILLERS
-    return found if any(3 * len(_content(text) - known) <= len(_content(text)) for text, _ in named) else NOTHING
+    allowed = 1 if reply.asked else 2
+    for text, _ in named:
+        content = _content(text)
+        unknown = len([form for form in content - known if len(form) > 1])
+        if unknown <= max(allowed, len(content) // 3):
+            return found
+    return NOTHING
 
 
 def restatement(reply: Reply) -> Labels:

@@ -54,7 +54,6 @@ ABSTENTIONS: tuple[tuple[str, str], ...] = (
         NONE_RIGHT,
         rf"\b(?:correct|right)\s{_NOUN}\s(?:is|was)(?:\snot|n't)\b|\b(?:mistake|error|typo)\sin\sthe\s(?:question|options|problem|choices)",
     ),
-    (DECLINES, r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t|\snot)|unable|not\sable|won't)\b"),
     (
         DECLINES,
         r"\bI(?:\scan(?:not|'t|\snot)|'m\s(?:unable|not\sable)\sto|\sam\s(?:unable|not\sable)\sto|\swon't|\swill\snot)\s"
@@ -96,6 +95,7 @@ ABSTENTIONS: tuple[tuple[str, str], ...] = (
         r"\bquestion\s(?:is|seems|appears)\s(?:\w+\s)?(?:not\s(?:clear|applicable|answerable|valid)|unclear|ambiguous|incomplete|unanswerable|invalid)\b",
     ),
     (CANNOT_TELL, r"\bplease\s(?:\w+\s)?(?:provide|share|upload|attach|supply)\b"),
+    (DECLINES, r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t|\snot)|unable|not\sable|won't)\b"),
     (
         CANNOT_TELL,
         r"无法|不能确定|不知道|判断できません|わかりません|no\s(?:se\spuede|lo\ssé)|ne\s(?:sais\spas|peut\spas)|weiß\s(?:es\s)?nicht|nicht\s(?:bestimm|sagen)",
@@ -118,7 +118,10 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         r"(?:it\s)?(?:is\s)?(?:can(?:not|'t|\snot)|impossible\sto|not\spossible\sto|unable\sto)\s(?:be\s)?(?:tell|say|answer(?:ed)?|determined?|know|known)(?:\s\w+){0,5}",
     ),
     (CANNOT_TELL, r"(?:not\senough|insufficient)\s(?:information|data|context)(?:\s\w+){0,4}"),
-    (DECLINES, r"refused?(?:\sto\sanswer)?|.*\b(?:sorry|can(?:not|'t))\b.*\b(?:help|assist)\b.*"),
+    (
+        DECLINES,
+        r"refused?(?:\sto\sanswer)?|(?:(?:i'm\s|i\sam\s)?sorry\s)?(?:but\s)?i\s(?:can(?:not|'t)|am\snot\sable\sto|am\sunable\sto)\s(?:help|assist)(?:\syou)?(?:\swith\s(?:it|that|this)(?:\s\w+)?)?",
+    ),
 )
 """What the text of a whole option means, if it is a way to abstain."""
 
@@ -161,7 +164,7 @@ ANNOUNCEMENTS: tuple[tuple[str, str], ...] = (
     ("the answer is", rf"(?<!each\s)\b{_ANSWER}{_ABOUT}\s?{_IS}\s?[:：]?"),
     (
         "answer:",
-        r"\b(?:answer|solution|choice|response|conclusion)\s?(?:is\s?)?[:：=]|(?:^|\n)\s*(?:answer|ans|a)\b\.?\s?(?:[:：]|-(?=\s)|(?=\(?[B-Z]\b))",
+        r"\b(?:answer|solution|choice|response|conclusion)\s?(?:is\s?)?[:：=]|(?:^|\n)\s*(?:answer|ans)\b\.?\s?(?:-(?=\s)|(?=\(?[B-Z]\b))",
     ),
     (
         "I choose",
@@ -174,8 +177,9 @@ ANNOUNCEMENTS: tuple[tuple[str, str], ...] = (
     ),
     (
         "other languages",
-        r"答案(?:应该|应当)?(?:是|为|：|:)\s?|(?:选择?|选项(?:是|为)?)(?=\s?\(?[A-Z])|(?:为|是)\s?(?=\(?[A-J]\)?[.\s]*\Z)|答えは|正解は|정답은|\b(?:die\s)?(?:richtige\s)?antwort\s(?:ist|lautet|:)"
-        r"|\brespuesta(?:\scorrecta)?\s(?:es|:)|\bréponse(?:\scorrecte)?\s(?:est|:)|\bresposta(?:\scorreta)?\s(?:é|:)|\brisposta(?:\scorretta)?\s(?:è|:)|ответ\s?(?::|—|-)",
+        r"答案(?:应该|应当)?(?:是|为|：|:)\s?|(?:选择?|选项(?:是|为)?)(?=\s?\(?[A-Z])|(?:为|是)\s?(?=\(?[A-J]\)?[.\s]*\Z)|答えは|正解は|정답은"
+        r"|\b(?:antwort|respuesta|réponse|resposta|risposta)(?:\s(?:correct[ae]?|corretta|correta))?\s?(?:ist|lautet|es|est|é|è|:)(?!\w)"
+        r"|(?:ответ|الإجابة|الجواب)\s?(?::|—|-|هي|هو)",
     ),
 )
 """Phrases before an answer. The name is shown by the benchmark of rules."""
@@ -187,7 +191,7 @@ CORRESPONDS = (
     r"\b(?:corresponds?\sto|matches|match|aligns\swith|which\sis|this\sis|it\sis|it's|it\s(?:must|would)\sbe|equals?|refers\sto|points\sto|indicates|represented\sby"
     r"|represents|consistent\swith|closest\sto|described\s(?:by|in)|means|is)(?:\s(?:most\s)?\w+ly)?\s(?:the\s)?(?:closest\s(?:to\s)?)?(?=(?:option|choice|answer)\b|\(|[\"']?[A-Z][.\"')]*\s*(?:\n|\Z))"
 )
-VERDICT = r"(?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot|0)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|1)\b|[✓✔✅☑])"
+VERDICT = r"(?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|match(?:es)?|fits)\b|[✓✔✅☑])"
 
 FUNCTION_WORDS = frozenset(
     "yes no true false not none both neither either it one this that is are in on at of to and or all same other i we they he she".split()
