@@ -1,51 +1,51 @@
-"""The options of a question: where a text names one of them, and what the whole of a text says."""
+"""The options of a question, and where a text names them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from known_unknowns.scoring.reply_parser import words
-from known_unknowns.scoring.reply_parser.text import clean, forms, tokens
+from known_unknowns.scoring.reply_parser.text import clean, content_words, forms, tokens
 
 Labels = frozenset[str]
 NOTHING: Labels = frozenset()
 
+_LETTER = r"\(?(?:[B-HJ-Z]|A(?!\s[a-z])|I{1,3}(?!\s[a-z])|IV|[1-6])\)?"
+_LETTERS = re.compile(
+    rf"(?:(?:both|all|only|either|neither|not|options?|statements?|answers?|choices?)\s)*{_LETTER}(?:(?:,|,?\s(?:and|or|nor)|\s?[&+])\s?{_LETTER})+(?:\sonly)?\W*"
+    rf"|(?:only|both|either|neither|not|same\sas)\s(?:options?\s)?{_LETTER}(?:\sonly)?\W*|{_LETTER}\sonly",
+    re.IGNORECASE,
+)
+
 
 def speaks_of_options(text: str) -> bool:
-    """Return whether the text of an option speaks of other options, such as "Both A and B" or "The first two".
+    """Return whether the text of an option speaks of other options and loses its meaning in another place.
 
-    Such a text keeps its meaning only in its place. "None of these" does as well.
+    Examples
+    --------
+    >>> [speaks_of_options(text) for text in ("Both A and B", "The first two", "None of the above", "A is closer")]
+    [True, True, True, False]
     """
     plain = clean(text)
-    if words.REFERENCES.search(plain) and len(plain) < 60 or words.REFERENCES_ELSEWHERE.search(plain):
-        return True
-    letter = r"\(?(?:[A-HJ-Z]|A(?!\s[a-z])|I{1,3}|IV|[1-6])\)?"
-    return bool(
-        re.fullmatch(
-            rf"(?:(?:both|all|only|either|neither|not|options?|statements?|answers?|choices?)\s)*{letter}(?:(?:,|\sand|\sor|\snor|,\sand|\s?&|\s?\+)\s?{letter})+(?:\sonly)?\W*"
-            rf"|(?:only|both|either|neither|not|options?|same\sas)\s(?:options?\s)?{letter}(?:\sonly)?\W*|\(?[A-H]\)?\sonly",
-            plain,
-            re.IGNORECASE if not re.search(r"\b[ai]\b", plain) else 0,
-        )
-    )
+    return bool(len(plain) < 60 and words.REFERENCES.search(plain) or _LETTERS.fullmatch(plain))
 
 
 def meaning(text: str) -> str | None:
-    """Return the kind of abstention that the text of an option means, if any."""
+    """Return the kind of abstention that a whole text means, such as the text of an option. None if it is none."""
     plain = clean(text).strip(" .!,'\"").casefold().replace(",", "")
-    return next((kind for kind, pattern in words.COMPILED_MEANINGS if pattern.fullmatch(plain)), None)
+    return next((kind for kind, pattern in words.MEANINGS if pattern.fullmatch(plain)), None)
 
 
 class Mention(NamedTuple):
-    """An option that a text names, and where. ``letter`` is true for a label."""
+    """An option that a text names, and where. ``marked`` is true if its label is there, alone or with its text."""
 
     label: str
     start: int
     end: int
-    letter: bool
+    marked: bool
 
 
 class Options:
@@ -62,141 +62,133 @@ class Options:
         self.forms = {label: forms(clean(text)) for label, text in self.texts.items()}
         self.meanings = {label: meaning(text) for label, text in self.texts.items()}
         self._first: dict[str, list[str]] = {}
-        for label, sequence in sorted(self.forms.items(), key=lambda item: -len(item[1])):
-            if sequence:
-                self._first.setdefault(sequence[0], []).append(label)
-        names = sorted((re.escape(label) for label in self.texts if label), key=len, reverse=True)
-        self.pattern = "|".join(names) or r"(?!)"
-        self._at_start, self._mention, self._further = _patterns(self.pattern)
+        for label, own in sorted(self.forms.items(), key=lambda item: -len(item[1])):
+            self._first.setdefault(own[0] if own else "", []).append(label)
+        names = sorted((re.escape(label) for label in self.texts), key=len, reverse=True)
+        self.patterns = _label_patterns("|".join(names) or r"(?!)")
 
     def label_at_start(self, text: str) -> re.Match[str] | None:
-        """Match a label at the start of a text, with its brackets. The article "A" and the pronoun "I" are no labels."""
-        match = self._at_start.match(text)
-        if match is None:
-            return None
-        unmarked = not match["close"] and (not match["noun"] or ":" in match["noun_end"])
-        if unmarked and not match["open"] and match["label"].casefold() in ("a", "i"):
-            own, rest = self.forms[match["label"]], text[match.end() :]
-            if _ARTICLE_OR_PRONOUN.match(rest) and forms(rest)[: len(own)] != own:
-                return None
-        return match
+        """Match a label at the start of a text. The article "A" and the pronoun "I" are no labels."""
+        match = self.patterns.start.match(text)
+        if match is None or match["open"] or match["close"] or (match["noun"] and ":" not in match["link"]):
+            return match
+        own, rest = self.forms[match["label"]], text[match.end() :]
+        is_word = match["label"].casefold() in ("a", "i") and _ARTICLE_OR_PRONOUN.match(rest)
+        return None if is_word and forms(rest)[: len(own)] != own else match
+
+    def marked_label_at_start(self, text: str) -> re.Match[str] | None:
+        """Match a label in brackets, with a stop, after a word such as "option", or alone, at the start of a text."""
+        match = self.label_at_start(text)
+        return match if match and (match["close"] or match["noun"]) else None
 
     def text_at_start(self, text: str) -> tuple[Labels, int]:
         """Return the options with the longest text that a text starts with, and where it ends."""
         found = tokens(text)
-        if not found:
-            return NOTHING, 0
         sequence = tuple([token.form for token in found])
-        candidates = [
-            label
-            for label in self._first.get(sequence[0], ())
-            if sequence[: len(self.forms[label])] == self.forms[label]
-        ]
-        if not candidates:
+        fitting = [
+            label for label in self._first.get(sequence[0], ()) if sequence[: len(self.forms[label])] == self.forms[label]
+        ] if found else []  # fmt: skip
+        if not fitting:
             return NOTHING, 0
-        longest = len(self.forms[candidates[0]])
-        return frozenset(label for label in candidates if len(self.forms[label]) == longest), found[longest - 1].end
+        longest = len(self.forms[fitting[0]])
+        return frozenset(label for label in fitting if len(self.forms[label]) == longest), found[longest - 1].end
 
     def same_text(self, text: str) -> Labels:
-        """Return the options whose text is a whole text, or of which it is a part that no other option has."""
+        """Return the options whose text is a whole text, or of which it is a part that only one has, or a close copy."""
         sequence = forms(text)
-        if not sequence:
-            return NOTHING
-        equal = frozenset(label for label, own in self.forms.items() if own == sequence)
-        return equal or self._near(sequence)
-
-    def _near(self, sequence: tuple[str, ...]) -> Labels:
-        """Return the option of which a text is a distinctive part, or a close copy."""
-        content = {form for form in sequence if form not in words.STOP_WORDS}
-        if not content:
-            return NOTHING
-        parts, scores = [], []
+        content = frozenset(sequence) - words.STOP_WORDS
+        equal = frozenset(label for label, own in self.forms.items() if own == sequence != ())
+        if equal or not content:
+            return equal
+        parts, copies = [], []
+        numbers = {form for form in content if form[-1:].isdigit()}
         for label, own in self.forms.items():
-            theirs = {form for form in own if form not in words.STOP_WORDS}
-            if not theirs:
-                continue
-            if (content ^ theirs) & words.NEGATIONS or {f for f in content if f[-1:].isdigit()} - theirs:
+            theirs = frozenset(own) - words.STOP_WORDS
+            if not theirs or (content ^ theirs) & words.NEGATIONS or numbers - theirs:
                 continue
             if content <= theirs:
                 parts.append(label)
-            if 5 * len(content - theirs) > len(content):
-                continue
-            scores.append((2 * len(content & theirs) / (len(content) + len(theirs)), label))
+            copies.append((2 * len(content & theirs) / (len(content) + len(theirs)), label, len(content - theirs)))
         if len(parts) == 1:
             return frozenset(parts)
-        scores.sort(reverse=True)
-        if not parts and len(sequence) >= 5 and scores and scores[0][0] >= 0.75:
-            if len(scores) == 1 or scores[0][0] - scores[1][0] >= 0.2:
-                return frozenset((scores[0][1],))
-        return NOTHING
+        copies.sort(reverse=True)
+        if parts or len(sequence) < 5 or not copies or copies[0][0] < 0.75 or 5 * copies[0][2] > len(content):
+            return NOTHING
+        return frozenset((copies[0][1],)) if len(copies) == 1 or copies[0][0] - copies[1][0] >= 0.2 else NOTHING
 
     def restated(self, text: str) -> Labels:
         """Return the options whose content words a text has in their order, among other words."""
-        sequence = forms(text)
         found = set()
         for label, own in self.forms.items():
             content = [form for form in own if form not in words.STOP_WORDS or len(form) == 1]
-            position = iter(sequence)
-            if len(content) > 1 and all(form in position for form in content):
+            rest = iter(forms(text))
+            if len(content) > 1 and all(form in rest for form in content):
                 found.add(label)
         return frozenset(found)
 
-    def further_label(self, text: str) -> str | None:
-        """Return another label that a text joins to one before it: "and B", ", C"."""
-        match = self._further.match(text)
-        return match["label"] if match else None
-
-    def mentions(self, text: str) -> Iterator[Mention]:
-        """Yield the options that a text names, by a marked label or by their whole text. The longest text counts."""
-        found = tokens(text)
-        position, covered = 0, []
-        while position < len(found):
-            for label in self._first.get(found[position].form, ()):
+    def mentions(self, text: str) -> list[Mention]:
+        """Return the options that a text names, by a marked label or by their whole text. The longest text counts."""
+        found: list[Mention] = []
+        sequence, position = tokens(text), 0
+        while position < len(sequence):
+            for label in self._first.get(sequence[position].form, ()):
                 own = self.forms[label]
-                if tuple([token.form for token in found[position : position + len(own)]]) == own:
-                    covered.append(Mention(label, found[position].start, found[position + len(own) - 1].end, False))
+                if tuple([token.form for token in sequence[position : position + len(own)]]) == own:
+                    start, end = sequence[position].start, sequence[position + len(own) - 1].end
+                    before = re.search(rf"(?:\A|[\s(\"]){re.escape(label)}[.):]\s?\Z", text[max(0, start - 6) : start])
+                    found.append(Mention(label, start, end, before is not None))
                     position += len(own) - 1
                     break
             position += 1
-        for match in self._mention.finditer(text):
+        for match in self.patterns.mention.finditer(text):
             start, end = match.span("label")
-            if any(
-                other.start <= start and end <= other.end and other.end - other.start > end - start for other in covered
+            if not any(
+                other.start <= start and end <= other.end and other.end - other.start > end - start for other in found
             ):
-                continue
-            after = next(
-                (text for text in covered if text.label == match["label"] and 0 <= text.start - match.end() < 3), None
-            )
-            covered = [other for other in covered if other is not after and (other.start, other.end) != (start, end)]
-            covered.append(Mention(match["label"], start, after.end if after else match.end(), True))
-        yield from sorted(covered, key=lambda mention: mention.start)
+                found = [other for other in found if (other.start, other.end) != (start, end)]
+                found.append(Mention(match["label"], start, match.end(), True))
+        return sorted(found, key=lambda mention: mention.start)
 
     def is_number(self, label: str) -> bool:
         """Return whether the text of an option is a number without a unit."""
-        own = self.forms[label]
-        return len(own) == 1 and own[0][-1:].isdigit()
+        return len(self.forms[label]) == 1 and self.forms[label][0][-1:].isdigit()
 
     def is_function_word(self, label: str) -> bool:
         """Return whether the text of an option is a word that sentences also use otherwise."""
-        return all(form in words.FUNCTION_WORDS for form in self.forms[label])
+        return words.FUNCTION_WORDS.issuperset(self.forms[label])
+
+    def content(self, label: str) -> frozenset[str]:
+        """Return the content words of an option."""
+        return content_words(self.texts[label])
 
 
 _ARTICLE_OR_PRONOUN = re.compile(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]")
+_NOUN = r"(?i:options?|choices?|answers?|letter|alternative|response|selection|选项|答案|(?:la\s)?(?:opci[óo]n|lettre|letra|opção|opzione|réponse)|буква)"
+_AFTER = r"(?![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[_^=+*/\\'’])"
+
+
+class _LabelPatterns(NamedTuple):
+    start: re.Pattern[str]
+    mention: re.Pattern[str]
+    further: re.Pattern[str]
+    line: re.Pattern[str]
+    end: re.Pattern[str]
 
 
 @lru_cache(maxsize=512)
-def _patterns(labels: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _label_patterns(labels: str) -> _LabelPatterns:
     """Compile the patterns of labels once for all questions with the same labels."""
-    noun = r"(?i:option|choice|answer|letter|alternative|response|selection|选项|答案)"
-    return (
-        re.compile(
-            rf"\s*(?:(?P<noun>{noun})(?P<noun_end>\s*(?:is\s)?(?:[:#-]\s?)?))?(?P<open>[\"'“(\[{{<]*)\s?(?P<label>{labels})(?![\w_^=+*/\\'’])"
+    return _LabelPatterns(
+        start=re.compile(
+            rf"\s*(?:(?P<noun>{_NOUN})(?P<link>\s*(?:is\s)?(?:[:#-]\s?)?))?(?P<open>[\"'“(\[{{<]*)\s?(?P<label>{labels}){_AFTER}"
             rf"(?P<close>\s?[\])}}>\"'.:,;!]+|\s?[-–—](?=\s)|\s(?=\()|\s*\Z|\s*\n)?"
         ),
-        re.compile(
-            rf"(?:\b{noun}s?\s[\"'(\[]*|(?<![\w)])[(\[]\s?(?=(?:{labels})\s?[)\]]))(?P<label>{labels})(?![\w_^=+*/'-])[\])\"']*"
+        mention=re.compile(
+            rf"(?:\b{_NOUN}\s[\"'(\[]*|(?<![\w)])[(\[]\s?(?=(?:{labels})\s?[)\]]))(?P<label>{labels}){_AFTER}[\])\"']*"
         ),
-        re.compile(
-            rf"[\"')\].]*\s*(?:,|/|&|\band\b|\bor\b|\balong\swith\b|,\s?and|,\s?or)\s*(?:also\s)?(?:{noun}s?\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!(?<=[AI])\s[a-z])"
+        further=re.compile(
+            rf"[\"')\].]*\s*(?:,?\s?(?:and|or)\b|[,/&]|\balong\swith\b)\s*(?:also\s)?(?:{_NOUN}\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!(?<=[AI])\s[a-z])"
         ),
+        line=re.compile(rf"(?:\A|\n)\s*[(\[]?({labels})[)\].:]|\s[(\[]?({labels})[)\].]\s"),
+        end=re.compile(rf"(?:\A|[\s(\[\"'])({labels})[)\].:\"']*\s?\Z"),
     )

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from known_unknowns.scoring.reply_parser import words
+
 _CHARACTERS = str.maketrans(
     {
         **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
@@ -81,32 +83,23 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_COUNTS = {
-    word: str(count)
-    for count, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
-    )
+_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+_FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
+    **dict.fromkeys(("degrees", "degree"), "°"),
+    **dict.fromkeys(("ω", "omega", "ohms"), "ohm"),
+    **{"percent": "%", "π": "pi", "sqrt": "√", "can't": "cannot"},
 }
-_FORMS = {
-    "percent": "%",
-    "degrees": "°",
-    "degree": "°",
-    "ω": "ohm",
-    "omega": "ohm",
-    "ohms": "ohm",
-    "π": "pi",
-    "sqrt": "√",
-    "can't": "cannot",
-}
-_ONE_OF_SOME = re.compile(r"(?:this|that|which|the|each|another|other|any|only|every|no|\w{4,})\s\Z", re.IGNORECASE)
-
-
+_PRONOUN = re.compile(r"\s(?:of|is|that|which|who|with)\b")
+_SUCH = re.compile(r"\b(?:this|that|which|the|each|another|other|any|only|every|no)\s\Z", re.IGNORECASE)
 _AFTER_A_LABEL = frozenset("is was are has in on and or would appears seems more because to of at by does can".split())
 
 
-def _is_article(word: str, following: str) -> bool:
-    """Return whether a word before another is an article. A capital "A" before a verb is a label."""
-    return word in ("a", "an", "the", "The", "An") or (word == "A" and following not in _AFTER_A_LABEL)
+def _is_article(token: Token, text: str, following: re.Match[str]) -> bool:
+    """Return whether a token is an article before a word. A capital "A" before a verb is a label."""
+    word = text[token.start : token.end]
+    if word not in ("a", "an", "the", "A", "An", "The") or not text[token.end : following.start()].isspace():
+        return False
+    return word != "A" or following[0] not in _AFTER_A_LABEL
 
 
 @lru_cache(maxsize=4096)
@@ -123,16 +116,12 @@ def tokens(text: str) -> tuple[Token, ...]:
             if "." in form and not re.search(r"[-^/:e]", form[1:]):
                 form = form.rstrip("0").rstrip(".")
         elif match["word"]:
-            if (
-                found
-                and _is_article(text[found[-1].start : found[-1].end], form)
-                and text[found[-1].end : match.start()].isspace()
-            ):
+            if found and _is_article(found[-1], text, match):
                 found.pop()
-            if form == "one" and (text[match.end() :][:3] == " of" or _ONE_OF_SOME.search(text[: match.start()][-12:])):
-                pass
-            else:
-                form = _COUNTS.get(form) or _FORMS.get(form) or form
+            is_pronoun = form == "one" and (
+                _PRONOUN.match(text, match.end()) or _SUCH.search(text[: match.start()][-9:])
+            )
+            form = form if is_pronoun else _FORMS.get(form, form)
         found.append(Token(form, match.start(), match.end()))
     return tuple(found)
 
@@ -140,6 +129,12 @@ def tokens(text: str) -> tuple[Token, ...]:
 def forms(text: str) -> tuple[str, ...]:
     """Return the tokens of a text without their places."""
     return tuple([token.form for token in tokens(text)])
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> frozenset[str]:
+    """Return the content words of a text, without the plural's s."""
+    return frozenset(form.rstrip("s") for form in forms(text)) - words.STOP_WORDS - words.QUESTION_WORDS
 
 
 _STOP = re.compile(r"(?<=[^\W_]{2}[.!?])[\"')\]]*\s+|(?<=[\"')\]%°][.!?])\s+|(?<=\s[\d]\.)\s+(?=[A-Z][a-z])|\n+")

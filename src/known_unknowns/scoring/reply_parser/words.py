@@ -1,225 +1,195 @@
-"""Word lists and patterns of the parser. All are regular expressions without regard to case.
+"""Word lists of the parser: tables of phrases, one a line, as regular expressions without regard to case.
 
-Each table is a list of alternatives. To add a phrasing, add a line.
+A space stands for any white space. `NOUN`, `TELL` and other names in capital letters stand for the tables of those
+names. To add a phrasing, add a line.
 """
 
 from __future__ import annotations
 
 import re
 
-
-def _any(*alternatives: str) -> str:
-    return f"(?:{'|'.join(alternatives)})"
-
-
-_NOUN = _any("answers?", "options?", "choices?", "responses?", "solution", "selection", "alternatives?")
-_NOT = _any("not", r"\w+n't", "cannot", "never", "unable", "impossible")
-_CANNOT = _any(
-    r"can(?:not|\s?n['o]t|'t|\snot)",
-    r"could(?:\snot|n't)",
-    r"(?:am|is|are|was|be|I'm|it's)?\s?(?:not|n't)\s(?:\w+\s)?(?:possible|able|feasible)(?:\sfor\s\w+)?\sto",
-    r"(?:unable|impossible|unfeasible)(?:\sfor\s\w+)?\sto",
-    r"(?:difficult|hard|challenging)(?:\sfor\s\w+)?\sto",
-    r"(?:not|n't|in)\s?(?:enough|sufficient|adequate)\s(?:\w+\s){1,4}to",
-    r"(?:no|without)\s(?:\w+\s)?(?:way|information|context|data|evidence)\s(?:\w+\s){0,4}to",
-)
-_TELL = _any(
-    *("determine", "tell", "say", "know", "answer", "identify", "judge", "ascertain", "infer", "conclude", "deduce"),
-    *("verify", "confirm", "establish", "decide", "assess", "evaluate", "estimate", "compute", "calculate", "discern"),
-    r"(?:make|draw|reach)(?:\s\w+){0,3}\s(?:determination|judgment|judgement|conclusion|decision|comparison)",
-    r"(?:give|provide|offer|select|choose|pick|make)(?:\s\w+){0,4}\s(?:answer|response|option|choice)",
-)
-
 CANNOT_TELL, NONE_RIGHT, DECLINES = "cannot_tell", "none_of_options", "declines"
 
-ABSTENTIONS: tuple[tuple[str, str], ...] = (
+_NAMES = {
+    "NOUN": r"(?:answers?|options?|choices?|responses?|solutions?|selections?|alternatives?)",
+    "CANNOT": r"(?:can(?:not|'t| not)|could(?: not|n't)|(?:not|n't) (?:\w+ )?(?:possible|able|feasible)(?: for \w+)? to"
+    r"|(?:unable|impossible|difficult|hard|challenging)(?: for \w+)? to|(?:not|n't|in) ?(?:enough|sufficient|adequate) (?:\w+ ){1,4}to"
+    r"|(?:no|without) (?:\w+ )?(?:way|information|context|data|evidence) (?:\w+ ){0,4}to)",
+    "TELL": r"(?:determine|tell|say|know|answer|identify|judge|ascertain|infer|conclude|deduce|verify|confirm|establish|decide|assess|evaluate"
+    r"|estimate|compute|calculate|discern|(?:make|draw|reach)(?: \w+){0,3} (?:determination|judge?ment|conclusion|decision|comparison)"
+    r"|(?:give|provide|offer|select|choose|pick|make)(?: \w+){0,4} (?:answer|response|option|choice))",
+    "DATA": r"(?:information|context|data|details?)",
+    "IS": r"(?:is|are|(?:would|should|must|will|could|might) be|has to be|(?:appears|seems) to be|lies|remains)",
+    "SURELY": r"(?: (?:(?:most )?likely|probably|clearly|definitely|therefore|thus|indeed|simply|actually|still|also|then|hence|obviously))?",
+}
+
+
+def phrases(table: str) -> re.Pattern[str]:
+    """Compile a table of phrases into one pattern."""
+    lines = [line.strip() for line in table.strip().splitlines()]
+    pattern = "|".join(lines)
+    for name, alternatives in _NAMES.items():
+        pattern = re.sub(rf"(?<![A-Z]){name}(?![A-Z])", lambda _, text=alternatives: text, pattern)
+    return re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE)
+
+
+ABSTENTIONS = (
     (
         NONE_RIGHT,
-        rf"\bnone\sof\s(?:these|those|them|above|the\sabove|(?:the\s)?(?:\w+\s){{0,2}}(?:{_NOUN}|images?|pictures?|statements|points|boxes|scenarios?)\b)",
-    ),
-    (NONE_RIGHT, rf"\b(?:no|not\sa)\s(?:single\s)?(?:correct|right|valid|suitable|accurate|appropriate)\s{_NOUN}"),
-    (NONE_RIGHT, rf"\b(?:not|n't)\s(?:\w+\s)?(?:listed|among|included|in|one\sof|any\sof)\s(?:\w+\s){{0,3}}{_NOUN}"),
-    (NONE_RIGHT, r"\banswer\s(?:is|was)(?:\snot|n't)\s(?:listed|given|provided|offered|available|here|present)"),
-    (NONE_RIGHT, rf"\b(?:not|n't)\smatch\s(?:any|one)\sof\s(?:\w+\s){{0,3}}{_NOUN}"),
-    (
-        NONE_RIGHT,
-        rf"\ball(?:\sof)?\s(?:the\s)?(?:\w+\s)?{_NOUN}(?:\s\w+)?\sare\s(?:incorrect|wrong|false|not\scorrect)",
-    ),
-    (
-        NONE_RIGHT,
-        rf"(?:^|[,;:]\s)\W*(?:so\s|thus\s)?neither\s(?:\w+\s)?(?:{_NOUN}|(?:image|picture|box|point|statement)s?\b|of\sthe(?:m|se)?\b|\(?[A-Z]\)?\snor\s\(?[A-Z])",
-    ),
-    (NONE_RIGHT, rf"\b(?:no|not\san)\s(?:option|choice|answer)\s(?:for|with|that|in\sthe|among)\b"),
-    (
-        NONE_RIGHT,
-        rf"\b(?:correct|right)\s{_NOUN}\s(?:is|was)(?:\snot|n't)\b|\b(?:mistake|error|typo)\sin\sthe\s(?:question|options|problem|choices)",
+        phrases(r"""
+        \bnone of (?:these|those|them|above|the above|(?:the )?(?:\w+ ){0,2}(?:NOUN|images?|pictures?|statements|points|boxes|scenarios?)\b)
+        \b(?:no|not a) (?:single )?(?:correct|right|valid|suitable|accurate|appropriate) NOUN
+        \b(?:no|not an) (?:option|choice|answer) (?:for|with|that|in the|among)\b
+        \b(?:not|n't) (?:\w+ )?(?:listed|among|included|in|one of|any of) (?:\w+ ){0,3}NOUN
+        \b(?:answer|(?:correct|right) NOUN) (?:is|was)(?: not|n't) (?:listed|given|provided|offered|available|here|present|among|mentioned)
+        \b(?:not|n't) match (?:(?:any|one) of )?(?:\w+ ){0,3}NOUN
+        \ball(?: of)? (?:the )?(?:\w+ )?NOUN(?: \w+)? are (?:incorrect|wrong|false|not correct)
+        (?:^|[,;:] )\W*(?:so |thus )?neither (?:\w+ )?(?:NOUN|(?:image|picture|box|point|statement)s?\b|of the(?:m|se)?\b|\(?[A-Z]\)? nor \(?[A-Z])
+        \b(?:mistake|error|typo) in the (?:question|options|problem|choices)
+        """),
     ),
     (
         DECLINES,
-        r"\bI(?:\scan(?:not|'t|\snot)|'m\s(?:unable|not\sable)\sto|\sam\s(?:unable|not\sable)\sto|\swon't|\swill\snot)\s"
-        r"(?:\w+ly\s)?(?:help|assist|fulfil+|comply|engage|satisfy|support|discuss|provide|offer|endorse|promote)\b",
-    ),
-    (DECLINES, r"\b(?:I\s(?:must\s|have\sto\s)?(?:refuse|decline)|refused?\sto\sanswer|\A\W*refused?\W*\Z)"),
-    (DECLINES, r"\b(?:not|in|n't)\s?(?:appropriate|ethical)\s(?:or\s\w+\s)?(?:for\sme\s)?to\b"),
-    (CANNOT_TELL, rf"\b{_CANNOT}\s(?:\w+\s){{0,3}}?{_TELL}\b"),
-    (CANNOT_TELL, rf"\b(?:is|are|be)\s(?:impossible|not\spossible)\s(?:to\s)?{_TELL}"),
-    (
-        CANNOT_TELL,
-        rf"\bcan(?:not|'t|\snot)\sbe\s(?:\w+\s)?(?:determined|answered|told|known|inferred|identified|decided|concluded|established)",
+        phrases(r"""
+        \bI(?: can(?:not|'t| not)|'m (?:unable|not able) to| am (?:unable|not able) to| won't| will not) (?:\w+ly )?(?:help|assist|fulfil+|comply|engage|satisfy|support|discuss|provide|offer|endorse|promote)\b
+        \bI (?:must |have to )?(?:refuse|decline)|\brefused? to answer|\A\W*refused?\W*\Z
+        \b(?:not|in|n't) ?(?:appropriate|ethical) (?:or \w+ )?(?:for me )?to\b
+        """),
     ),
     (
         CANNOT_TELL,
-        r"\bI\s(?:really\s|honestly\s)?(?:do\snot|don't)\s(?:know|have)\b"
-        r"(?!\show\b)(?:\s(?:enough|sufficient|access|any|the)\b)?",
+        phrases(r"""
+        \bCANNOT (?:\w+ ){0,3}?TELL\b
+        n't (?:\w+ )?(?:possible|able|feasible) to (?:\w+ )?TELL\b
+        \bcan(?:not|'t| not) be (?:\w+ )?(?:determined|answered|told|known|inferred|identified|decided|concluded|established)
+        \bI (?:really |honestly )?(?:do not|don't) (?:know|have)\b(?! how\b)
+        \b(?:I'm|I am) (?:not (?:\w+ly )?(?:sure|certain)|unsure|uncertain)\b|\bno idea\b
+        (?:\b(?:not|lack of|lacks)|n't|\bin(?=sufficient|adequate)) ?(?:enough|sufficient|adequate)? ?(?:\w+ ){0,2}DATA\b
+        \bDATA (?:\w+ ){0,6}(?:is|are) (?:missing|insufficient|(?:not|n't) \w+|required|needed)
+        \b(?:need|require)s? (?:\w+ ){0,2}(?:more|additional|further) DATA
+        \b(?:more|additional|further) DATA (?:is|are|would be) (?:needed|required|necessary)
+        \b(?:do not|don't|cannot|can't|unable to) (?:see|view|process|access|open)\b
+        \bquestion (?:is|seems|appears) (?:\w+ )?(?:not (?:clear|applicable|answerable|valid)|unclear|ambiguous|incomplete|unanswerable|invalid)\b
+        \bplease (?:\w+ )?(?:provide|share|upload|attach|supply)\b
+        无法|不能确定|不知道|判断できません|わかりません|\bno (?:se puede|lo sé)|\bne (?:sais pas|peut pas)|\bweiß (?:es )?nicht|\bnicht (?:bestimm|sagen)
+        """),
     ),
-    (CANNOT_TELL, r"\b(?:I'm|I\sam)\s(?:not\s(?:\w+ly\s)?(?:sure|certain)|unsure|uncertain)\b|\bno\sidea\b"),
     (
-        CANNOT_TELL,
-        r"\b(?:not|n't|in|lack\sof|lacks)\s?(?:enough|sufficient|adequate)?\s?(?:\w+\s){0,2}(?:information|context|data|details?)\b",
-    ),
-    (
-        CANNOT_TELL,
-        r"\b(?:information|context|details?|data)\s(?:\w+\s){0,6}(?:is|are)\s(?:missing|insufficient|(?:not|n't)\s\w+|required|needed)",
-    ),
-    (
-        CANNOT_TELL,
-        r"\b(?:need|require)s?\s(?:\w+\s){0,2}(?:more|additional|further)\s(?:information|context|details?|data)",
-    ),
-    (
-        CANNOT_TELL,
-        r"\b(?:more|additional|further)\s(?:information|context|details?|data)\s(?:is|are|would\sbe)\s(?:needed|required|necessary)",
-    ),
-    (CANNOT_TELL, r"\b(?:do\snot|don't|cannot|can't|unable\sto)\s(?:see|view|process|access|open)\b"),
-    (
-        CANNOT_TELL,
-        r"\bquestion\s(?:is|seems|appears)\s(?:\w+\s)?(?:not\s(?:clear|applicable|answerable|valid)|unclear|ambiguous|incomplete|unanswerable|invalid)\b",
-    ),
-    (CANNOT_TELL, r"\bplease\s(?:\w+\s)?(?:provide|share|upload|attach|supply)\b"),
-    (DECLINES, r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t|\snot)|unable|not\sable|won't)\b"),
-    (
-        CANNOT_TELL,
-        r"无法|不能确定|不知道|判断できません|わかりません|no\s(?:se\spuede|lo\ssé)|ne\s(?:sais\spas|peut\spas)|weiß\s(?:es\s)?nicht|nicht\s(?:bestimm|sagen)",
+        DECLINES,
+        phrases(r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t| not)|unable|not able|won't)\b"),
     ),
 )
 """Kinds of abstention, and how a sentence says it. The first that matches names the kind of the sentence."""
 
-MEANINGS: tuple[tuple[str, str], ...] = (
+MEANINGS = (
     (
         NONE_RIGHT,
-        r"(?:none|neither)(?:\sof)?(?:\s(?:the|these|those|them|above|options?|choices?|answers?|is|are|correct|right|listed|given|other))*",
+        phrases(r"""
+        (?:none|neither)(?: of)?(?: (?:the|these|those|them|above|options?|choices?|answers?|is|are|correct|right|listed|given|other))*
+        no(?: (?:correct|right))? (?:answer|option|choice)s?(?: (?:is|are|given|correct|right|provided|listed|available|the|above|of))*
+        """),
     ),
-    (
-        NONE_RIGHT,
-        r"no(?:\s(?:correct|right))?\s(?:answer|option|choice)(?:s)?(?:\s(?:is|are|given|correct|right|provided|listed|available|the|above|of))*",
-    ),
-    (CANNOT_TELL, r"(?:i\s)?(?:do\snot|don't)\sknow|(?:i(?:'m|\sam)\s)?(?:not\ssure|unsure|uncertain|unknown|unclear)"),
     (
         CANNOT_TELL,
-        r"(?:it\s)?(?:is\s)?(?:can(?:not|'t|\snot)|impossible\sto|not\spossible\sto|unable\sto)\s(?:be\s)?(?:tell|say|answer(?:ed)?|determined?|know|known)(?:\s\w+){0,5}",
+        phrases(r"""
+        (?:i )?(?:do not|don't) know|(?:i(?:'m| am) )?(?:not sure|unsure|uncertain|unknown|unclear)
+        (?:it )?(?:is )?(?:can(?:not|'t| not)|impossible to|not possible to|unable to) (?:be )?(?:tell|say|answer(?:ed)?|determined?|know|known)(?: \w+){0,5}
+        (?:not enough|insufficient) (?:information|data|context)(?: \w+){0,4}
+        """),
     ),
-    (CANNOT_TELL, r"(?:not\senough|insufficient)\s(?:information|data|context)(?:\s\w+){0,4}"),
     (
         DECLINES,
-        r"refused?(?:\sto\sanswer)?|(?:(?:i'm\s|i\sam\s)?sorry\s)?(?:but\s)?i\s(?:can(?:not|'t)|am\snot\sable\sto|am\sunable\sto)\s(?:help|assist)(?:\syou)?(?:\swith\s(?:it|that|this)(?:\s\w+)?)?",
+        phrases(r"""
+        refused?(?: to answer)?
+        (?:(?:i'm |i am )?sorry )?(?:but )?i (?:can(?:not|'t)|am not able to|am unable to) (?:help|assist)(?: you)?(?: with (?:it|that|this)(?: \w+)?)?
+        """),
     ),
 )
 """What the text of a whole option means, if it is a way to abstain."""
 
-DENIALS = (
-    r"\b(?:not|n't|cannot|never|nor|neither|none|without|no\slonger|instead\sof|rather\sthan|other\sthan|except|unlike|excludes?|eliminates?"
-    r"|rules?\sout|(?:rule|ruled|ruling)\sout|eliminated|eliminating|excluding|unlikely)\b|n't\b|不是|nicht|n'est\spas|no\ses"
-)
+ANNOUNCEMENTS = phrases(r"""
+    \b(?:final|correct) (?:answer|choice|option)(?: is)? ?(?::|=|-(?= ))|####
+    (?<!each )\b(?:NOUN|conclusion|letter)(?: (?:letter|choice|option))?(?: (?:to|for|of|from|among|in|based|here|that|which|according|given)\b[^.:;?\n]{0,90}?)? ?IS(?:)SURELY ?:?
+    \b(?:answer|solution|choice|response|conclusion) ?(?:is ?)?[:=]|(?:^|\n) *(?:answer|ans)\b\.? ?(?:-(?= )|(?=\(?[B-Z]\b))
+    \b(?:I|we)(?:'d|'ll)?(?: (?:would|will|have to|must|can|should|am going to|think|believe|want to))?(?: \w+ly)? (?:choose|chose|pick|select|go with|going with|opt for|answer|vote for|guess|suggest|lean towards?|say)\b(?: that)?
+    \b(?:my (?:best |final )?(?:guess|choice|pick|selection|vote)|the best guess) (?:is|would be)\b
+    答案(?:应该|应当)?(?:是|为|:) ?|(?:选择?|选项(?:是|为)?)(?= ?\(?[A-Z])|(?:为|是) ?(?=\(?[A-J]\)?[. ]*\Z)|答えは|正解は|정답은
+    \b(?:antwort|respuesta|réponse|resposta|risposta)(?: (?:correct[ae]?|corretta|correta))? ?(?:ist|lautet|es|est|é|è|:)(?!\w)|(?:ответ|الإجابة|الجواب) ?(?::|—|-|هي|هو)
+    """)
+"""Phrases before an answer."""
+CALLED_RIGHT = phrases(r"""
+    ,? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)
+    """)
+"""Phrases after an answer."""
+CORRESPONDS = phrases(r"""
+    \b(?:corresponds? to|match(?:es)?|aligns with|which is|this is|it is|it's|it (?:must|would) be|equals?|refers to|points to|indicates|represented by|represents|consistent with|closest to|described (?:by|in)|means|is)(?: (?:most )?\w+ly)? (?:the )?(?:closest (?:to )?)?(?=(?:option|choice|answer)\b|\(|["']?[A-Z][.\"')]* *(?:\n|\Z))
+    """)
+"""Phrases before a marked label."""
+LEAD = phrases(r"""
+    (?:[\s:=>–—*,]|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?
+    """)
+"""What may stand between an announcement and the text of the option."""
+GOES_ON = phrases(r"""
+    \s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)
+    """)
+"""What may follow the text of an option in an announcement."""
+VERDICTS = phrases(r"""
+    (?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|match(?:es)?|fits)\b|[✓✔✅☑])
+    """)
+
+DENIALS = phrases(r"""
+    \b(?:not|cannot|never|nor|neither|none|without|no longer|instead of|rather than|other than|except|unlike|excludes?|eliminates?|rules? out|rul(?:ed|ing) out|eliminated|eliminating|excluding|unlikely)\b
+    n't\b|不是|\bnicht\b|\bn'est pas|\bno es\b
+    """)
 """Words before an option in its clause that deny it."""
-DENIED_AFTER = (
-    r"^[\"')\]*.,:]*\s*(?:[-:(]\s*)?(?:(?:[\w-]+[\"']?\s){0,4}?(?:is|are|was|would\sbe|seems?|appears?|can\sbe|could\sbe|do|does|has)\s?"
-    r"(?:\w+\s){0,2}(?:not\b|n't|incorrect|wrong|false|inaccurate|ruled\sout|eliminated|excluded|unlikely|impossible|less)"
-    r"|(?:is|are|was|were|do|does|would|could|can|did|has)n't|can(?:not|'t)|incorrect|wrong|false|no\b)"
-)
+DENIED_AFTER = phrases(r"""
+    [\"')\]*.,:]*\s*(?:[-:(] *)?(?:[\w-]+[\"']? ){0,4}?(?:is|are|was|would be|seems?|appears?|can be|could be|do|does|has) ?(?:\w+ ){0,2}(?:not\b|n't|incorrect|wrong|false|inaccurate|ruled out|eliminated|excluded|unlikely|impossible|less)
+    [\"')\]*.,:]*\s*(?:[-:(] *)?(?:(?:is|are|was|were|do|does|would|could|can|did|has)n't|can(?:not|'t)|incorrect|wrong|false|no\b)
+    [^.;]{0,20}\b(?:on the other hand|(?:in|by) contrast)\b
+    """)
 """Words after an option that deny it."""
-HYPOTHESES = r"\b(?:if|unless|suppose|supposing|assuming|whether|had\sit|were\sit|would\shave\sbeen|might\sthink|may\sthink|one\scould)\b"
-CONTRASTS = r"\b(?:on\sthe\sother\shand|in\scontrast|by\scontrast|whereas|while|unlike|compared\s(?:to|with)|as\sopposed\sto|than)\b"
-TURNS_BACK = (
-    r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|on\ssecond\sthought|let\sme\s(?:re|correct)|instead|scratch\sthat"
-    r"|upon\s(?:\w+\s)?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b"
+HYPOTHESES = phrases(
+    r"\b(?:if(?! (?:I|we)\b)|unless|suppose|supposing|assuming|whether|had it|were it|would have been|(?:might|may) think|one could)\b"
 )
-RETRACTS = (
-    r"\b(?:scratch\sthat|(?:I\s)?take\sthat\sback|no,\s?wait|wait,?\s(?:no|actually|that)|on\ssecond\sthought|hmm,?\sno|actually,\sno|correction:"
-    r"|(?:that|this|it)\scan(?:not|'t)\sbe\s(?:right|correct)|let\sme\scorrect)\b[\s,.:;—-]*"
+CONTRASTS = phrases(
+    r"\b(?:on the other hand|(?:in|by) contrast|whereas|while|unlike|compared (?:to|with)|as opposed to|than)\b"
 )
+CONCLUDES = phrases(
+    r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion|overall|in summary|ultimately|final|as a result|based on (?:this|these)|given (?:this|these))\b"
+)
+GUESSES = phrases(
+    r"\b(?:but|however|nevertheless|though|if I (?:had|have|were)|best guess|most likely|probably|guess)\b"
+)
+TURNS_BACK = phrases(r"""
+    \b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b
+    """)
+"""Words between two announcements after which the second counts."""
+RETRACTS = phrases(r"""
+    \b(?:scratch that|(?:I )?take that back|no, ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|correction:|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*
+    """)
 """What takes back everything before it."""
-FILLERS = frozenset(
+NEW_CLAUSE = phrases(r"[,;:] |\b(?:but|and|however|while|whereas|although|because|since)\b")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS = _words(
+    "yes no true false not none both neither either it one this that is are in on at of to and or all same other i we they he she"
+)
+"""Texts of options that a sentence may have in another sense. They count only where an answer is announced."""
+STOP_WORDS = _words("a an the of to in on at is are was were be it its it's this that and or for with by from as there")
+QUESTION_WORDS = _words("which what who where when how why do does did can you following")
+NEGATIONS = _words("not no never n't cannot can't isn't doesn't don't neither nor without none false incorrect")
+FILLERS = _words(
     "image picture photo shown show seen see appear seem look like based can could would may likely probably clearly visible depicted answer option"
-    " color correct because therefore so i think believe guess maybe perhaps which main located made called known person".split()
+    " color correct because therefore so i think believe guess maybe perhaps which main located made called known person"
 )
 """Words that a sentence may have beside those of the question and the option."""
-CONCLUDES = r"\b(?:so|therefore|thus|hence|consequently|finally|in\sconclusion|overall|in\ssummary|ultimately|final|as\sa\sresult|based\son\s(?:this|these)|given\s(?:this|these))\b"
-GUESSES = r"\b(?:but|however|nevertheless|though|if\sI\s(?:had|have|were)|best\sguess|most\slikely|probably|guess)\b"
 
-_ADVERB = r"(?:(?:most\s)?(?:likely|probably|clearly|definitely|therefore|thus|indeed|simply|actually|still|also|then|therefore|hence|obviously)\s)?"
-_IS = rf"(?:is|would\sbe|should\sbe|must\sbe|will\sbe|could\sbe|might\sbe|has\sto\sbe|(?:appears|seems)\sto\sbe|lies|remains|are)\s?{_ADVERB}"
-_ABOUT = r"(?:\s(?:to|for|of|from|among|in|based|here|that|which|according|given)\b[^.:;?\n]{0,90}?)?"
-_ANSWER = r"(?:answer|option|choice|response|solution|selection|alternative|conclusion|letter)s?(?:\s(?:letter|choice|option))?"
-ANNOUNCEMENTS: tuple[tuple[str, str], ...] = (
-    ("final answer", r"\b(?:final|correct)\s(?:answer|choice|option)(?:\sis)?\s?(?::|=|-(?=\s)|：)|####"),
-    ("the answer is", rf"(?<!each\s)\b{_ANSWER}{_ABOUT}\s?{_IS}\s?[:：]?"),
-    (
-        "answer:",
-        r"\b(?:answer|solution|choice|response|conclusion)\s?(?:is\s?)?[:：=]|(?:^|\n)\s*(?:answer|ans)\b\.?\s?(?:-(?=\s)|(?=\(?[B-Z]\b))",
-    ),
-    (
-        "I choose",
-        r"\b(?:I|we)(?:'d|'ll)?(?:\s(?:would|will|have\sto|must|can|should|am\sgoing\sto|think|believe|want\sto))?(?:\s\w+ly)?\s"
-        r"(?:choose|chose|pick|select|go\swith|going\swith|opt\sfor|answer|vote\sfor|guess|suggest|lean\stowards?|say)\b(?:\sthat)?",
-    ),
-    (
-        "I choose",
-        r"\b(?:my\s(?:best\s|final\s)?(?:guess|choice|pick|selection|vote)|the\sbest\sguess)\s(?:is|would\sbe)\b",
-    ),
-    (
-        "other languages",
-        r"答案(?:应该|应当)?(?:是|为|：|:)\s?|(?:选择?|选项(?:是|为)?)(?=\s?\(?[A-Z])|(?:为|是)\s?(?=\(?[A-J]\)?[.\s]*\Z)|答えは|正解は|정답은"
-        r"|\b(?:antwort|respuesta|réponse|resposta|risposta)(?:\s(?:correct[ae]?|corretta|correta))?\s?(?:ist|lautet|es|est|é|è|:)(?!\w)"
-        r"|(?:ответ|الإجابة|الجواب)\s?(?::|—|-|هي|هو)",
-    ),
-)
-"""Phrases before an answer. The name is shown by the benchmark of rules."""
-CALLED_RIGHT = (
-    rf"\s?(?:,\s)?{_IS}(?:the\s)?(?:only\s)?(?:(?:correct|right|true|accurate|valid|best|closest)\b|most\s(?:likely|appropriate|accurate|plausible|suitable"
-    r"|reasonable|probable|correct|logical|consistent|relevant|fitting)\b|answer\b)"
-)
-CORRESPONDS = (
-    r"\b(?:corresponds?\sto|matches|match|aligns\swith|which\sis|this\sis|it\sis|it's|it\s(?:must|would)\sbe|equals?|refers\sto|points\sto|indicates|represented\sby"
-    r"|represents|consistent\swith|closest\sto|described\s(?:by|in)|means|is)(?:\s(?:most\s)?\w+ly)?\s(?:the\s)?(?:closest\s(?:to\s)?)?(?=(?:option|choice|answer)\b|\(|[\"']?[A-Z][.\"')]*\s*(?:\n|\Z))"
-)
-VERDICT = r"(?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|match(?:es)?|fits)\b|[✓✔✅☑])"
-
-FUNCTION_WORDS = frozenset(
-    "yes no true false not none both neither either it one this that is are in on at of to and or all same other i we they he she".split()
-)
-"""Texts of options that a sentence may have in another sense. They count at the beginning of a reply or announcement."""
-STOP_WORDS = frozenset(
-    "a an the of to in on at is are was were be it its it's this that and or for with by from as there".split()
-)
-QUESTION_WORDS = frozenset("which what who where when how why do does did can you following".split())
-NEGATIONS = frozenset(
-    "not no never n't cannot can't isn't doesn't don't neither nor without none false incorrect".split()
-)
-GOES_ON = (
-    r"\s*(?:$|[.,;:!?)\]}\"'(\n—–]|-\s|(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and\s(?:it|this|the|not)|due|given"
-    r"|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)"
-)
-"""What may follow the text of an option in an announcement."""
-
-COMPILED_ABSTENTIONS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in ABSTENTIONS)
-COMPILED_MEANINGS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in MEANINGS)
-REFERENCES = re.compile(
-    rf"\b(?:both|all|any|neither|either|none|only|two|three|first|last|former|latter|previous|preceding|following|above|below|other|another|more\sthan\sone)\b"
-    rf".*\b(?:{_NOUN}|above|below|(?:of\s)?(?:these|those|them)|statements?|two|three|four|ones?|others)\b",
-    re.IGNORECASE,
-)
+REFERENCES = phrases(r"""
+    \b(?:both|all|any|neither|either|none|only|two|three|first|last|former|latter|previous|preceding|following|above|below|other|another|more than one)\b.*\b(?:NOUN|above|below|(?:of )?(?:these|those|them)|statements?|two|three|four|ones?|others)\b
+    以上(?:都|皆|全)|都(?:对|不对|是|不是)|前两|上述|いずれも|すべて|\btodas? (?:las |os |as )?anterior|\bningun[ao]|\btou(?:te)?s les réponses|\baucune|\balle(?: der)? (?:oben|genannt|antworten)|\bkeine der|\bbeide\b|\bambas\b|\bambos\b|\bles deux|\btutte le|\bnessuna|\b(?:ни один|все (?:вышепереч|вариант))
+    """)
 """Texts of options that speak of other options: "All of the above", "The first two"."""
-REFERENCES_ELSEWHERE = re.compile(
-    r"以上(?:都|皆|全)|都(?:对|不对|是|不是)|前两|上述|いずれも|すべて|todas?\s(?:las\s|os\s|as\s)?anterior|ningun[ao]|tou(?:te)?s\sles\sréponses|aucune"
-    r"|alle(?:\sder)?\s(?:oben|genannt|antworten)|keine\sder|beide|ambas|ambos|les\sdeux|tutte\sle|nessuna|(?:ни\sодин|все\s(?:вышепереч|вариант))",
-    re.IGNORECASE,
-)
