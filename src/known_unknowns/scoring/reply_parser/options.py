@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from known_unknowns.scoring.reply_parser import words
-from known_unknowns.scoring.reply_parser.text import clean, content_words, forms, tokens
+from known_unknowns.scoring.reply_parser.text import clean, forms, tokens
 
 Labels = frozenset[str]
 NOTHING: Labels = frozenset()
 
-_LETTER = r"\(?(?:[B-HJ-Z]|A(?!\s[a-z])|I{1,3}(?!\s[a-z])|IV|[1-6])\)?"
+_LETTER = r"\(?(?:[B-HJ-Z]|(?:A|I{1,3})(?!\s(?!and|or|nor|only)[a-z])|IV|[1-6])\)?"
 _LETTERS = re.compile(
     rf"(?:(?:both|all|only|either|neither|not|options?|statements?|answers?|choices?)\s)*{_LETTER}(?:(?:,|,?\s(?:and|or|nor)|\s?[&+])\s?{_LETTER})+(?:\sonly)?\W*"
     rf"|(?:only|both|either|neither|not|same\sas)\s(?:options?\s)?{_LETTER}(?:\sonly)?\W*|{_LETTER}\sonly",
@@ -37,6 +37,10 @@ def meaning(text: str) -> str | None:
     """Return the kind of abstention that a whole text means, such as the text of an option. None if it is none."""
     plain = clean(text).strip(" .!,'\"").casefold().replace(",", "")
     return next((kind for kind, pattern in words.MEANINGS if pattern.fullmatch(plain)), None)
+
+
+def _singular(sequence: Iterable[str]) -> frozenset[str]:
+    return frozenset(form.rstrip("s") if form.isalpha() else form for form in sequence if form not in words.STOP_WORDS)
 
 
 class Mention(NamedTuple):
@@ -65,6 +69,7 @@ class Options:
         for label, own in sorted(self.forms.items(), key=lambda item: -len(item[1])):
             self._first.setdefault(own[0] if own else "", []).append(label)
         names = sorted((re.escape(label) for label in self.texts), key=len, reverse=True)
+        self._longest = max(map(len, self.texts.values()), default=0) + 60
         self.patterns = _label_patterns("|".join(names) or r"(?!)")
 
     def label_at_start(self, text: str) -> re.Match[str] | None:
@@ -83,7 +88,7 @@ class Options:
 
     def text_at_start(self, text: str) -> tuple[Labels, int]:
         """Return the options with the longest text that a text starts with, and where it ends."""
-        found = tokens(text)
+        found = tokens(text[: self._longest])
         sequence = tuple([token.form for token in found])
         fitting = [
             label for label in self._first.get(sequence[0], ()) if sequence[: len(self.forms[label])] == self.forms[label]
@@ -96,14 +101,14 @@ class Options:
     def same_text(self, text: str) -> Labels:
         """Return the options whose text is a whole text, or of which it is a part that only one has, or a close copy."""
         sequence = forms(text)
-        content = frozenset(sequence) - words.STOP_WORDS
+        content = _singular(sequence)
         equal = frozenset(label for label, own in self.forms.items() if own == sequence != ())
         if equal or not content:
             return equal
         parts, copies = [], []
         numbers = {form for form in content if form[-1:].isdigit()}
         for label, own in self.forms.items():
-            theirs = frozenset(own) - words.STOP_WORDS
+            theirs = _singular(own)
             if not theirs or (content ^ theirs) & words.NEGATIONS or numbers - theirs:
                 continue
             if content <= theirs:
@@ -156,10 +161,6 @@ class Options:
     def is_function_word(self, label: str) -> bool:
         """Return whether the text of an option is a word that sentences also use otherwise."""
         return words.FUNCTION_WORDS.issuperset(self.forms[label])
-
-    def content(self, label: str) -> frozenset[str]:
-        """Return the content words of an option."""
-        return content_words(self.texts[label])
 
 
 _ARTICLE_OR_PRONOUN = re.compile(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]")

@@ -152,8 +152,8 @@ class Reply:
             return NOTHING
         label, rest = match["label"], text[match.end() :]
         own, end = self.options.text_at_start(rest)
-        if own and label not in own and re.match(r"\W*(?:\n|\Z)|[.;]\s", rest[end:]):
-            return own | {label} if not self.options.is_function_word(min(own)) else frozenset((label,))
+        if own and label not in own and re.match(r"\W*(?:\n|\Z)|[.;,]\s", rest[end:]):
+            return own | {label}
         further = self.options.patterns.further.match(rest[end:] if label in own else text[match.end("label") :])
         return frozenset((label, further["label"]) if further else (label,))
 

@@ -158,11 +158,18 @@ def abstention(reply: Reply) -> Labels:
     """Read a sentence near the start or the end that abstains, unless an option is guessed after it."""
     count = len(reply.sentences)
     for number, sentence in enumerate(reply.sentence_texts):
-        if sentence.endswith("?") or (2 < number < count - 3) or reply.copied(sentence):
+        if sentence.endswith("?") or (2 < number < count - 3):
             continue
+        if len(labels := reply.exact(sentence)) == 1 and reply.options.meanings[min(labels)]:
+            return labels
         for kind, pattern in words.ABSTENTIONS:
             match = pattern.search(sentence)
             before = sentence[: match.start()] if match else ""
+            if match and any(
+                mention.marked and mention.start <= match.start() < mention.end
+                for mention in reply.options.mentions(sentence)
+            ):
+                continue
             if match is None or re.search(r"\b(?:if|unless|when|whether)\b[^,]*\Z", before, re.IGNORECASE):
                 continue
             if re.search(r"\b(?:although|though|but|even\sif)\b", before, re.IGNORECASE) and reply.asserted(before):
@@ -223,7 +230,7 @@ def only_option(reply: Reply) -> Labels:
     found = NOTHING.union(*(labels for _, labels in named))
     if len(found) != 1 or reply.is_list:
         return NOTHING
-    known = content_words(reply.question) | reply.options.content(min(found)) | words.FILLERS
+    known = content_words(reply.question).union(words.FILLERS, *map(content_words, reply.options.texts.values()))
     allowed, part = 1 if reply.asked else 2, 2 if len(reply.sentences) == 1 else 3
     for text, _ in named:
         content = content_words(text)

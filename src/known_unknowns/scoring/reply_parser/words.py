@@ -101,7 +101,7 @@ MEANINGS = (
         DECLINES,
         phrases(r"""
         refused?(?: to answer)?
-        (?:(?:i'm |i am )?sorry )?(?:but )?i (?:can(?:not|'t)|am not able to|am unable to) (?:help|assist)(?: you)?(?: with (?:it|that|this)(?: \w+)?)?
+        (?:(?:i'm |i am )?sorry )?(?:but )?i (?:can(?:not|'t| not)|am not able to|am unable to) (?:help|assist)(?: you)?(?: with (?:it|that|this)(?: \w+)?)?
         """),
     ),
 )
@@ -112,8 +112,9 @@ ANNOUNCEMENTS = phrases(r"""
     (?<!each )\b(?:NOUN|conclusion|letter)(?: (?:letter|choice|option))?(?: (?:to|for|of|from|among|in|based|here|that|which|according|given)\b[^.:;?\n]{0,90}?)? ?IS(?:)SURELY ?:?
     \b(?:answer|solution|choice|response|conclusion) ?(?:is ?)?[:=]|(?:^|\n) *(?:answer|ans)\b\.? ?(?:-(?= )|(?=\(?[B-Z]\b))
     \b(?:I|we)(?:'d|'ll)?(?: (?:would|will|have to|must|can|should|am going to|think|believe|want to))?(?: \w+ly)? (?:choose|chose|pick|select|go with|going with|opt for|answer|vote for|guess|suggest|lean towards?|say)\b(?: that)?
-    \b(?:my (?:best |final )?(?:guess|choice|pick|selection|vote)|the best guess) (?:is|would be)\b
-    答案(?:应该|应当)?(?:是|为|:) ?|(?:选择?|选项(?:是|为)?)(?= ?\(?[A-Z])|(?:为|是) ?(?=\(?[A-J]\)?[. ]*\Z)|答えは|正解は|정답은
+    \b(?:my (?:best |final )?(?:guess|choice|pick|selection|vote)|the best guess|(?:best|closest) (?:match|fit)) (?:is|would be)\b
+    \b(?:so|therefore|thus|hence)\b[,:]? (?=\(?[A-Z]\)?[. ]*(?:\n|\Z))
+    答案(?:应该|应当)?(?:是|为|:) ?|(?:选择?|选项(?:是|为)?)(?= ?\(?[A-Z])|(?:为|是) ?(?=\(?[A-J]\)?[. ]*\Z)|答えは|正解は|정답(?:은|:)|\bđáp án:?
     \b(?:antwort|respuesta|réponse|resposta|risposta)(?: (?:correct[ae]?|corretta|correta))? ?(?:ist|lautet|es|est|é|è|:)(?!\w)|(?:ответ|الإجابة|الجواب) ?(?::|—|-|هي|هو)
     """)
 """Phrases before an answer."""
@@ -184,7 +185,7 @@ QUESTION_WORDS = _words("which what who where when how why do does did can you f
 NEGATIONS = _words("not no never n't cannot can't isn't doesn't don't neither nor without none false incorrect")
 FILLERS = _words(
     "image picture photo shown show seen see appear seem look like based can could would may likely probably clearly visible depicted answer option"
-    " color correct because therefore so i think believe guess maybe perhaps which main located made called known person"
+    " color correct not but because therefore so i think believe guess maybe perhaps which main located made called known person"
 )
 """Words that a sentence may have beside those of the question and the option."""
 
