@@ -43,6 +43,16 @@ def _singular(sequence: Iterable[str]) -> frozenset[str]:
     return frozenset(form.rstrip("s") if form.isalpha() else form for form in sequence if form not in words.STOP_WORDS)
 
 
+def _numbers(sequence: Iterable[str]) -> list[str]:
+    return [form for form in sequence if form[-1:].isdigit()]
+
+
+def _in_order(part: Iterable[str], sequence: Iterable[str]) -> bool:
+    """Return whether a sequence has the words of a part in their order, among others."""
+    rest = iter(sequence)
+    return all(form in rest for form in part)
+
+
 class Mention(NamedTuple):
     """An option that a text names, and where. ``marked`` is true if its label is there, alone or with its text."""
 
@@ -106,14 +116,14 @@ class Options:
         if equal or not content:
             return equal
         parts, copies = [], []
-        numbers = {form for form in content if form[-1:].isdigit()}
         for label, own in self.forms.items():
             theirs = _singular(own)
-            if not theirs or (content ^ theirs) & words.NEGATIONS or numbers - theirs:
+            if not theirs or (content ^ theirs) & words.NEGATIONS:
                 continue
-            if content <= theirs:
+            if content <= theirs and _in_order(_numbers(sequence), own):
                 parts.append(label)
-            copies.append((2 * len(content & theirs) / (len(content) + len(theirs)), label, len(content - theirs)))
+            if _numbers(sequence) == _numbers(own):
+                copies.append((2 * len(content & theirs) / (len(content) + len(theirs)), label, len(content - theirs)))
         if len(parts) == 1:
             return frozenset(parts)
         copies.sort(reverse=True)
@@ -126,8 +136,7 @@ class Options:
         found = set()
         for label, own in self.forms.items():
             content = [form for form in own if form not in words.STOP_WORDS or len(form) == 1]
-            rest = iter(forms(text))
-            if len(content) > 1 and all(form in rest for form in content):
+            if len(content) > 1 and _in_order(content, forms(text)):
                 found.add(label)
         return frozenset(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
 
 from known_unknowns.scoring.reply_parser import words
@@ -19,9 +20,8 @@ _POSITION = re.compile(
 )
 _PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _AND = re.compile(r"\s*(?:,\s|/|,?\sor\s|,?\sand\s|,?\sas\swell\sas\s)")
-_NOT_A_UNIT = re.compile(
-    r"\s?(?:hundred|thousand|million|billion|percent|%|dozen|times|or|and|to|out|point)\b|\s?[%/^]", re.IGNORECASE
-)
+_AND_ANOTHER = re.compile(r"\s(?:and|or)\s\w+\W*\Z")
+_SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
 _ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
 _SMALL_LABEL = re.compile(
     r"(?:(?<!\S)\(|\b(?:option|choice|letter)\s\(?|\banswer(?:\sis|:)\s\(?)([a-z])(?:\)|(?=[.,;]|\s?\Z|\n))",
@@ -60,6 +60,7 @@ class Reply:
         text = _SMALL_LABEL.sub(self._capital, words.RETRACTS.split(text)[-1].strip())
         self.text = self._without_copies(text, question)
         self.sentences = sentences(self.text)
+        self._starts = [sentence.start for sentence in self.sentences]
         self.sentence_texts = [sentence.text for sentence in self.sentences]
         starts = options.patterns.line.findall(self.text)
         every = {one or other for one, other in starts}
@@ -143,7 +144,7 @@ class Reply:
         if words.GOES_ON.match(rest):
             return True
         numbers = all(map(self.options.is_number, labels)) and all(len(own) == 1 for own in self.options.forms.values())
-        return bool(numbers and _ONE_UNIT.match(rest) and not _NOT_A_UNIT.match(rest))
+        return bool(numbers and _ONE_UNIT.match(rest) and not _SCALE.match(rest))
 
     def labels_at_start(self, text: str) -> Labels:
         """Return the labels that a text starts with, and another option whose text contradicts the label."""
@@ -164,9 +165,9 @@ class Reply:
         return NOTHING if kind is None else frozenset((kind,))
 
     def before(self, position: int) -> str:
-        """Return the part of a sentence before a place in the reply."""
-        start = max((sentence.start for sentence in self.sentences if sentence.start <= position), default=0)
-        return self.text[start:position]
+        """Return the part of a sentence before a place in the reply, at most its last 300 characters."""
+        number = bisect_right(self._starts, position) - 1
+        return self.text[max(position - 300, self._starts[number] if number >= 0 else 0) : position]
 
     def asserted(self, text: str) -> Labels:
         """Return the options that a sentence names and does not deny, ask, suppose, contrast, calculate or repeat."""
@@ -175,13 +176,16 @@ class Reply:
         found = set()
         for mention in self.options.mentions(text):
             before, after = text[: mention.start], text[mention.end :]
-            if words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.CONTRASTS.search(before[-40:]):
+            if words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.CONTRASTS.search(
+                before.split(", ")[-1]
+            ):
                 continue
             if words.DENIED_AFTER.match(after):
                 continue
             repeats = mention.label in self.repeated or self.options.is_function_word(mention.label)
             calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before)
-            if mention.marked or not (repeats or calculates):
+            scaled = self.options.is_number(mention.label) and _SCALE.match(after)
+            if mention.marked or not (repeats or calculates or scaled or _AND_ANOTHER.match(after)):
                 found.add(mention.label)
         return frozenset(found)
 

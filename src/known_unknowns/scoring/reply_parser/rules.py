@@ -26,7 +26,7 @@ _OBJECT = re.compile(r"\{[^{}]*\}")
 _KEY = re.compile(
     r"(?:final[_ ]?)?(?:answer|choice|option|prediction|response|label|result|selected|output)\w*", re.IGNORECASE
 )
-_LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)(?!\s*\n\s*[(\[]?[A-Z][)\].:])")
+_LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
 _NO_ANNOUNCEMENT = re.compile(r"\b(?:not|n't|why|incorrect|wrong|other|which|what)\s(?:\w+\s){0,2}\Z", re.IGNORECASE)
 _ASKS = re.compile(r"[^.\n]{0,80}(?:\?|\bif\b(?!\sI\b))")
 _NUMBER = re.compile(r"\W*-?\d")
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"\W*-?\d")
 
 def whole_reply(reply: Reply) -> Labels:
     """Read a reply that is only a label, an option's text, or both."""
-    return reply.exact(re.sub(r"</?[A-Za-z_]+>", "", reply.text))
+    return NOTHING if reply.text.endswith("?") else reply.exact(re.sub(r"</?[A-Za-z_]+>", "", reply.text))
 
 
 def box_or_tag(reply: Reply) -> Labels:
@@ -82,14 +82,14 @@ def last_announcement(reply: Reply) -> Labels:
         return (
             frozenset(("a number", "no option")) if found and not reply.exact(reply.text.split("\n")[-1]) else NOTHING
         )
-    found = [(place, labels) for place, labels in found if labels]
-    place, last = found[-1]
-    others = [labels for labels in named if labels != last]
+    last, others = named[-1], [labels for labels in named if labels != named[-1]]
     if not others or all(labels & _KINDS for labels in others):
         return last
     if last & _KINDS:
         return others[-1] if all(labels == others[-1] for labels in others) else last
-    takes_back = words.TURNS_BACK.search(reply.text, found[-2][0], place)
+    differs = max(place for place, labels in found if labels not in (last, NOTHING))
+    place = min(place for place, labels in found if labels == last and place > differs)
+    takes_back = words.TURNS_BACK.search(reply.text, differs, place)
     return last if takes_back or words.CONCLUDES.search(reply.before(place)) else last.union(*others)
 
 
@@ -101,7 +101,7 @@ def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
             if (labels := reply.choice(rest)) or _NUMBER.match(rest):
                 yield match.start(), labels
     for match in _LINE_AFTER_COLON.finditer(reply.text):
-        if labels := reply.exact(match[1]):
+        if (match.end() == len(reply.text) or not reply.is_list) and (labels := reply.exact(match[1])):
             yield match.start(), labels
     for match in words.CALLED_RIGHT.finditer(reply.text):
         if labels := _called_right(reply, reply.before(match.start()), reply.text[match.start() :]):
@@ -160,7 +160,7 @@ def abstention(reply: Reply) -> Labels:
     for number, sentence in enumerate(reply.sentence_texts):
         if sentence.endswith("?") or (2 < number < count - 3):
             continue
-        if len(labels := reply.exact(sentence)) == 1 and reply.options.meanings[min(labels)]:
+        if not reply.is_list and len(labels := reply.exact(sentence)) == 1 and reply.options.meanings[min(labels)]:
             return labels
         for kind, pattern in words.ABSTENTIONS:
             match = pattern.search(sentence)
@@ -191,7 +191,7 @@ def leading_text(reply: Reply) -> Labels:
     lead = words.LEAD.match(first)
     if (labels := reply.exact(first)) or not (lead and lead[0].strip()) or words.HYPOTHESES.search(first):
         return labels
-    return NOTHING if words.DENIALS.search(first) else reply.choice(first)
+    return NOTHING if words.DENIALS.search(first) else reply.choice(first) - _KINDS
 
 
 def restatement(reply: Reply) -> Labels:
@@ -205,7 +205,7 @@ def restatement(reply: Reply) -> Labels:
         if not labels and not (
             sentence.endswith("?") or words.HYPOTHESES.search(sentence) or words.DENIALS.search(part)
         ):
-            labels = reply.options.restated(part)
+            labels = reply.options.restated(part) - reply.repeated
         if len(labels) == 1:
             found.append((number, labels))
     for number, labels in reversed(found):

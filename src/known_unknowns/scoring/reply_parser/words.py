@@ -42,6 +42,7 @@ ABSTENTIONS = (
         \b(?:no|not an) (?:option|choice|answer) (?:for|with|that|in the|among)\b
         \b(?:not|n't) (?:\w+ )?(?:listed|among|included|in|one of|any of) (?:\w+ ){0,3}NOUN
         \b(?:answer|(?:correct|right) NOUN) (?:is|was)(?: not|n't) (?:listed|given|provided|offered|available|here|present|among|mentioned)
+        \bNOUN (?:\w+ )?(?:do|does) ?(?:not|n't) match
         \b(?:not|n't) match (?:(?:any|one) of )?(?:\w+ ){0,3}NOUN
         \ball(?: of)? (?:the )?(?:\w+ )?NOUN(?: \w+)? are (?:incorrect|wrong|false|not correct)
         (?:^|[,;:] )\W*(?:so |thus )?neither (?:\w+ )?(?:NOUN|(?:image|picture|box|point|statement)s?\b|of the(?:m|se)?\b|\(?[A-Z]\)? nor \(?[A-Z])
@@ -113,7 +114,7 @@ ANNOUNCEMENTS = phrases(r"""
     \b(?:answer|solution|choice|response|conclusion) ?(?:is ?)?[:=]|(?:^|\n) *(?:answer|ans)\b\.? ?(?:-(?= )|(?=\(?[B-Z]\b))
     \b(?:I|we)(?:'d|'ll)?(?: (?:would|will|have to|must|can|should|am going to|think|believe|want to))?(?: \w+ly)? (?:choose|chose|pick|select|go with|going with|opt for|answer|vote for|guess|suggest|lean towards?|say)\b(?: that)?
     \b(?:my (?:best |final )?(?:guess|choice|pick|selection|vote)|the best guess|(?:best|closest) (?:match|fit)) (?:is|would be)\b
-    \b(?:so|therefore|thus|hence)\b[,:]? (?=\(?[A-Z]\)?[. ]*(?:\n|\Z))
+    \b(?:so|therefore|thus|hence|probably|maybe|perhaps)\b[,:]? (?=\(?[A-Z]\)?[. ]*(?:\n|\Z))
     答案(?:应该|应当)?(?:是|为|:) ?|(?:选择?|选项(?:是|为)?)(?= ?\(?[A-Z])|(?:为|是) ?(?=\(?[A-J]\)?[. ]*\Z)|答えは|正解は|정답(?:은|:)|\bđáp án:?
     \b(?:antwort|respuesta|réponse|resposta|risposta)(?: (?:correct[ae]?|corretta|correta))? ?(?:ist|lautet|es|est|é|è|:)(?!\w)|(?:ответ|الإجابة|الجواب) ?(?::|—|-|هي|هو)
     """)
