@@ -15,12 +15,7 @@ _IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORE
 _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
 )
-_POSITION = re.compile(
-    r"\W*(?:the\s)?(first|second|third|fourth|fifth|last)\s(?:option|choice|answer)\W*", re.IGNORECASE
-)
-_PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _AND = re.compile(r"\s*(?:,\s|/|,?\sor\s|,?\sand\s|,?\sas\swell\sas\s)")
-_AND_ANOTHER = re.compile(r"\s(?:and|or)\s\w+\W*\Z")
 _SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
 _ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
 _SMALL_LABEL = re.compile(
@@ -100,17 +95,12 @@ class Reply:
         if len(text) > _MOST_CHARACTERS:
             return NOTHING
         if (match := self.options.marked_label_at_start(text)) is None:
-            return self.options.same_text(_IT_IS.sub("", text.strip())) or self._position(text)
+            return self.options.same_text(_IT_IS.sub("", text.strip()))
         label, rest = match["label"], text[match.end() :]
         if not forms(rest) or forms(rest) == self.options.forms[label]:
             return frozenset((label,))
         others, end = self.options.text_at_start(rest)
         return others | {label} if others and not forms(rest[end:]) else NOTHING
-
-    def _position(self, text: str) -> Labels:
-        match, labels = _POSITION.fullmatch(text), list(self.options.texts)
-        place = _PLACES[match[1].lower()] if match else len(labels)
-        return frozenset((labels[place],)) if place < len(labels) else NOTHING
 
     def choice(self, text: str) -> Labels:
         """Return the options, or the kind of abstention, that the text after an announcement gives."""
@@ -134,7 +124,6 @@ class Reply:
         return (
             self.abstains(clause)
             or self.options.same_text(clause)
-            or self._position(clause)
             or self.options.same_text(text.split("\n")[0])
             or frozenset(mention.label for mention in self.options.mentions(clause) if mention.marked)
         )
@@ -185,7 +174,7 @@ class Reply:
             repeats = mention.label in self.repeated or self.options.is_function_word(mention.label)
             calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before)
             scaled = self.options.is_number(mention.label) and _SCALE.match(after)
-            if mention.marked or not (repeats or calculates or scaled or _AND_ANOTHER.match(after)):
+            if mention.marked or not (repeats or calculates or scaled):
                 found.add(mention.label)
         return frozenset(found)
 

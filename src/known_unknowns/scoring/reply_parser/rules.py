@@ -27,9 +27,7 @@ _KEY = re.compile(
     r"(?:final[_ ]?)?(?:answer|choice|option|prediction|response|label|result|selected|output)\w*", re.IGNORECASE
 )
 _LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
-_NO_ANNOUNCEMENT = re.compile(r"\b(?:not|n't|why|incorrect|wrong|other|which|what)\s(?:\w+\s){0,2}\Z", re.IGNORECASE)
 _ASKS = re.compile(r"[^.\n]{0,80}(?:\?|\bif\b(?!\sI\b))")
-_NUMBER = re.compile(r"\W*-?\d")
 
 
 def whole_reply(reply: Reply) -> Labels:
@@ -48,7 +46,7 @@ def box_or_tag(reply: Reply) -> Labels:
 
 
 def structure(reply: Reply) -> Labels:
-    """Read a JSON object or a Python dict: the value of the answer's key, the only true label, or the likeliest."""
+    """Read a JSON object or a Python dict: the value of the answer's key, or the only true label."""
     for match in reversed(list(_OBJECT.finditer(reply.text))):
         value = _literal(match[0])
         if not isinstance(value, Mapping):
@@ -58,10 +56,8 @@ def structure(reply: Reply) -> Labels:
                 return reply.exact(str(content)) or reply.choice(str(content))
         named = {label: content for key, content in value.items() for label in reply.exact(str(key))}
         true = [label for label, content in named.items() if str(content).casefold() in ("yes", "true", "correct")]
-        shares = {label: content for label, content in named.items() if type(content) in (int, float)}
-        likeliest = [label for label, share in shares.items() if share == max(shares.values()) and len(shares) > 1]
-        if true or likeliest:
-            return frozenset(true or likeliest)
+        if true:
+            return frozenset(true)
     return NOTHING
 
 
@@ -77,40 +73,32 @@ def _literal(text: str) -> Any:
 def last_announcement(reply: Reply) -> Labels:
     """Read the last phrase that announces an answer, unless an earlier one differs and is not taken back."""
     found = sorted(_announced(reply), key=lambda item: item[0])
-    named = [labels for _, labels in found if labels]
-    if not named:  # a number that is no option is announced, so that no mention is the answer
-        return (
-            frozenset(("a number", "no option")) if found and not reply.exact(reply.text.split("\n")[-1]) else NOTHING
-        )
-    last, others = named[-1], [labels for labels in named if labels != named[-1]]
+    if not found:
+        return NOTHING
+    last = found[-1][1]
+    others = [labels for _, labels in found if labels != last]
     if not others or all(labels & _KINDS for labels in others):
         return last
     if last & _KINDS:
         return others[-1] if all(labels == others[-1] for labels in others) else last
-    differs = max(place for place, labels in found if labels not in (last, NOTHING))
+    differs = max(place for place, labels in found if labels != last)
     place = min(place for place, labels in found if labels == last and place > differs)
     takes_back = words.TURNS_BACK.search(reply.text, differs, place)
     return last if takes_back or words.CONCLUDES.search(reply.before(place)) else last.union(*others)
 
 
 def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
-    """Yield places and options of announcements. A number that is no option yields no option."""
+    """Yield places and options of announcements."""
     for match in words.ANNOUNCEMENTS.finditer(reply.text):
         before, rest = reply.before(match.start()), reply.text[match.end() :]
-        if not (words.HYPOTHESES.search(before[-60:]) or _NO_ANNOUNCEMENT.search(before) or _ASKS.match(rest)):
-            if (labels := reply.choice(rest)) or _NUMBER.match(rest):
-                yield match.start(), labels
+        if not (words.HYPOTHESES.search(before[-60:]) or _ASKS.match(rest)) and (labels := reply.choice(rest)):
+            yield match.start(), labels
     for match in _LINE_AFTER_COLON.finditer(reply.text):
         if (match.end() == len(reply.text) or not reply.is_list) and (labels := reply.exact(match[1])):
             yield match.start(), labels
     for match in words.CALLED_RIGHT.finditer(reply.text):
         if labels := _called_right(reply, reply.before(match.start()), reply.text[match.start() :]):
             yield match.start() - 1, labels
-    for match in words.CORRESPONDS.finditer(reply.text):
-        before = reply.before(match.start())
-        labels = reply.labels_at_start(reply.text[match.end() :])
-        if labels and not words.DENIALS.search(before[-40:]) and not words.HYPOTHESES.search(before):
-            yield match.start(), labels
 
 
 def _called_right(reply: Reply, before: str, rest: str) -> Labels:

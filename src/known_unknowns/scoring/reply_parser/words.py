@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a phrase is as long as it is)
 """Word lists of the parser: tables of phrases, one a line, as regular expressions without regard to case.
 
 A space stands for any white space. `NOUN`, `TELL` and other names in capital letters stand for the tables of those
@@ -123,10 +124,6 @@ CALLED_RIGHT = phrases(r"""
     ,? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)
     """)
 """Phrases after an answer."""
-CORRESPONDS = phrases(r"""
-    \b(?:corresponds? to|match(?:es)?|aligns with|which is|this is|it is|it's|it (?:must|would) be|equals?|refers to|points to|indicates|represented by|represents|consistent with|closest to|described (?:by|in)|means|is)(?: (?:most )?\w+ly)? (?:the )?(?:closest (?:to )?)?(?=(?:option|choice|answer)\b|\(|["']?[A-Z][.\"')]* *(?:\n|\Z))
-    """)
-"""Phrases before a marked label."""
 LEAD = phrases(r"""
     (?:[\s:=>–—*,]|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?
     """)
