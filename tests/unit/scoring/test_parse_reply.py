@@ -39,7 +39,7 @@ def outcome(reply, options=COLORS, question=QUESTION, refusal="E", **others):
         *("<think>Maybe A.</think>D", '{"answer": "D"}', "{'choice': 'Gold', 'reason': 'it shines'}", '{"A": false, "D": true}'),
         *("The answer is:\n\nD. Gold", "The lamp shines.\n\nD", "Gold, because it shines.", "D) It has the color of brass."),
         *("The chandelier is gold.", "Based on the image, the chandelier appears to be gold.", "The color is gold (option D)."),
-        *("A: no\nB: no\nC: no\nD: yes", "Red: incorrect. Blue: incorrect. Gold: correct.", "The fourth option."),
+        *("A: no\nB: no\nC: no\nD: yes", "Red: incorrect. Blue: incorrect. Gold: correct."),
         *("答案是D。", "答案：D", "因此，正确选项为(D)。", "Die Antwort ist D.", "La respuesta es D.", "La réponse est D.", "정답은 D입니다.", "Ответ: D"),
         *("A. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above\n\nAnswer: D", "D</s>", "assistant\nD", "D\n\nQuestion: What is it?\nAnswer: A"),
     ],

@@ -219,12 +219,9 @@ def only_option(reply: Reply) -> Labels:
     if len(found) != 1 or reply.is_list:
         return NOTHING
     known = content_words(reply.question).union(words.FILLERS, *map(content_words, reply.options.texts.values()))
-    allowed, part = 1 if reply.asked else 2, 2 if len(reply.sentences) == 1 else 3
-    for text, _ in named:
-        content = content_words(text)
-        if len([form for form in content - known if len(form) > 1]) <= max(allowed, len(content) // part):
-            return found
-    return NOTHING
+    contents = (content_words(text) for text, _ in named)
+    explained = any(2 * len([form for form in content - known if len(form) > 1]) < len(content) for content in contents)
+    return found if explained else NOTHING
 
 
 Rule = Callable[[Reply], Labels]
