@@ -14,7 +14,8 @@ from tests.paths import SHARED
 from bench.parser.measure import parse, shared_cases
 from bench.parser.split import UNTOUCHED
 from known_unknowns.scoring.reasoning_marks import final_text
-from known_unknowns.scoring.reply_parser import RULES, parse_reply, speaks_of_options
+from known_unknowns.scoring.option_references import speaks_of_options
+from known_unknowns.scoring.reply_parser import RULES, parse_reply
 
 COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
 QUESTION = "What color is the chandelier?"

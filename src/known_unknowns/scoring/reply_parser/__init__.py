@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from known_unknowns.scoring.reasoning_marks import final_text
 from known_unknowns.scoring.reply_parser import words
-from known_unknowns.scoring.reply_parser.options import Options, meaning, speaks_of_options
+from known_unknowns.scoring.reply_parser.options import Options, meaning
 from known_unknowns.scoring.reply_parser.reply import Reply
 from known_unknowns.scoring.reply_parser.rules import RULES, WEAK, first_finding
 from known_unknowns.scoring.reply_parser.text import clean
@@ -104,7 +104,7 @@ def parse_reply(
     if label in options:
         return ParsedReply(REFUSED if label == refusal else ANSWERED, label, rule)
     means = [name for name, kind in known.meanings.items() if kind == label and name in options]
-    if label == words.DECLINES and label not in map(meaning, parsed.sentence_texts):
+    if label == words.DECLINES and label not in map(meaning, parsed.sentences):
         means = [name for name in means if name != refusal]  # "Sorry, I can't help with it" means just that
     elif refusal is not None and (refusal_means == label or refusal in means):
         return ParsedReply(REFUSED, refusal, rule, label)
@@ -118,4 +118,4 @@ def _options(options: tuple[tuple[str, str], ...]) -> Options:
     return Options(options)
 
 
-__all__ = ["RULES", "ParsedReply", "parse_reply", "speaks_of_options"]
+__all__ = ["RULES", "ParsedReply", "parse_reply"]

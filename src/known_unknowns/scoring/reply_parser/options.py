@@ -13,25 +13,6 @@ from known_unknowns.scoring.reply_parser.text import clean, forms, tokens
 Labels = frozenset[str]
 NOTHING: Labels = frozenset()
 
-_LETTER = r"\(?(?:[B-HJ-Z]|(?:A|I{1,3})(?!\s(?!and|or|nor|only)[a-z])|IV|[1-6])\)?"
-_LETTERS = re.compile(
-    rf"(?:(?:both|all|only|either|neither|not|options?|statements?|answers?|choices?)\s)*{_LETTER}(?:(?:,|,?\s(?:and|or|nor)|\s?[&+])\s?{_LETTER})+(?:\sonly)?\W*"
-    rf"|(?:only|both|either|neither|not|same\sas)\s(?:options?\s)?{_LETTER}(?:\sonly)?\W*|{_LETTER}\sonly",
-    re.IGNORECASE,
-)
-
-
-def speaks_of_options(text: str) -> bool:
-    """Return whether the text of an option speaks of other options and loses its meaning in another place.
-
-    Examples
-    --------
-    >>> [speaks_of_options(text) for text in ("Both A and B", "The first two", "None of the above", "A is closer")]
-    [True, True, True, False]
-    """
-    plain = clean(text)
-    return bool(len(plain) < 60 and words.REFERENCES.search(plain) or _LETTERS.fullmatch(plain))
-
 
 def meaning(text: str) -> str | None:
     """Return the kind of abstention that a whole text means, such as the text of an option. None if it is none."""
@@ -100,9 +81,8 @@ class Options:
         """Return the options with the longest text that a text starts with, and where it ends."""
         found = tokens(text[: self._longest])
         sequence = tuple([token.form for token in found])
-        fitting = [
-            label for label in self._first.get(sequence[0], ()) if sequence[: len(self.forms[label])] == self.forms[label]
-        ] if found else []  # fmt: skip
+        known = self._first.get(sequence[0], ()) if found else ()
+        fitting = [label for label in known if sequence[: len(self.forms[label])] == self.forms[label]]
         if not fitting:
             return NOTHING, 0
         longest = len(self.forms[fitting[0]])
@@ -156,10 +136,9 @@ class Options:
             position += 1
         for match in self.patterns.mention.finditer(text):
             start, end = match.span("label")
-            if not any(
-                other.start <= start and end <= other.end and other.end - other.start > end - start for other in found
-            ):
-                found = [other for other in found if (other.start, other.end) != (start, end)]
+            within = [other for other in found if other.start <= start and end <= other.end]
+            if all((other.start, other.end) == (start, end) for other in within):
+                found = [other for other in found if other not in within]
                 found.append(Mention(match["label"], start, match.end(), True))
         return sorted(found, key=lambda mention: mention.start)
 

@@ -19,15 +19,14 @@ _AND = re.compile(r"\s*(?:,\s|/|,?\sor\s|,?\sand\s|,?\sas\swell\sas\s)")
 _SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
 _ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
 _SMALL_LABEL = re.compile(
-    r"(?:(?<!\S)\(|\b(?:option|choice|letter)\s\(?|\banswer(?:\sis|:)\s\(?)([a-z])(?:\)|(?=[.,;]|\s?\Z|\n))",
-    re.IGNORECASE,
+    r"(?:(?<!\S)\(|\b(?i:option|choice|letter)\s\(?|\b(?i:answer)(?:\sis|:)\s\(?)[a-z](?:\)|(?=[.,;]|\s?\Z|\n))"
 )
 
 
 @lru_cache(maxsize=1024)
 def _asked(question: str) -> tuple[frozenset[str], ...]:
     """Return the content words of the sentences of a question that ask, or of its last one."""
-    pieces = [sentence.text for sentence in sentences(question)]
+    pieces = [piece for piece, _ in sentences(question)]
     asking = [piece for piece in pieces if piece.endswith("?")] or pieces[-1:]
     return tuple(content for piece in asking if len(content := content_words(piece)) > 1)
 
@@ -52,19 +51,16 @@ class Reply:
         named = [label for label, own in options.forms.items() if own and f" {' '.join(own)} " in self.question]
         numbers = [label for label in named if options.is_number(label)]
         self.repeated = frozenset(named if len(named) == 1 else numbers)  # an answer repeats one of "Red or blue?"
-        text = _SMALL_LABEL.sub(self._capital, words.RETRACTS.split(text)[-1].strip())
+        text = words.RETRACTS.split(text)[-1].strip()
+        if not any(map(str.islower, options.texts)):
+            text = _SMALL_LABEL.sub(lambda match: match[0].upper(), text)
         self.text = self._without_copies(text, question)
-        self.sentences = sentences(self.text)
-        self._starts = [sentence.start for sentence in self.sentences]
-        self.sentence_texts = [sentence.text for sentence in self.sentences]
+        pieces = sentences(self.text)
+        self.sentences = [piece for piece, _ in pieces]
+        self._starts = [start for _, start in pieces]
         starts = options.patterns.line.findall(self.text)
         every = {one or other for one, other in starts}
         self.is_list = len({line for line, _ in starts if line}) > 1 or len(every) == len(options.texts) > 2
-
-    def _capital(self, match: re.Match[str]) -> str:
-        small, start = match[1], match.start(1) - match.start()
-        is_label = small.upper() in self.options.texts and small not in self.options.texts
-        return match[0][:start] + small.upper() + match[0][start + 1 :] if is_label else match[0]
 
     def _without_copies(self, text: str, question: str) -> str:
         """Leave out a copy of the question, and of all options in order, if something else is left."""
@@ -81,9 +77,8 @@ class Reply:
     def copied(self, line: str) -> str | None:
         """Return the label of the option that a line copies with its label, if any."""
         match = self.options.label_at_start(line)
-        return (
-            match["label"] if match and forms(line[match.end() :]) == self.options.forms[match["label"]] != () else None
-        )
+        own = self.options.forms[match["label"]] if match else ()
+        return match["label"] if match and own and forms(line[match.end() :]) == own else None
 
     def exact(self, text: str) -> Labels:
         """Return the option that is the whole of a short text: a label, its text, both, or a part that only it has."""
@@ -165,11 +160,8 @@ class Reply:
         found = set()
         for mention in self.options.mentions(text):
             before, after = text[: mention.start], text[mention.end :]
-            if words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.CONTRASTS.search(
-                before.split(", ")[-1]
-            ):
-                continue
-            if words.DENIED_AFTER.match(after):
+            denied = words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.DENIED_AFTER.match(after)
+            if denied or words.CONTRASTS.search(before.split(", ")[-1]):
                 continue
             repeats = mention.label in self.repeated or self.options.is_function_word(mention.label)
             calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before)

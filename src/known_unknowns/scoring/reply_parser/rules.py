@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import NOTHING, Labels
@@ -41,7 +40,7 @@ def box_or_tag(reply: Reply) -> Labels:
     tags = [match[2].strip() for match in _TAG.finditer(reply.text)]
     if found := NOTHING.union(*(reply.exact(clean(content)) for content in (*contents, *tags))):
         return found
-    inside = [first_finding(Reply(tag, reply.options, ""), IN_TAGS).labels for tag in tags]
+    inside = [first_finding(Reply(tag, reply.options, ""), IN_TAGS)[0] for tag in tags]
     return next(filter(None, reversed(inside)), NOTHING)
 
 
@@ -62,12 +61,10 @@ def structure(reply: Reply) -> Labels:
 
 
 def _literal(text: str) -> Any:
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            continue
-    return None
+    try:
+        return ast.literal_eval(re.sub(r"\b(?:true|false)\b", lambda match: match[0].title(), text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
 
 
 def last_announcement(reply: Reply) -> Labels:
@@ -109,9 +106,8 @@ def _called_right(reply: Reply, before: str, rest: str) -> Labels:
     if label := reply.options.patterns.end.search(clause):
         return frozenset((label[1],))
     start = reply.options.label_at_start(clause)
-    labels = {
-        mention.label for mention in reply.options.mentions(clause) if not reply.options.is_function_word(mention.label)
-    }
+    labels = {mention.label for mention in reply.options.mentions(clause)}
+    labels = {label for label in labels if not reply.options.is_function_word(label)}
     labels |= {start["label"]} if start and start["close"] else set()
     return frozenset(labels) if len(labels) == 1 else NOTHING
 
@@ -131,7 +127,7 @@ def leading_label(reply: Reply) -> Labels:
 def verdicts(reply: Reply) -> Labels:
     """Read a list of options with verdicts, of which one is positive: "A: no. B: yes."."""
     judged: dict[str, bool] = {}
-    for sentence in reply.sentence_texts:
+    for sentence in reply.sentences:
         match = reply.options.marked_label_at_start(sentence)
         found, end = (frozenset((match["label"],)), match.end()) if match else reply.options.text_at_start(sentence)
         rest = sentence[end:].strip(" :-–—=>.")
@@ -145,24 +141,22 @@ def verdicts(reply: Reply) -> Labels:
 def abstention(reply: Reply) -> Labels:
     """Read a sentence near the start or the end that abstains, unless an option is guessed after it."""
     count = len(reply.sentences)
-    for number, sentence in enumerate(reply.sentence_texts):
+    for number, sentence in enumerate(reply.sentences):
         if sentence.endswith("?") or (2 < number < count - 3):
             continue
         if not reply.is_list and len(labels := reply.exact(sentence)) == 1 and reply.options.meanings[min(labels)]:
             return labels
+        mentions = reply.options.mentions(sentence)
         for kind, pattern in words.ABSTENTIONS:
             match = pattern.search(sentence)
             before = sentence[: match.start()] if match else ""
-            if match and any(
-                mention.marked and mention.start <= match.start() < mention.end
-                for mention in reply.options.mentions(sentence)
-            ):
+            if match is None or words.CONDITIONS.search(before):
                 continue
-            if match is None or re.search(r"\b(?:if|unless|when|whether)\b[^,]*\Z", before, re.IGNORECASE):
+            if any(option.marked and option.start <= match.start() < option.end for option in mentions):
                 continue
             if re.search(r"\b(?:although|though|but|even\sif)\b", before, re.IGNORECASE) and reply.asserted(before):
                 return NOTHING
-            after = (sentence[match.end() :], *reply.sentence_texts[number + 1 :])
+            after = (sentence[match.end() :], *reply.sentences[number + 1 :])
             guesses = any(words.GUESSES.search(text) and reply.asserted(text) for text in after)
             return NOTHING if guesses else frozenset((kind,))
     return NOTHING
@@ -170,9 +164,9 @@ def abstention(reply: Reply) -> Labels:
 
 def leading_text(reply: Reply) -> Labels:
     """Read an option's text at the start of a reply: "Gold, because ...", "It's gold, as the light shows."."""
-    if reply.is_list or not reply.sentences or reply.sentence_texts[0].endswith("?"):
+    if reply.is_list or not reply.sentences or reply.sentences[0].endswith("?"):
         return NOTHING
-    first = reply.sentence_texts[0]
+    first = reply.sentences[0]
     found, end = reply.options.text_at_start(reply.text)
     if found and re.match(r"\s*(?:[.,;:!\n(]|-\s|—|because\b|since\b|\Z)", reply.text[end:]):
         return found
@@ -185,19 +179,17 @@ def leading_text(reply: Reply) -> Labels:
 def restatement(reply: Reply) -> Labels:
     """Read the sentences that repeat what the question asks with one option: a conclusion, the first, or all alike."""
     found: list[tuple[int, Labels]] = []
-    for number, sentence in enumerate(reply.sentence_texts):
+    for number, sentence in enumerate(reply.sentences):
         if not (reply.restates(sentence) or _pairs(reply, sentence)):
             continue
         labels = reply.asserted(sentence)
-        part = words.CONTRASTS.split(sentence)[0]
-        if not labels and not (
-            sentence.endswith("?") or words.HYPOTHESES.search(sentence) or words.DENIALS.search(part)
-        ):
-            labels = reply.options.restated(part) - reply.repeated
+        if not (labels or sentence.endswith("?") or words.HYPOTHESES.search(sentence)):
+            part = words.CONTRASTS.split(sentence)[0]
+            labels = NOTHING if words.DENIALS.search(part) else reply.options.restated(part) - reply.repeated
         if len(labels) == 1:
             found.append((number, labels))
     for number, labels in reversed(found):
-        if words.CONCLUDES.search(reply.sentence_texts[number]):
+        if words.CONCLUDES.search(reply.sentences[number]):
             return labels
     every = NOTHING.union(*(labels for _, labels in found))
     return found[0][1] if found and (len(every) == 1 or found[0][0] == 0) else NOTHING
@@ -214,14 +206,17 @@ def _pairs(reply: Reply, text: str) -> bool:
 
 def only_option(reply: Reply) -> Labels:
     """Read the only option that a reply names, in a sentence that says little else than the question and the option."""
-    named = [(text, labels) for text in reply.sentence_texts if (labels := reply.asserted(text))]
+    named = [(text, labels) for text in reply.sentences if (labels := reply.asserted(text))]
     found = NOTHING.union(*(labels for _, labels in named))
     if len(found) != 1 or reply.is_list:
         return NOTHING
     known = content_words(reply.question).union(words.FILLERS, *map(content_words, reply.options.texts.values()))
-    contents = (content_words(text) for text, _ in named)
-    explained = any(2 * len([form for form in content - known if len(form) > 1]) < len(content) for content in contents)
-    return found if explained else NOTHING
+    for text, _ in named:
+        content = content_words(text)
+        unknown = len([form for form in content - known if len(form) > 1])
+        if 2 * unknown < len(content) or (not reply.asked and unknown < 3 <= len(content)):
+            return found
+    return NOTHING
 
 
 Rule = Callable[[Reply], Labels]
@@ -244,16 +239,9 @@ WEAK = frozenset((verdicts, leading_text, restatement, only_option))
 """Rules that do not apply to a reply that the limit ended."""
 
 
-class Finding(NamedTuple):
-    """What a rule found, and its name."""
-
-    labels: Labels
-    rule: str
-
-
-def first_finding(reply: Reply, rules: Iterable[Rule] = RULES) -> Finding:
-    """Return what the first rule that applies finds."""
+def first_finding(reply: Reply, rules: Iterable[Rule] = RULES) -> tuple[Labels, str]:
+    """Return what the first rule that applies finds, and its name."""
     for rule in rules:
         if labels := rule(reply):
-            return Finding(labels, rule.__name__)
-    return Finding(NOTHING, "")
+            return labels, rule.__name__
+    return NOTHING, ""

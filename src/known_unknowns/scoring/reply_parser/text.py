@@ -9,21 +9,14 @@ from typing import NamedTuple
 from known_unknowns.scoring.reply_parser import words
 
 _CHARACTERS = str.maketrans(
-    {
-        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
-        **dict.fromkeys("−‒﹣", "-"),
-        **dict.fromkeys("\u00a0\u2007\u202f\u3000\u2009", " "),
-        **dict.fromkeys("‘’ʼ", "'"),
-        **dict.fromkeys("“”„", '"'),
-        **dict.fromkeys("\u200b\u200c\u200d\ufeff", ""),
-        **{sign: f"^{digit}" for sign, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)},
-        **{sign: f"_{digit}" for sign, digit in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)},
-        "×": "*",
-        "·": "*",
-        "Ω": "Ω",
-        "。": ". ",
-    }
-)
+    "−‒﹣\u00a0\u2007\u202f\u3000\u2009‘’ʼ“”„×·Ω", "---     '''\"\"\"**Ω", "\u200b\u200c\u200d\ufeff"
+) | {
+    ord(sign): text
+    for sign, text in zip(
+        "。⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", [". ", *(f"{mark}{n}" for mark in "^_" for n in range(10))], strict=True
+    )
+}
+_CHARACTERS |= {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width forms
 _MARKUP = (
     (re.compile(r"~~.+?~~"), ""),
     (
@@ -134,31 +127,25 @@ def forms(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """Return the content words of a text, without the plural's s."""
-    return frozenset(form.rstrip("s") for form in forms(text)) - words.STOP_WORDS - words.QUESTION_WORDS
+    left_out = words.STOP_WORDS | words.QUESTION_WORDS
+    return frozenset(form.rstrip("s") for form in forms(text) if form not in left_out)
 
 
-_STOP = re.compile(r"(?<=[^\W_]{2}[.!?])[\"')\]]*\s+|(?<=[\"')\]%°][.!?])\s+|(?<=\s[\d]\.)\s+(?=[A-Z][a-z])|\n+")
+_STOP = re.compile(
+    r"(?<=[^\W_]{2}[.!?])[\"')\]]*\s+|(?<=[\"')\]%°][.!?])\s+|(?<=\s\d\.)\s+(?=[A-Z][a-z])|\n+"
+    r"|(?<=\s[A-Z]\.)\s+(?=(?:Which|What|Who|Where|When|How|Is|Are|Does|Do|Can|This|It)\s[a-z])"
+)
 _ABBREVIATION = re.compile(r"\b(?:dr|mr|mrs|ms|st|vs|etc|fig|eq|no|approx|prof|inc|ca|cf)\.\s*\Z", re.IGNORECASE)
 
 
-class Sentence(NamedTuple):
-    """A sentence of a text and its place in it."""
-
-    text: str
-    start: int
-    complete: bool
-
-
-def sentences(text: str) -> list[Sentence]:
-    """Split a text at line ends and after full stops."""
+def sentences(text: str) -> list[tuple[str, int]]:
+    """Return the sentences of a text and their places. They end at line ends and after full stops."""
     found, start = [], 0
     for match in _STOP.finditer(text):
         piece = text[start : match.end()]
         if "\n" not in match[0] and _ABBREVIATION.search(piece):
             continue
         if piece.strip():
-            found.append(Sentence(piece.strip(), start + len(piece) - len(piece.lstrip()), True))
+            found.append((piece.strip(), start + len(piece) - len(piece.lstrip())))
         start = match.end()
-    if rest := text[start:].strip():
-        found.append(Sentence(rest, start, rest[-1] in ".!?)\"'"))
-    return found
+    return [*found, (rest, start)] if (rest := text[start:].strip()) else found

@@ -150,6 +150,7 @@ DENIED_AFTER = phrases(r"""
 HYPOTHESES = phrases(
     r"\b(?:if(?! (?:I|we)\b)|unless|suppose|supposing|assuming|whether|had it|were it|would have been|(?:might|may) think|one could)\b"
 )
+CONDITIONS = phrases(r"\b(?:if|unless|when|whether)\b[^,]*\Z")
 CONTRASTS = phrases(
     r"\b(?:on the other hand|(?:in|by) contrast|whereas|while|unlike|compared (?:to|with)|as opposed to|than)\b"
 )
@@ -186,9 +187,3 @@ FILLERS = _words(
     " color correct not but because therefore so i think believe guess maybe perhaps which main located made called known person"
 )
 """Words that a sentence may have beside those of the question and the option."""
-
-REFERENCES = phrases(r"""
-    \b(?:both|all|any|neither|either|none|only|two|three|first|last|former|latter|previous|preceding|following|above|below|other|another|more than one)\b.*\b(?:NOUN|above|below|(?:of )?(?:these|those|them)|statements?|two|three|four|ones?|others)\b
-    以上(?:都|皆|全)|都(?:对|不对|是|不是)|前两|上述|いずれも|すべて|\btodas? (?:las |os |as )?anterior|\bningun[ao]|\btou(?:te)?s les réponses|\baucune|\balle(?: der)? (?:oben|genannt|antworten)|\bkeine der|\bbeide\b|\bambas\b|\bambos\b|\bles deux|\btutte le|\bnessuna|\b(?:ни один|все (?:вышепереч|вариант))
-    """)
-"""Texts of options that speak of other options: "All of the above", "The first two"."""
