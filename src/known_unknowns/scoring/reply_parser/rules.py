@@ -140,12 +140,13 @@ def verdicts(reply: Reply) -> Labels:
 
 def abstention(reply: Reply) -> Labels:
     """Read a sentence near the start or the end that abstains, unless an option is guessed after it."""
+    exact = NOTHING.union(*map(reply.exact, () if reply.is_list else reply.sentences))
+    if len(exact) == 1 and reply.options.meanings[min(exact)]:
+        return exact
     count = len(reply.sentences)
     for number, sentence in enumerate(reply.sentences):
         if sentence.endswith("?") or (2 < number < count - 3):
             continue
-        if not reply.is_list and len(labels := reply.exact(sentence)) == 1 and reply.options.meanings[min(labels)]:
-            return labels
         mentions = reply.options.mentions(sentence)
         for kind, pattern in words.ABSTENTIONS:
             match = pattern.search(sentence)
@@ -227,8 +228,8 @@ RULES: tuple[Rule, ...] = (
     last_announcement,
     leading_label,
     verdicts,
-    abstention,
     leading_text,
+    abstention,
     restatement,
     only_option,
 )

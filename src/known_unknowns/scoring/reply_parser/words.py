@@ -70,7 +70,7 @@ ABSTENTIONS = (
         \bDATA (?:\w+ ){0,6}(?:is|are) (?:missing|insufficient|(?:not|n't) \w+|required|needed)
         \b(?:need|require)s? (?:\w+ ){0,2}(?:more|additional|further) DATA
         \b(?:more|additional|further) DATA (?:is|are|would be) (?:needed|required|necessary)
-        \b(?:do not|don't|cannot|can't|unable to) (?:see|view|process|access|open)\b
+        \b(?:do not|don't|cannot|can't|unable to) (?:see|view|process|access|open) (?:\w+ ){0,2}(?:images?|pictures?|photos?|files?|points?|labels?|videos?|diagrams?|attachments?)\b
         \bquestion (?:is|seems|appears) (?:\w+ )?(?:not (?:clear|applicable|answerable|valid)|unclear|ambiguous|incomplete|unanswerable|invalid)\b
         \bplease (?:\w+ )?(?:provide|share|upload|attach|supply)\b
         无法|不能确定|不知道|判断できません|わかりません|\bno (?:se puede|lo sé)|\bne (?:sais pas|peut pas)|\bweiß (?:es )?nicht|\bnicht (?:bestimm|sagen)
@@ -184,6 +184,6 @@ QUESTION_WORDS = _words("which what who where when how why do does did can you f
 NEGATIONS = _words("not no never n't cannot can't isn't doesn't don't neither nor without none false incorrect")
 FILLERS = _words(
     "image picture photo shown show seen see appear seem look like based can could would may likely probably clearly visible depicted answer option"
-    " color correct not but because therefore so i think believe guess maybe perhaps which main located made called known person"
+    " color correct not but because therefore so i think believe guess maybe perhaps which main located made called known person result value total"
 )
 """Words that a sentence may have beside those of the question and the option."""
