@@ -33,4 +33,4 @@ def speaks_of_options(text: str) -> bool:
     [True, True, True, False]
     """
     plain = clean(text)
-    return bool(len(plain) < _MOST_CHARACTERS and _REFERENCES.search(plain) or _LETTERS.fullmatch(plain))
+    return bool((len(plain) < _MOST_CHARACTERS and _REFERENCES.search(plain)) or _LETTERS.fullmatch(plain))

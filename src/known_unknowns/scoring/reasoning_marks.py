@@ -76,7 +76,8 @@ def final_text(reply: str, *, opened: bool = False) -> FinalText:
     if not opened and not _SIGNS.search(reply):
         return FinalText(reply, False)
     for opening, closing in (*_COMPILED, _PLAIN):
-        outside, position, inside = [], 0, opened
+        outside: list[str] = []
+        position, inside = 0, opened
         while True:
             ends = closing.search(reply, position)
             if inside:

@@ -60,7 +60,7 @@ class Options:
         for label, own in sorted(self.forms.items(), key=lambda item: -len(item[1])):
             self._first.setdefault(own[0] if own else "", []).append(label)
         names = sorted((re.escape(label) for label in self.texts), key=len, reverse=True)
-        self._longest = max(map(len, self.texts.values()), default=0) + 60
+        self._longest = max(map(len, self.texts.values()), default=0) + 60  # characters, with words around it
         self.patterns = _label_patterns("|".join(names) or r"(?!)")
 
     def label_at_start(self, text: str) -> re.Match[str] | None:
@@ -89,7 +89,9 @@ class Options:
         return frozenset(label for label in fitting if len(self.forms[label]) == longest), found[longest - 1].end
 
     def same_text(self, text: str) -> Labels:
-        """Return the options whose text is a whole text, or of which it is a part that only one has, or a close copy."""
+        """Return the options whose text is a whole text, or the only one of which it is a part or a close copy."""
+        if len(text) > 2 * self._longest:
+            return NOTHING
         sequence = forms(text)
         content = _singular(sequence)
         equal = frozenset(label for label, own in self.forms.items() if own == sequence != ())
@@ -152,7 +154,10 @@ class Options:
 
 
 _ARTICLE_OR_PRONOUN = re.compile(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]")
-_NOUN = r"(?i:options?|choices?|answers?|letter|alternative|response|selection|选项|答案|(?:la\s)?(?:opci[óo]n|lettre|letra|opção|opzione|réponse)|буква)"
+_NOUN = (
+    r"(?i:options?|choices?|answers?|letter|alternative|response|selection"
+    r"|选项|答案|(?:la\s)?(?:opci[óo]n|lettre|letra|opção|opzione|réponse)|буква)"
+)
 _AFTER = r"(?![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[_^=+*/\\'’])"
 
 

@@ -87,8 +87,6 @@ class Reply:
             bare = bare.upper()
         if bare in self.options.texts:
             return frozenset((bare,))
-        if len(text) > _MOST_CHARACTERS:
-            return NOTHING
         if (match := self.options.marked_label_at_start(text)) is None:
             return self.options.same_text(_IT_IS.sub("", text.strip()))
         label, rest = match["label"], text[match.end() :]

@@ -72,11 +72,16 @@ _TOKEN = re.compile(
       (?:\s?\^\s?[({]?[-+]?\w+[)}]?|e[-+]?\d+|[-/:]\d+(?:\.\d+)?)*           # exponent, ratio, fraction, range, time
     )
   | (?P<word> [^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+ (?:'[^\W\d_]+)* (?:[_^](?:\{[^{}]*\}|[-+]?\w+))* )
-  | (?P<sign> [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3] | [+=<>≤≥%°√∞±] | [*/](?!\w{2}) | (?<=[\w)])\s?-(?=\s?[\d(])|(?<![^\W\d]{2})\s-(?=\s?[^\W\d_](?!\w)) )
+  | (?P<sign> [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3] | [+=<>≤≥%°√∞±] | [*/](?!\w{2})
+      | (?<=[\w)])\s?-(?=\s?[\d(]) | (?<![^\W\d]{2})\s-(?=\s?[^\W\d_](?!\w))                    # minus, no dash
+    )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+_COUNTS = (
+    "zero one two three four five six seven eight nine ten"
+    " eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+)
 _FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
     **dict.fromkeys(("degrees", "degree"), "°"),
     **dict.fromkeys(("ω", "omega", "ohms"), "ohm"),
@@ -84,7 +89,7 @@ _FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
 }
 _PRONOUN = re.compile(r"\s(?:of|is|that|which|who|with)\b")
 _SUCH = re.compile(r"\b(?:this|that|which|the|each|another|other|any|only|every|no)\s\Z", re.IGNORECASE)
-_AFTER_A_LABEL = frozenset("is was are has in on and or would appears seems more because to of at by does can".split())
+_AFTER_A_LABEL = re.compile(r"is|was|are|has|in|on|and|or|would|appears|seems|more|because|to|of|at|by|does|can")
 
 
 def _is_article(token: Token, text: str, following: re.Match[str]) -> bool:
@@ -92,7 +97,7 @@ def _is_article(token: Token, text: str, following: re.Match[str]) -> bool:
     word = text[token.start : token.end]
     if word not in ("a", "an", "the", "A", "An", "The") or not text[token.end : following.start()].isspace():
         return False
-    return word != "A" or following[0] not in _AFTER_A_LABEL
+    return word != "A" or _AFTER_A_LABEL.fullmatch(following[0]) is None
 
 
 @lru_cache(maxsize=4096)

@@ -30,7 +30,7 @@ def phrases(table: str) -> re.Pattern[str]:
     lines = [line.strip() for line in table.strip().splitlines()]
     pattern = "|".join(lines)
     for name, alternatives in _NAMES.items():
-        pattern = re.sub(rf"(?<![A-Z]){name}(?![A-Z])", lambda _, text=alternatives: text, pattern)
+        pattern = alternatives.join(re.split(rf"(?<![A-Z]){name}(?![A-Z])", pattern))
     return re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE)
 
 
@@ -120,21 +120,21 @@ ANNOUNCEMENTS = phrases(r"""
     \b(?:antwort|respuesta|réponse|resposta|risposta)(?: (?:correct[ae]?|corretta|correta))? ?(?:ist|lautet|es|est|é|è|:)(?!\w)|(?:ответ|الإجابة|الجواب) ?(?::|—|-|هي|هو)
     """)
 """Phrases before an answer."""
-CALLED_RIGHT = phrases(r"""
-    ,? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)
-    """)
+CALLED_RIGHT = phrases(
+    r",? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)"
+)
 """Phrases after an answer."""
-LEAD = phrases(r"""
-    (?:[\s:=>–—*,]|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?
-    """)
+LEAD = phrases(
+    r"(?:[\s:=>–—*,]|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?"
+)
 """What may stand between an announcement and the text of the option."""
-GOES_ON = phrases(r"""
-    \s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)
-    """)
+GOES_ON = phrases(
+    r"""\s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)"""
+)
 """What may follow the text of an option in an announcement."""
-VERDICTS = phrases(r"""
-    (?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|match(?:es)?|fits)\b|[✓✔✅☑])
-    """)
+VERDICTS = phrases(
+    r"(?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|match(?:es)?|fits)\b|[✓✔✅☑])"
+)
 
 DENIALS = phrases(r"""
     \b(?:not|cannot|never|nor|neither|none|without|no longer|instead of|rather than|other than|except|unlike|excludes?|eliminates?|rules? out|rul(?:ed|ing) out|eliminated|eliminating|excluding|unlikely)\b
@@ -160,13 +160,13 @@ CONCLUDES = phrases(
 GUESSES = phrases(
     r"\b(?:but|however|nevertheless|though|if I (?:had|have|were)|best guess|most likely|probably|guess)\b"
 )
-TURNS_BACK = phrases(r"""
-    \b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b
-    """)
+TURNS_BACK = phrases(
+    r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b"
+)
 """Words between two announcements after which the second counts."""
-RETRACTS = phrases(r"""
-    \b(?:scratch that|(?:I )?take that back|no, ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|correction:|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*
-    """)
+RETRACTS = phrases(
+    r"\b(?:scratch that|(?:I )?take that back|no, ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|correction:|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*"
+)
 """What takes back everything before it."""
 NEW_CLAUSE = phrases(r"[,;:] |\b(?:but|and|however|while|whereas|although|because|since)\b")
 
