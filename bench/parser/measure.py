@@ -13,17 +13,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scipy.stats import binomtest
+
 from bench.parser import agreement
 from bench.parser.peers import PEERS
 from bench.parser.split import half
 from known_unknowns.scoring.reply_parser import RULES, ParsedReply, parse_reply
-from scipy.stats import binomtest
 
 ROOT = Path(__file__).parents[2]
 KINDS = Path(__file__).with_name("kinds.jsonl")
 UNPARSED = "unparsed"
 ABSTAINING = ("abstained", "none_right")
 """Kinds of label of replies without an option that count as an abstention."""
+OPTION = "option"
+"""The kind of replies that give an option although the shared label says that they do not."""
 
 Row = Mapping[str, Any]
 Label = str | None
@@ -137,7 +140,7 @@ def rules_table(cases: Sequence[Case]) -> str:
 
 def abstention_table(cases: Sequence[Case]) -> str:
     """Format recall and precision of the outcome "abstained", by the kinds of replies without an option."""
-    labelled = [case for case in cases if case.kind is not None or None not in case.right]
+    labelled = [case for case in cases if case.kind not in (None, OPTION) or None not in case.right]
     parsed = [parse(case.row).outcome for case in labelled]
     found = [outcome == "abstained" for outcome in parsed]
     gold = [case.kind in ABSTAINING for case in labelled]
