@@ -1,6 +1,6 @@
 """Print how parsers agree with labels of real replies and with the project's own labelled replies.
 
-Usage: ``python -m bench.parser.measure [--shared FOLDER] [--half tuning|untouched] [--own] [--rules] [--errors]``. README.md has the result.
+Usage: ``python -m bench.parser.measure [--shared FOLDER] [--half HALF] [--own] [--errors]``. README.md has the result.
 """
 
 from __future__ import annotations
@@ -115,10 +115,9 @@ def table(cases: Sequence[Case], names: Sequence[str]) -> str:
             wrong = sum(
                 label is not None and label not in case.right for label, case in zip(parsed, group, strict=True)
             )
-            n = len(group)
-            lines.append(
-                f"| {source} | {n} | {name} | {share(agrees, n)} | {share(wrong, n)} | {100 * parsed.count(None) / n:.1f} | {spent:.2f} |"
-            )
+            n, missed = len(group), 100 * parsed.count(None) / len(group)
+            cells = (source, n, name, share(agrees, n), share(wrong, n), f"{missed:.1f}", f"{spent:.2f}")
+            lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 
 
@@ -146,7 +145,8 @@ def abstention_table(cases: Sequence[Case]) -> str:
     gold = [case.kind in ABSTAINING for case in labelled]
     both = sum(a and b for a, b in zip(found, gold, strict=True))
     lines = [
-        f"abstained: recall {share(both, sum(gold))}, n = {sum(gold)}; precision {share(both, sum(found))}, n = {sum(found)}",
+        f"abstained: recall {share(both, sum(gold))}, n = {sum(gold)};"
+        f" precision {share(both, sum(found))}, n = {sum(found)}",
         "",
     ]
     lines += ["| kind | n | outcomes |", "|---|---|---|"]

@@ -29,7 +29,7 @@ def vlmevalkit(reply: str, options: Texts) -> str | None:
 
 
 def lmms_eval(reply: str, options: Texts) -> str | None:
-    """lmms-eval's rule for MMMU: the last "(A)", else "A ", else "A.", else the last text of a reply of over 5 words."""
+    """lmms-eval's rule for MMMU: the last "(A)", else "A ", else "A.", else the last text in over 5 words."""
     padded = f" {reply.strip(',.!?;:' + chr(39))} "
     for form in ("({})", "{} ", "{}."):
         found = {label: padded.rfind(form.format(label)) for label in options if form.format(label) in padded}

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a reply is as long as it is)
 """The short parser: kinds of replies with several members each, properties, and the shared replies with labels."""
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.paths import SHARED
 
 from bench.parser.measure import parse, shared_cases
 from bench.parser.split import UNTOUCHED
-from known_unknowns.scoring.reasoning_marks import final_text
 from known_unknowns.scoring.option_references import speaks_of_options
+from known_unknowns.scoring.reasoning_marks import final_text
 from known_unknowns.scoring.reply_parser import RULES, parse_reply
+from tests.paths import SHARED
 
 COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
 QUESTION = "What color is the chandelier?"
@@ -433,5 +434,5 @@ def test_agreement_with_the_untouched_half():
     parsed = [parse(case.row).label for case in cases]
     agrees = sum(found in case.right for found, case in zip(parsed, cases, strict=True))
     wrong = sum(found is not None and found not in case.right for found, case in zip(parsed, cases, strict=True))
-    assert agrees / len(cases) >= 0.94
-    assert wrong / len(cases) <= 0.03
+    assert agrees / len(cases) >= 0.96
+    assert wrong / len(cases) <= 0.025
