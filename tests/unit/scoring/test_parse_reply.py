@@ -1,21 +1,16 @@
 # ruff: noqa: E501 (a reply is as long as it is)
-"""The short parser: kinds of replies with several members each, properties, and the shared replies with labels."""
+"""The short parser: kinds of replies with several members each, and the shared replies with labels."""
 
 from __future__ import annotations
 
 import os
-import string
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bench.parser.measure import parse, shared_cases
 from bench.parser.split import UNTOUCHED
-from known_unknowns.scoring.option_references import speaks_of_options
-from known_unknowns.scoring.reasoning_marks import final_text
-from known_unknowns.scoring.reply_parser import RULES, parse_reply
+from known_unknowns.scoring.reply_parser import parse_reply
 from tests.paths import SHARED
 
 COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
@@ -125,38 +120,6 @@ def test_box_decides_only_if_its_whole_content_is_an_option(reply, expected):
     assert label(reply) == expected
 
 
-OPENINGS = (
-    *("<think>{}", "<thinking>{}", "<thought>{}", "<reasoning>{}", "<seed:think>{}", "[THINK]{}", "◁think▷{}"),
-    *("<|begin_of_thought|>{}", "<|START_THINKING|>{}", "<unused94>thought\n{}", "<|channel>thought\n{}"),
-    *("<|channel|>analysis<|message|>{}", "analysis{}"),
-)
-CLOSED = (
-    *("<think>{}</think>{}", "<thought>{}</thought>{}", "<seed:think>{}</seed:think>{}", "[THINK]{}[/THINK]{}", "◁think▷{}◁/think▷{}"),
-    *("{}</think>{}", "<|START_THINKING|>{}<|END_THINKING|>{}", "<unused94>thought\n{}<unused95>{}", "<|channel>thought\n{}<channel|>{}"),
-    *("<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>", "analysis{}assistantfinal{}"),
-    "<think>{}</think><think>Once more.</think>{}",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("notation", OPENINGS)
-def test_open_reasoning_is_no_answer(notation):
-    assert outcome(notation.format("The answer is A.")) == "cut"
-    assert outcome(notation.format("Red.\n\nA")) == "cut"
-
-
-@pytest.mark.parametrize("notation", CLOSED)
-def test_closed_reasoning_is_parsed_after_its_end(notation):
-    assert label(notation.format("The answer is A.", "D")) == "D"
-    assert label(notation.format("The answer is A.", "The answer is **D**.")) == "D"
-
-
-def test_reasoning_that_the_template_opens():
-    assert final_text("It may be A.", opened=True).open
-    assert outcome("It may be A.", opened=True) == "cut"
-    assert label("It may be A.</think>D", opened=True) == "D"
-    assert label("It may be A.[/THINK]D", opened=True) == "D"
-
-
 def test_cut_reply_is_parsed_and_cut_if_no_answer_is_found():
     assert parse_reply("The answer is D. The chandelier has a", COLORS, cut=True).label == "D"
     assert outcome("The walls are red, and the chandelier", cut=True) == "cut"
@@ -253,27 +216,6 @@ def test_option_that_means_to_abstain_is_answered_without_a_refusal_option():
     assert parse_reply("I don't know.", options, "C").outcome == "refused"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("Both A and B", "A and B", "A, B and C", "B & C", "The first two", "All of the above", "None of the above", "None of these", "Both of them"),
-        *("Neither A nor B", "Only A", "A only", "I and II only", "I, II, and III", "Any of these", "All of them", "The first and the last option", "A or B"),
-        *("Either of the two", "All the other options", "Two of the above", "Statements 1 and 2", "both (A) and (B)", "Same as option B", "More than one of these"),
-        *("以上都对", "前两个", "Todas las anteriores", "Alle oben genannten", "Beide", "Aucune de ces réponses", "Ambas", "Tutte le precedenti", "Все вышеперечисленные"),
-    ],
-)  # fmt: skip
-def test_options_that_speak_of_options(text):
-    assert speaks_of_options(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["Red", "A is closer", "A cat and a dog", "Vitamin C", "Both hands on the table are visible", "Point A", "The first image", "5", "Not wrong, Wrong", "Group A"],
-)  # fmt: skip
-def test_options_that_speak_of_nothing_else(text):
-    assert not speaks_of_options(text)
-
-
 def test_contrast_after_the_answer():
     options = {"A": "the second image", "B": "the third image"}
     question = "Which image is most similar to the first one?"
@@ -355,73 +297,6 @@ def test_removed_option():
     assert parse_reply("B. Gold", options, "C", QUESTION, removed=("Gold",)).label is None
     assert parse_reply("B. Blue", options, "C", QUESTION, removed=("Gold",)).label == "B"
     assert parse_reply("None of these, it is gold.", options, "C", QUESTION, removed=("Gold",)).outcome == "refused"
-
-
-TEXTS = ("gold", "a small dog", "on the left", "42", "Claude Monet", "walking the dog", "3.5 km", "not visible at all")
-FRAMES = (
-    "{L}",
-    "{L}.",
-    "({L})",
-    "{L}. {T}",
-    "({L}) {T}",
-    "The answer is {L}.",
-    "Answer: {L}. {T}",
-    "Option {L} is correct.",
-    "I choose {L}.",
-    "{T}",
-    "Answer: {T}",
-)
-
-
-@st.composite
-def questions(draw):
-    texts = draw(st.lists(st.sampled_from(TEXTS), min_size=2, max_size=6, unique=True))
-    return dict(zip(string.ascii_uppercase, texts, strict=False))
-
-
-@given(questions(), st.sampled_from(FRAMES), st.data())
-def test_relabelled_options_relabel_the_answer(options, frame, data):
-    chosen = data.draw(st.sampled_from(list(options)))
-    assert label(frame.format(L=chosen, T=options[chosen]), options, "") == chosen
-    letters = data.draw(st.permutations("BCDEFGH"))
-    renamed = {letters[number]: text for number, text in enumerate(options.values())}
-    new = letters[list(options).index(chosen)]
-    assert label(frame.format(L=new, T=options[chosen]), renamed, "") == new
-
-
-@given(questions(), st.data())
-def test_text_of_an_option_is_answered_in_any_case_space_and_markdown(options, data):
-    chosen = data.draw(st.sampled_from(list(options)))
-    text = options[chosen]
-    change = data.draw(st.sampled_from([str.upper, str.lower, str.title, str.strip]))
-    around = data.draw(
-        st.sampled_from(["{}", " {} ", "\n{}\n", "**{}**", "*{}*", "`{}`", "# {}", "- {}", "{}.", '"{}"', "{}</s>"])
-    )
-    assert label(around.format(change(text)), options, "") == chosen
-
-
-@given(questions(), st.data())
-def test_order_of_options_does_not_matter(options, data):
-    chosen = data.draw(st.sampled_from(list(options)))
-    order = data.draw(st.permutations(list(options)))
-    assert label(options[chosen], {name: options[name] for name in order}, "") == chosen
-
-
-@given(st.text(max_size=300), questions())
-def test_any_text_gives_an_offered_label_or_none(reply, options):
-    parsed = parse_reply(reply, options)
-    assert (parsed.label in options) == (parsed.outcome == "answered")
-    assert parsed.rule.split(":")[0] in {"", *(rule.__name__ for rule in RULES)}
-
-
-@given(st.text(alphabet="ABC .\n(){}<>[]:,aI1-^$\\*", max_size=400))
-def test_signs_alone_raise_nothing(reply):
-    parse_reply(reply, COLORS, "E", QUESTION)
-
-
-def test_long_replies_take_time_in_proportion():
-    for part in ("{" * 50, "the answer is ", "(A) ", "A. Red\n", "<think>", "if not ", "\\boxed{", "is most likely "):
-        parse_reply(part * (40_000 // len(part)), COLORS, "E", QUESTION)
 
 
 CASES = list(shared_cases(Path(os.environ.get("SHARED_DATA", SHARED))))
