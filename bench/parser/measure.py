@@ -1,0 +1,192 @@
+"""Print how parsers agree with labels of real replies and with the project's own labelled replies.
+
+Usage: ``python -m bench.parser.measure [--shared FOLDER] [--half HALF] [--own] [--errors]``. README.md has the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scipy.stats import binomtest
+
+from bench.parser import agreement
+from bench.parser.peers import PEERS
+from bench.parser.split import half
+from known_unknowns.scoring.reply_parser import RULES, ParsedReply, parse_reply
+
+ROOT = Path(__file__).parents[2]
+KINDS = Path(__file__).with_name("kinds.jsonl")
+UNPARSED = "unparsed"
+ABSTAINING = ("abstained", "none_right")
+"""Kinds of label of replies without an option that count as an abstention."""
+OPTION = "option"
+"""The kind of replies that give an option although the shared label says that they do not."""
+
+Row = Mapping[str, Any]
+Label = str | None
+
+
+class Case(NamedTuple):
+    """A reply with its label.
+
+    ``right`` has the acceptable labels, of which None is no option. ``kind`` says why there is no option.
+    """
+
+    id: str
+    source: str
+    half: str
+    human: bool
+    row: Row
+    right: frozenset[Label]
+    kind: str | None = None
+
+
+def shared_cases(folder: Path) -> Iterator[Case]:
+    """Yield the shared real replies. There are none if the folder is absent."""
+    file = folder / "data" / "replies" / "labelled.jsonl"
+    if not file.is_file():
+        return
+    kinds = {row["id"]: row["kind"] for row in agreement.read(KINDS)} if KINDS.is_file() else {}
+    for row in agreement.read(file):
+        right = frozenset(None if label == UNPARSED else label for label in (row["label"], row["alt"] or row["label"]))
+        where = half(row["source"], row["question"])
+        yield Case(row["id"], row["source"], where, row["human"], row, right, kinds.get(row["id"]))
+
+
+def own_cases() -> Iterator[Case]:
+    """Yield the project's labelled replies, which its developers made up."""
+    for file in sorted(agreement.REPLIES.parent.glob("*.jsonl")):
+        for row in agreement.read(file):
+            if "reply" in row:
+                label = row["refusal"] if row["gold"] == agreement.REFUSAL else row["gold"]
+                right = frozenset((None if label == UNPARSED else label,))
+                yield Case(row["id"], f"own, {row['kind']}", "", True, row, right)
+
+
+def short(row: Row) -> Label:
+    return parse(row).label
+
+
+def parse(row: Row) -> ParsedReply:
+    return parse_reply(row["reply"], row["options"], row["refusal"], row["question"])
+
+
+def robust(row: Row) -> Label:
+    label = agreement.parse({**row, "id": "1"})
+    return None if label == UNPARSED else row["refusal"] if label == agreement.REFUSAL else label
+
+
+def peer(function: Callable[[str, Mapping[str, str]], Label]) -> Callable[[Row], Label]:
+    return lambda row: function(row["reply"], row["options"])
+
+
+PARSERS = {"short": short, "robust": robust, **{name: peer(function) for name, function in PEERS.items()}}
+
+
+def share(count: int, n: int) -> str:
+    """Format a share in percent with its 95% Wilson interval."""
+    if not n:
+        return "-"
+    interval = binomtest(count, n).proportion_ci(method="wilson")
+    return f"{100 * count / n:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+def table(cases: Sequence[Case], names: Sequence[str]) -> str:
+    """Format agreement, wrong options and unparsed replies of each parser on each source."""
+    groups: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        groups[case.source].append(case)
+    if shared := [case for case in cases if case.half]:
+        groups["all shared"] = shared
+        groups["all shared, labels by people"] = [case for case in shared if case.human]
+    lines = ["| source | n | parser | agreement | wrong | unparsed | CPU ms |", "|---|---|---|---|---|---|---|"]
+    for source, group in groups.items():
+        for name in names:
+            start = time.process_time()
+            parsed = [PARSERS[name](case.row) for case in group]
+            spent = (time.process_time() - start) / len(group) * 1e3
+            agrees = sum(label in case.right for label, case in zip(parsed, group, strict=True))
+            wrong = sum(
+                label is not None and label not in case.right for label, case in zip(parsed, group, strict=True)
+            )
+            n, missed = len(group), 100 * parsed.count(None) / len(group)
+            cells = (source, n, name, share(agrees, n), share(wrong, n), f"{missed:.1f}", f"{spent:.2f}")
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def rules_table(cases: Sequence[Case]) -> str:
+    """Format the share of replies that each rule decides, and how many of them it decides as the label does."""
+    decided: dict[str, Counter[bool]] = defaultdict(Counter)
+    for case in cases:
+        parsed = parse(case.row)
+        decided[parsed.rule][parsed.label in case.right] += 1
+    names = [rule.__name__ for rule in RULES]
+    names = [name for rule in names for name in (rule, f"{rule}: several")] + [""]
+    lines = ["| rule | replies | share | precision |", "|---|---|---|---|"]
+    for name in names:
+        if name in decided:
+            n = decided[name].total()
+            lines.append(f"| {name or '(none)'} | {n} | {share(n, len(cases))} | {share(decided[name][True], n)} |")
+    return "\n".join(lines)
+
+
+def abstention_table(cases: Sequence[Case]) -> str:
+    """Format recall and precision of the outcome "abstained", by the kinds of replies without an option."""
+    labelled = [case for case in cases if case.kind not in (None, OPTION) or None not in case.right]
+    parsed = [parse(case.row).outcome for case in labelled]
+    found = [outcome == "abstained" for outcome in parsed]
+    gold = [case.kind in ABSTAINING for case in labelled]
+    both = sum(a and b for a, b in zip(found, gold, strict=True))
+    lines = [
+        f"abstained: recall {share(both, sum(gold))}, n = {sum(gold)};"
+        f" precision {share(both, sum(found))}, n = {sum(found)}",
+        "",
+    ]
+    lines += ["| kind | n | outcomes |", "|---|---|---|"]
+    for kind in sorted({case.kind for case in labelled if case.kind}):
+        outcomes = Counter(outcome for case, outcome in zip(labelled, parsed, strict=True) if case.kind == kind)
+        lines.append(
+            f"| {kind} | {outcomes.total()} | {', '.join(f'{name} {n}' for name, n in outcomes.most_common())} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="folder of the shared data")
+    parser.add_argument("--half", choices=("tuning", "untouched"), help="only this half of the shared replies")
+    parser.add_argument("--parsers", nargs="*", choices=PARSERS, default=tuple(PARSERS))
+    parser.add_argument("--own", action="store_true", help="also the project's own labelled replies")
+    parser.add_argument(
+        "--errors", action="store_true", help="list the shared replies that the short parser parses otherwise"
+    )
+    arguments = parser.parse_args()
+    cases = [case for case in shared_cases(arguments.shared) if arguments.half in (None, case.half)]
+    if cases:
+        print(table(cases, arguments.parsers), rules_table(cases), sep="\n\n")
+        if any(case.kind for case in cases):
+            print("", abstention_table(cases), sep="\n")
+    if arguments.own:
+        print("", table(list(own_cases()), arguments.parsers), sep="\n")
+    if arguments.errors:
+        for case in cases:
+            parsed = parse(case.row)
+            if parsed.label not in case.right:
+                print("=" * 80, json.dumps([case.id, *parsed_fields(parsed), sorted(map(str, case.right))]), sep="\n")
+                print(case.row["question"][-300:], case.row["options"], repr(case.row["reply"]), sep="\n")
+
+
+def parsed_fields(parsed: ParsedReply) -> tuple[str | None, ...]:
+    return parsed.outcome, parsed.label, parsed.rule
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""The options of a question, and where a text names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from known_unknowns.scoring.reply_parser import words
+from known_unknowns.scoring.reply_parser.text import clean, forms, tokens
+
+Labels = frozenset[str]
+NOTHING: Labels = frozenset()
+
+
+def meaning(text: str) -> str | None:
+    """Return the kind of abstention that a whole text means, such as the text of an option. None if it is none."""
+    plain = clean(text).strip(" .!,'\"").casefold().replace(",", "")
+    return next((kind for kind, pattern in words.MEANINGS if pattern.fullmatch(plain)), None)
+
+
+def _singular(sequence: Iterable[str]) -> frozenset[str]:
+    return frozenset(form.rstrip("s") if form.isalpha() else form for form in sequence if form not in words.STOP_WORDS)
+
+
+def _numbers(sequence: Iterable[str]) -> list[str]:
+    return [form for form in sequence if form[-1:].isdigit()]
+
+
+def _in_order(part: Iterable[str], sequence: Iterable[str]) -> bool:
+    """Return whether a sequence has the words of a part in their order, among others."""
+    rest = iter(sequence)
+    return all(form in rest for form in part)
+
+
+class Mention(NamedTuple):
+    """An option that a text names, and where. ``marked`` is true if its label is there, alone or with its text."""
+
+    label: str
+    start: int
+    end: int
+    marked: bool
+
+
+class Options:
+    """The options of a question.
+
+    Parameters
+    ----------
+    options : iterable of (str, str)
+        Labels and texts.
+    """
+
+    def __init__(self, options: Iterable[tuple[str, str]]) -> None:
+        self.texts = dict(options)
+        self.forms = {label: forms(clean(text)) for label, text in self.texts.items()}
+        self.meanings = {label: meaning(text) for label, text in self.texts.items()}
+        self._first: dict[str, list[str]] = {}
+        for label, own in sorted(self.forms.items(), key=lambda item: -len(item[1])):
+            self._first.setdefault(own[0] if own else "", []).append(label)
+        names = sorted((re.escape(label) for label in self.texts), key=len, reverse=True)
+        self._longest = max(map(len, self.texts.values()), default=0) + 60  # characters, with words around it
+        self.patterns = _label_patterns("|".join(names) or r"(?!)")
+
+    def label_at_start(self, text: str) -> re.Match[str] | None:
+        """Match a label at the start of a text. The article "A" and the pronoun "I" are no labels."""
+        match = self.patterns.start.match(text)
+        if match is None or match["open"] or match["close"] or (match["noun"] and ":" not in match["link"]):
+            return match
+        own, rest = self.forms[match["label"]], text[match.end() :]
+        is_word = match["label"].casefold() in ("a", "i") and _ARTICLE_OR_PRONOUN.match(rest)
+        return None if is_word and forms(rest)[: len(own)] != own else match
+
+    def marked_label_at_start(self, text: str) -> re.Match[str] | None:
+        """Match a label in brackets, with a stop, after a word such as "option", or alone, at the start of a text."""
+        match = self.label_at_start(text)
+        return match if match and (match["close"] or match["noun"]) else None
+
+    def text_at_start(self, text: str) -> tuple[Labels, int]:
+        """Return the options with the longest text that a text starts with, and where it ends."""
+        found = tokens(text[: self._longest])
+        sequence = tuple([token.form for token in found])
+        known = self._first.get(sequence[0], ()) if found else ()
+        fitting = [label for label in known if sequence[: len(self.forms[label])] == self.forms[label]]
+        if not fitting:
+            return NOTHING, 0
+        longest = len(self.forms[fitting[0]])
+        return frozenset(label for label in fitting if len(self.forms[label]) == longest), found[longest - 1].end
+
+    def same_text(self, text: str) -> Labels:
+        """Return the options whose text is a whole text, or the only one of which it is a part or a close copy."""
+        if len(text) > 2 * self._longest:
+            return NOTHING
+        sequence = forms(text)
+        content = _singular(sequence)
+        equal = frozenset(label for label, own in self.forms.items() if own == sequence != ())
+        if equal or not content:
+            return equal
+        parts, copies = [], []
+        for label, own in self.forms.items():
+            theirs = _singular(own)
+            if not theirs or (content ^ theirs) & words.NEGATIONS:
+                continue
+            if content <= theirs and _in_order(_numbers(sequence), own):
+                parts.append(label)
+            if _numbers(sequence) == _numbers(own):
+                copies.append((2 * len(content & theirs) / (len(content) + len(theirs)), label, len(content - theirs)))
+        if len(parts) == 1:
+            return frozenset(parts)
+        copies.sort(reverse=True)
+        if parts or len(sequence) < 5 or not copies or copies[0][0] < 0.75 or 5 * copies[0][2] > len(content):
+            return NOTHING
+        return frozenset((copies[0][1],)) if len(copies) == 1 or copies[0][0] - copies[1][0] >= 0.2 else NOTHING
+
+    def restated(self, text: str) -> Labels:
+        """Return the options whose content words a text has in their order, among other words."""
+        found = set()
+        for label, own in self.forms.items():
+            content = [form for form in own if form not in words.STOP_WORDS or len(form) == 1]
+            if len(content) > 1 and _in_order(content, forms(text)):
+                found.add(label)
+        return frozenset(found)
+
+    def mentions(self, text: str) -> list[Mention]:
+        """Return the options that a text names, by a marked label or by their whole text. The longest text counts."""
+        found: list[Mention] = []
+        sequence, position = tokens(text), 0
+        while position < len(sequence):
+            for label in self._first.get(sequence[position].form, ()):
+                own = self.forms[label]
+                if tuple([token.form for token in sequence[position : position + len(own)]]) == own:
+                    start, end = sequence[position].start, sequence[position + len(own) - 1].end
+                    before = re.search(rf"(?:\A|[\s(\"]){re.escape(label)}[.):]\s?\Z", text[max(0, start - 6) : start])
+                    found.append(Mention(label, start, end, before is not None))
+                    position += len(own) - 1
+                    break
+            position += 1
+        for match in self.patterns.mention.finditer(text):
+            start, end = match.span("label")
+            within = [other for other in found if other.start <= start and end <= other.end]
+            if all((other.start, other.end) == (start, end) for other in within):
+                found = [other for other in found if other not in within]
+                found.append(Mention(match["label"], start, match.end(), True))
+        return sorted(found, key=lambda mention: mention.start)
+
+    def is_number(self, label: str) -> bool:
+        """Return whether the text of an option is a number without a unit."""
+        return len(self.forms[label]) == 1 and self.forms[label][0][-1:].isdigit()
+
+    def is_function_word(self, label: str) -> bool:
+        """Return whether the text of an option is a word that sentences also use otherwise."""
+        return words.FUNCTION_WORDS.issuperset(self.forms[label])
+
+
+_ARTICLE_OR_PRONOUN = re.compile(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]")
+_NOUN = (
+    r"(?i:options?|choices?|answers?|letter|alternative|response|selection"
+    r"|选项|答案|(?:la\s)?(?:opci[óo]n|lettre|letra|opção|opzione|réponse)|буква)"
+)
+_AFTER = r"(?![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[_^=+*/\\'’])"
+
+
+class _LabelPatterns(NamedTuple):
+    start: re.Pattern[str]
+    mention: re.Pattern[str]
+    further: re.Pattern[str]
+    line: re.Pattern[str]
+    end: re.Pattern[str]
+
+
+@lru_cache(maxsize=512)
+def _label_patterns(labels: str) -> _LabelPatterns:
+    """Compile the patterns of labels once for all questions with the same labels."""
+    return _LabelPatterns(
+        start=re.compile(
+            rf"\s*(?:(?P<noun>{_NOUN})(?P<link>\s*(?:is\s)?(?:[:#-]\s?)?))?(?P<open>[\"'“(\[{{<]*)\s?(?P<label>{labels}){_AFTER}"
+            rf"(?P<close>\s?[\])}}>\"'.:,;!]+|\s?[-–—](?=\s)|\s(?=\()|\s*\Z|\s*\n)?"
+        ),
+        mention=re.compile(
+            rf"(?:\b{_NOUN}\s[\"'(\[]*|(?<![\w)])[(\[]\s?(?=(?:{labels})\s?[)\]]))(?P<label>{labels}){_AFTER}[\])\"']*"
+        ),
+        further=re.compile(
+            rf"[\"')\].]*\s*(?:,?\s?(?:and|or)\b|[,/&]|\balong\swith\b)\s*(?:also\s)?(?:{_NOUN}\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!(?<=[AI])\s[a-z])"
+        ),
+        line=re.compile(rf"(?:\A|\n)\s*[(\[]?({labels})[)\].:]|\s[(\[]?({labels})[)\].]\s"),
+        end=re.compile(rf"(?:\A|[\s(\[\"'])({labels})[)\].:\"']*\s?\Z"),
+    )

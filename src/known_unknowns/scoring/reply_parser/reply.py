@@ -1,0 +1,174 @@
+"""A reply that is parsed, and what its parts say about the options."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+
+from known_unknowns.scoring.reply_parser import words
+from known_unknowns.scoring.reply_parser.options import NOTHING, Labels, Options
+from known_unknowns.scoring.reply_parser.text import content_words, forms, sentences
+
+_MOST_CHARACTERS = 400  # of what an announcement announces
+_IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
+)
+_AND = re.compile(r"\s*(?:,\s|/|,?\sor\s|,?\sand\s|,?\sas\swell\sas\s)")
+_SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
+_ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
+_SMALL_LABEL = re.compile(
+    r"(?:(?<!\S)\(|\b(?i:option|choice|letter)\s\(?|\b(?i:answer)(?:\sis|:)\s\(?)[a-z](?:\)|(?=[.,;]|\s?\Z|\n))"
+)
+
+
+@lru_cache(maxsize=1024)
+def _asked(question: str) -> tuple[frozenset[str], ...]:
+    """Return the content words of the sentences of a question that ask, or of its last one."""
+    pieces = [piece for piece, _ in sentences(question)]
+    asking = [piece for piece in pieces if piece.endswith("?")] or pieces[-1:]
+    return tuple(content for piece in asking if len(content := content_words(piece)) > 1)
+
+
+class Reply:
+    """A reply that is parsed, with its question.
+
+    Parameters
+    ----------
+    text : str
+        The cleaned final text.
+    options : Options
+        The options.
+    question : str
+        The question, for what a reply repeats of it.
+    """
+
+    def __init__(self, text: str, options: Options, question: str) -> None:
+        self.options = options
+        self.question = f" {' '.join(forms(question))} "
+        self.asked = _asked(question)
+        named = [label for label, own in options.forms.items() if own and f" {' '.join(own)} " in self.question]
+        numbers = [label for label in named if options.is_number(label)]
+        self.repeated = frozenset(named if len(named) == 1 else numbers)  # an answer repeats one of "Red or blue?"
+        text = words.RETRACTS.split(text)[-1].strip()
+        if not any(map(str.islower, options.texts)):
+            text = _SMALL_LABEL.sub(lambda match: match[0].upper(), text)
+        self.text = self._without_copies(text, question)
+        pieces = sentences(self.text)
+        self.sentences = [piece for piece, _ in pieces]
+        self._starts = [start for _, start in pieces]
+        starts = options.patterns.line.findall(self.text)
+        every = {one or other for one, other in starts}
+        self.is_list = len({line for line, _ in starts if line}) > 1 or len(every) == len(options.texts) > 2
+
+    def _without_copies(self, text: str, question: str) -> str:
+        """Leave out a copy of the question, and of all options in order, if something else is left."""
+        if len(question) > 15 and question in text:
+            text = text.replace(question, "").strip() or text
+        lines = [line for line in text.split("\n") if line.strip()]
+        labels = list(self.options.texts)
+        for start in range(len(lines) - len(labels) + 1):
+            end = start + len(labels)
+            if 1 < len(labels) < len(lines) and [self.copied(line) for line in lines[start:end]] == labels:
+                return "\n".join(lines[:start] + lines[end:])
+        return text
+
+    def copied(self, line: str) -> str | None:
+        """Return the label of the option that a line copies with its label, if any."""
+        match = self.options.label_at_start(line)
+        own = self.options.forms[match["label"]] if match else ()
+        return match["label"] if match and own and forms(line[match.end() :]) == own else None
+
+    def exact(self, text: str) -> Labels:
+        """Return the option that is the whole of a short text: a label, its text, both, or a part that only it has."""
+        bare = text.strip(" .,:;!()[]{}<>\"'*\n")
+        if len(bare) == 1 and bare not in self.options.texts:
+            bare = bare.upper()
+        if bare in self.options.texts:
+            return frozenset((bare,))
+        if (match := self.options.marked_label_at_start(text)) is None:
+            return self.options.same_text(_IT_IS.sub("", text.strip()))
+        label, rest = match["label"], text[match.end() :]
+        if not forms(rest) or forms(rest) == self.options.forms[label]:
+            return frozenset((label,))
+        others, end = self.options.text_at_start(rest)
+        return others | {label} if others and not forms(rest[end:]) else NOTHING
+
+    def choice(self, text: str) -> Labels:
+        """Return the options, or the kind of abstention, that the text after an announcement gives."""
+        text = text[:_MOST_CHARACTERS]
+        if not (labels := self.labels_at_start(text)):
+            lead = words.LEAD.match(text)
+            text = text[lead.end() :] if lead else text
+            labels = self.labels_at_start(text)
+        found, end = self.options.text_at_start(text)
+        match = self.options.label_at_start(text)
+        has_label = match and found and end >= match.end("label") + (not match["noun"])  # "Point A", "A is closer"
+        if labels and not has_label:
+            return labels
+        clause = match[0] if (match := _CLAUSE.match(text)) else text
+        if found and self._ends(found, text[end:]):
+            if another := _AND.match(text, end):
+                found |= self.options.text_at_start(text[another.end() :])[0]
+            if (match := self.options.label_at_start(text[end:])) and match["open"]:
+                found |= {match["label"]}
+            return found
+        return (
+            self.abstains(clause)
+            or self.options.same_text(clause)
+            or self.options.same_text(text.split("\n")[0])
+            or frozenset(mention.label for mention in self.options.mentions(clause) if mention.marked)
+        )
+
+    def _ends(self, labels: Labels, rest: str) -> bool:
+        """Return whether the text of an option ends where an announcement goes on, and not a longer expression."""
+        if words.GOES_ON.match(rest):
+            return True
+        numbers = all(map(self.options.is_number, labels)) and all(len(own) == 1 for own in self.options.forms.values())
+        return bool(numbers and _ONE_UNIT.match(rest) and not _SCALE.match(rest))
+
+    def labels_at_start(self, text: str) -> Labels:
+        """Return the labels that a text starts with, and another option whose text contradicts the label."""
+        match = self.options.label_at_start(text)
+        if match is None:
+            return NOTHING
+        label, rest = match["label"], text[match.end() :]
+        own, end = self.options.text_at_start(rest)
+        if own and label not in own and re.match(r"\W*(?:\n|\Z)|[.;,]\s", rest[end:]):
+            return own | {label}
+        further = self.options.patterns.further.match(rest[end:] if label in own else text[match.end("label") :])
+        return frozenset((label, further["label"]) if further else (label,))
+
+    @staticmethod
+    def abstains(text: str) -> Labels:
+        """Return the kind of abstention that a text says, if any."""
+        kind = next((kind for kind, pattern in words.ABSTENTIONS if pattern.search(text)), None)
+        return NOTHING if kind is None else frozenset((kind,))
+
+    def before(self, position: int) -> str:
+        """Return the part of a sentence before a place in the reply, at most its last 300 characters."""
+        number = bisect_right(self._starts, position) - 1
+        return self.text[max(position - 300, self._starts[number] if number >= 0 else 0) : position]
+
+    def asserted(self, text: str) -> Labels:
+        """Return the options that a sentence names and does not deny, ask, suppose, contrast, calculate or repeat."""
+        if text.endswith("?") or words.HYPOTHESES.search(text):
+            return NOTHING
+        found = set()
+        for mention in self.options.mentions(text):
+            before, after = text[: mention.start], text[mention.end :]
+            denied = words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.DENIED_AFTER.match(after)
+            if denied or words.CONTRASTS.search(before.split(", ")[-1]):
+                continue
+            repeats = mention.label in self.repeated or self.options.is_function_word(mention.label)
+            calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before)
+            scaled = self.options.is_number(mention.label) and _SCALE.match(after)
+            if mention.marked or not (repeats or calculates or scaled):
+                found.add(mention.label)
+        return frozenset(found)
+
+    def restates(self, text: str) -> bool:
+        """Return whether a sentence has at least half of the content words of what the question asks."""
+        content = content_words(text)
+        return any(2 * len(content & asked) >= len(asked) for asked in self.asked)

@@ -1,0 +1,248 @@
+"""The rules of the parser. Each returns the options that it finds, or a kind of abstention, or nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from known_unknowns.scoring.reply_parser import words
+from known_unknowns.scoring.reply_parser.options import NOTHING, Labels
+from known_unknowns.scoring.reply_parser.reply import Reply
+from known_unknowns.scoring.reply_parser.text import clean, content_words
+
+_KINDS = frozenset((words.CANNOT_TELL, words.NONE_RIGHT, words.DECLINES))
+_BOX = re.compile(
+    r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|<\|begin_of_box\|>(.*?)<\|end_of_box\|>|\[[xX✓✔]\]\s?([^\n]*)",
+    re.DOTALL,
+)
+_TAG = re.compile(
+    r"<(answer|conclusion|final_answer|choice|response|output|option)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_KEY = re.compile(
+    r"(?:final[_ ]?)?(?:answer|choice|option|prediction|response|label|result|selected|output)\w*", re.IGNORECASE
+)
+_LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
+_ASKS = re.compile(r"[^.\n]{0,80}(?:\?|\bif\b(?!\sI\b))")
+
+
+def whole_reply(reply: Reply) -> Labels:
+    """Read a reply that is only a label, an option's text, or both."""
+    return NOTHING if reply.text.endswith("?") else reply.exact(re.sub(r"</?[A-Za-z_]+>", "", reply.text))
+
+
+def box_or_tag(reply: Reply) -> Labels:
+    """Read boxes, ticks and tags whose whole content is an option, or a tag with an answer in it."""
+    contents = [match[1] or match[2] or match[3] or "" for match in _BOX.finditer(reply.text)]
+    tags = [match[2].strip() for match in _TAG.finditer(reply.text)]
+    if found := NOTHING.union(*(reply.exact(clean(content)) for content in (*contents, *tags))):
+        return found
+    inside = [first_finding(Reply(tag, reply.options, ""), IN_TAGS)[0] for tag in tags]
+    return next(filter(None, reversed(inside)), NOTHING)
+
+
+def structure(reply: Reply) -> Labels:
+    """Read a JSON object or a Python dict: the value of the answer's key, or the only true label."""
+    for match in reversed(list(_OBJECT.finditer(reply.text))):
+        value = _literal(match[0])
+        if not isinstance(value, Mapping):
+            continue
+        for key, content in value.items():
+            if isinstance(key, str) and _KEY.fullmatch(key) and isinstance(content, str | int | float):
+                return reply.exact(str(content)) or reply.choice(str(content))
+        named = {label: content for key, content in value.items() for label in reply.exact(str(key))}
+        true = [label for label, content in named.items() if str(content).casefold() in ("yes", "true", "correct")]
+        if true:
+            return frozenset(true)
+    return NOTHING
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(re.sub(r"\b(?:true|false)\b", lambda match: match[0].title(), text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
+
+
+def last_announcement(reply: Reply) -> Labels:
+    """Read the last phrase that announces an answer, unless an earlier one differs and is not taken back."""
+    found = sorted(_announced(reply), key=lambda item: item[0])
+    if not found:
+        return NOTHING
+    last = found[-1][1]
+    others = [labels for _, labels in found if labels != last]
+    if not others or all(labels & _KINDS for labels in others):
+        return last
+    if last & _KINDS:
+        return others[-1] if all(labels == others[-1] for labels in others) else last
+    differs = max(place for place, labels in found if labels != last)
+    place = min(place for place, labels in found if labels == last and place > differs)
+    takes_back = words.TURNS_BACK.search(reply.text, differs, place)
+    return last if takes_back or words.CONCLUDES.search(reply.before(place)) else last.union(*others)
+
+
+def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
+    """Yield places and options of announcements."""
+    for match in words.ANNOUNCEMENTS.finditer(reply.text):
+        before, rest = reply.before(match.start()), reply.text[match.end() :]
+        if not (words.HYPOTHESES.search(before[-60:]) or _ASKS.match(rest)) and (labels := reply.choice(rest)):
+            yield match.start(), labels
+    for match in _LINE_AFTER_COLON.finditer(reply.text):
+        if (match.end() == len(reply.text) or not reply.is_list) and (labels := reply.exact(match[1])):
+            yield match.start(), labels
+    for match in words.CALLED_RIGHT.finditer(reply.text):
+        if labels := _called_right(reply, reply.before(match.start()), reply.text[match.start() :]):
+            yield match.start() - 1, labels
+
+
+def _called_right(reply: Reply, before: str, rest: str) -> Labels:
+    """Return the option that is named before "is correct", if nothing denies it."""
+    clause = re.split(r";\s|,\s(?:but|and|so)\s|\b(?:that|therefore|thus|hence|so)\b,?\s", before)[-1]
+    if words.DENIALS.search(clause) or words.HYPOTHESES.search(before) or _ASKS.match(rest):
+        return NOTHING
+    if label := reply.options.patterns.end.search(clause):
+        return frozenset((label[1],))
+    start = reply.options.label_at_start(clause)
+    labels = {mention.label for mention in reply.options.mentions(clause)}
+    labels = {label for label in labels if not reply.options.is_function_word(label)}
+    labels |= {start["label"]} if start and start["close"] else set()
+    return frozenset(labels) if len(labels) == 1 else NOTHING
+
+
+def leading_label(reply: Reply) -> Labels:
+    """Read the label at the start of a reply that is no list of options, or a last line that is only an option."""
+    if reply.is_list:
+        return NOTHING
+    if match := reply.options.marked_label_at_start(reply.text):
+        rest = reply.text[match.end() :]
+        if not re.match(r"\W*(?:is|are|was)?\s*(?:not\b|n't|incorrect|wrong|false)", rest, re.IGNORECASE):
+            return reply.labels_at_start(reply.text)
+    lines = reply.text.rsplit("\n", 1)
+    return reply.exact(lines[-1]) if len(lines) > 1 else NOTHING
+
+
+def verdicts(reply: Reply) -> Labels:
+    """Read a list of options with verdicts, of which one is positive: "A: no. B: yes."."""
+    judged: dict[str, bool] = {}
+    for sentence in reply.sentences:
+        match = reply.options.marked_label_at_start(sentence)
+        found, end = (frozenset((match["label"],)), match.end()) if match else reply.options.text_at_start(sentence)
+        rest = sentence[end:].strip(" :-–—=>.")
+        every = list(words.VERDICTS.finditer(rest)) if len(found) == 1 else []
+        if every and (every[0].start() == 0 or every[-1].end() == len(rest)):
+            verdict = every[0] if every[0].start() == 0 else every[-1]
+            judged.setdefault(min(found), verdict["no"] is None)
+    return frozenset(label for label, right in judged.items() if right) if len(judged) > 1 else NOTHING
+
+
+def abstention(reply: Reply) -> Labels:
+    """Read a sentence near the start or the end that abstains, unless an option is guessed after it."""
+    exact = NOTHING.union(*map(reply.exact, () if reply.is_list else reply.sentences))
+    if len(exact) == 1 and reply.options.meanings[min(exact)]:
+        return exact
+    count = len(reply.sentences)
+    for number, sentence in enumerate(reply.sentences):
+        if sentence.endswith("?") or (2 < number < count - 3):
+            continue
+        mentions = reply.options.mentions(sentence)
+        for kind, pattern in words.ABSTENTIONS:
+            match = pattern.search(sentence)
+            before = sentence[: match.start()] if match else ""
+            if match is None or words.CONDITIONS.search(before):
+                continue
+            if any(option.marked and option.start <= match.start() < option.end for option in mentions):
+                continue
+            if re.search(r"\b(?:although|though|but|even\sif)\b", before, re.IGNORECASE) and reply.asserted(before):
+                return NOTHING
+            after = (sentence[match.end() :], *reply.sentences[number + 1 :])
+            guesses = any(words.GUESSES.search(text) and reply.asserted(text) for text in after)
+            return NOTHING if guesses else frozenset((kind,))
+    return NOTHING
+
+
+def leading_text(reply: Reply) -> Labels:
+    """Read an option's text at the start of a reply: "Gold, because ...", "It's gold, as the light shows."."""
+    if reply.is_list or not reply.sentences or reply.sentences[0].endswith("?"):
+        return NOTHING
+    first = reply.sentences[0]
+    found, end = reply.options.text_at_start(reply.text)
+    if found and re.match(r"\s*(?:[.,;:!\n(]|-\s|—|because\b|since\b|\Z)", reply.text[end:]):
+        return found
+    lead = words.LEAD.match(first)
+    if (labels := reply.exact(first)) or not (lead and lead[0].strip()) or words.HYPOTHESES.search(first):
+        return labels
+    return NOTHING if words.DENIALS.search(first) else reply.choice(first) - _KINDS
+
+
+def restatement(reply: Reply) -> Labels:
+    """Read the sentences that repeat what the question asks with one option: a conclusion, the first, or all alike."""
+    found: list[tuple[int, Labels]] = []
+    for number, sentence in enumerate(reply.sentences):
+        if not (reply.restates(sentence) or _pairs(reply, sentence)):
+            continue
+        labels = reply.asserted(sentence)
+        if not (labels or sentence.endswith("?") or words.HYPOTHESES.search(sentence)):
+            part = words.CONTRASTS.split(sentence)[0]
+            labels = NOTHING if words.DENIALS.search(part) else reply.options.restated(part) - reply.repeated
+        if len(labels) == 1:
+            found.append((number, labels))
+    for number, labels in reversed(found):
+        if words.CONCLUDES.search(reply.sentences[number]):
+            return labels
+    every = NOTHING.union(*(labels for _, labels in found))
+    return found[0][1] if found and (len(every) == 1 or found[0][0] == 0) else NOTHING
+
+
+def _pairs(reply: Reply, text: str) -> bool:
+    """Return whether a sentence gives an option by its text and its label: "the red one (B)", "B. The red one"."""
+    mentions = reply.options.mentions(text)
+    return any(
+        one.label == two.label and two.marked and not one.marked and 0 < two.start - one.end < 12
+        for one, two in pairwise(mentions)
+    )
+
+
+def only_option(reply: Reply) -> Labels:
+    """Read the only option that a reply names, in a sentence that says little else than the question and the option."""
+    named = [(text, labels) for text in reply.sentences if (labels := reply.asserted(text))]
+    found = NOTHING.union(*(labels for _, labels in named))
+    if len(found) != 1 or reply.is_list:
+        return NOTHING
+    known = content_words(reply.question).union(words.FILLERS, *map(content_words, reply.options.texts.values()))
+    for text, _ in named:
+        content = content_words(text)
+        unknown = len([form for form in content - known if len(form) > 1])
+        if 2 * unknown < len(content) or (not reply.asked and unknown < 3 <= len(content)):
+            return found
+    return NOTHING
+
+
+Rule = Callable[[Reply], Labels]
+RULES: tuple[Rule, ...] = (
+    whole_reply,
+    box_or_tag,
+    structure,
+    last_announcement,
+    leading_label,
+    verdicts,
+    leading_text,
+    abstention,
+    restatement,
+    only_option,
+)
+"""The rules in their order. The first that finds an option or an abstention decides. Several options are no answer."""
+IN_TAGS = (last_announcement, leading_label, abstention, leading_text, only_option)
+"""Rules for the content of a tag."""
+WEAK = frozenset((verdicts, leading_text, restatement, only_option))
+"""Rules that do not apply to a reply that the limit ended."""
+
+
+def first_finding(reply: Reply, rules: Iterable[Rule] = RULES) -> tuple[Labels, str]:
+    """Return what the first rule that applies finds, and its name."""
+    for rule in rules:
+        if labels := rule(reply):
+            return labels, rule.__name__
+    return NOTHING, ""

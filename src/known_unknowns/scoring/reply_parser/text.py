@@ -1,0 +1,156 @@
+"""Cleaning of replies, and words that can be compared."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from known_unknowns.scoring.reply_parser import words
+
+_CHARACTERS = str.maketrans(
+    "−‒﹣\u00a0\u2007\u202f\u3000\u2009‘’ʼ“”„×·Ω", "---     '''\"\"\"**Ω", "\u200b\u200c\u200d\ufeff"
+) | {
+    ord(sign): text
+    for sign, text in zip(
+        "。⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", [". ", *(f"{mark}{n}" for mark in "^_" for n in range(10))], strict=True
+    )
+}
+_CHARACTERS |= {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width forms
+_MARKUP = (
+    (re.compile(r"~~.+?~~"), ""),
+    (
+        re.compile(
+            r"<\|start\|>\w*|<\|channel\|>\w*|<\|(?!begin_of_box|end_of_box)[^|<>]{1,40}\|>|</?s>|\[/?INST\]|<(?:pad|eos|bos|end_of_turn)>"
+        ),
+        " ",
+    ),
+    (re.compile(r"</?(?:b|i|u|em|strong|p|span|div|center|sub|font|mark|code)\b[^<>]*>|<br\s?/?>"), " "),
+    (re.compile(r"(?m)^\s*(?:#{1,6}(?!#)|>|[*•●▪-](?=\s))\s*"), ""),
+    (re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|(?<![\w*])\*(?=\w)|(?<=[\w.)])\*(?![\w*])"), ""),
+    (re.compile(r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:rm|bf|it|sf|cal)?|operatorname|mbox)\s?\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|\$|\\[()\[\]]"), " "),
+    (re.compile(r"\\[dt]?frac\s?\{([^{}]*)\}\s?\{([^{}]*)\}"), r"\1/\2"),
+    (re.compile(r"\\(?:times|cdot)"), "*"),
+    (re.compile(r"\^\s?\{?\\circ\}?|\\degree"), "°"),
+    (re.compile(r"[ \t]+"), " "),
+)
+_MARKS = re.compile(r"[*_`#~<>\\$|\[•●▪]|  |\t|^\s*[-]|\n\s*[-]")
+_PREFIX = re.compile(r"\A\W*(?:assistant|model|ai|bot)\s?(?::|\n)\s*", re.IGNORECASE)
+_FURTHER_TURN = re.compile(
+    r"\n\s*(?:(?:question|q|user|human|context|instruction|input|hint|problem)\s?(?:\d+\s?)?:|###\s?(?:question|instruction|human|user|input)"
+    r"|<\|?(?:user|human|im_start)\b)",
+    re.IGNORECASE,
+)
+
+
+def clean(reply: str) -> str:
+    """Return a reply without markup, with plain signs, and without turns that it invents."""
+    text = reply.translate(_CHARACTERS)
+    further = _FURTHER_TURN.search(text)
+    if further and text[: further.start()].strip():
+        text = text[: further.start()]
+    if _MARKS.search(text):
+        for pattern, replacement in _MARKUP:
+            text = pattern.sub(replacement, text)
+    return _PREFIX.sub("", text, count=1).strip()
+
+
+class Token(NamedTuple):
+    """A word, a number or a sign, in the form in which it is compared, and its place in the text."""
+
+    form: str
+    start: int
+    end: int
+
+
+_TOKEN = re.compile(
+    r"""
+    (?P<number>
+      (?:[<>≤≥]=?\s?|(?<![\w)\]}%])±)? (?:(?<![\w)\]}%])[-+](?=[.\d]))?      # comparison and sign
+      (?:\d{1,3}(?:,\d{3})+(?!\d)|\d+|(?=\.\d)) (?:\.\d+)?
+      (?:\s?\^\s?[({]?[-+]?\w+[)}]?|e[-+]?\d+|[-/:]\d+(?:\.\d+)?)*           # exponent, ratio, fraction, range, time
+    )
+  | (?P<word> [^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+ (?:'[^\W\d_]+)* (?:[_^](?:\{[^{}]*\}|[-+]?\w+))* )
+  | (?P<sign> [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3] | [+=<>≤≥%°√∞±] | [*/](?!\w{2})
+      | (?<=[\w)])\s?-(?=\s?[\d(]) | (?<![^\W\d]{2})\s-(?=\s?[^\W\d_](?!\w))                    # minus, no dash
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_COUNTS = (
+    "zero one two three four five six seven eight nine ten"
+    " eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+)
+_FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
+    **dict.fromkeys(("degrees", "degree"), "°"),
+    **dict.fromkeys(("ω", "omega", "ohms"), "ohm"),
+    **{"percent": "%", "π": "pi", "sqrt": "√", "can't": "cannot"},
+}
+_PRONOUN = re.compile(r"\s(?:of|is|that|which|who|with)\b")
+_SUCH = re.compile(r"\b(?:this|that|which|the|each|another|other|any|only|every|no)\s\Z", re.IGNORECASE)
+_AFTER_A_LABEL = re.compile(r"is|was|are|has|in|on|and|or|would|appears|seems|more|because|to|of|at|by|does|can")
+
+
+def _is_article(token: Token, text: str, following: re.Match[str]) -> bool:
+    """Return whether a token is an article before a word. A capital "A" before a verb is a label."""
+    word = text[token.start : token.end]
+    if word not in ("a", "an", "the", "A", "An", "The") or not text[token.end : following.start()].isspace():
+        return False
+    return word != "A" or _AFTER_A_LABEL.fullmatch(following[0]) is None
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[Token, ...]:
+    """Return the words, numbers and signs of a text. A sign, an exponent and a comparison belong to their number.
+
+    Articles before a word are left out. Number words up to twenty are digits.
+    """
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        form = match[0].strip().casefold()
+        if match["number"]:
+            form = re.sub(r"(?<=\d),(?=\d)|\s|[{}]", "", form)
+            if "." in form and not re.search(r"[-^/:e]", form[1:]):
+                form = form.rstrip("0").rstrip(".")
+        elif match["word"]:
+            if found and _is_article(found[-1], text, match):
+                found.pop()
+            is_pronoun = form == "one" and (
+                _PRONOUN.match(text, match.end()) or _SUCH.search(text[: match.start()][-9:])
+            )
+            form = form if is_pronoun else _FORMS.get(form, form)
+        found.append(Token(form, match.start(), match.end()))
+    return tuple(found)
+
+
+def forms(text: str) -> tuple[str, ...]:
+    """Return the tokens of a text without their places."""
+    return tuple([token.form for token in tokens(text)])
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> frozenset[str]:
+    """Return the content words of a text, without the plural's s."""
+    left_out = words.STOP_WORDS | words.QUESTION_WORDS
+    return frozenset(form.rstrip("s") for form in forms(text) if form not in left_out)
+
+
+_STOP = re.compile(
+    r"(?<=[^\W_]{2}[.!?])[\"')\]]*\s+|(?<=[\"')\]%°][.!?])\s+|(?<=\s\d\.)\s+(?=[A-Z][a-z])|\n+"
+    r"|(?<=\s[A-Z]\.)\s+(?=(?:Which|What|Who|Where|When|How|Is|Are|Does|Do|Can|This|It)\s[a-z])"
+)
+_ABBREVIATION = re.compile(r"\b(?:dr|mr|mrs|ms|st|vs|etc|fig|eq|no|approx|prof|inc|ca|cf)\.\s*\Z", re.IGNORECASE)
+
+
+def sentences(text: str) -> list[tuple[str, int]]:
+    """Return the sentences of a text and their places. They end at line ends and after full stops."""
+    found, start = [], 0
+    for match in _STOP.finditer(text):
+        piece = text[start : match.end()]
+        if "\n" not in match[0] and _ABBREVIATION.search(piece):
+            continue
+        if piece.strip():
+            found.append((piece.strip(), start + len(piece) - len(piece.lstrip())))
+        start = match.end()
+    return [*found, (rest, start)] if (rest := text[start:].strip()) else found

@@ -1,0 +1,313 @@
+# ruff: noqa: E501 (a reply is as long as it is)
+"""The short parser: kinds of replies with several members each, and the shared replies with labels."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bench.parser.measure import parse, shared_cases
+from bench.parser.split import UNTOUCHED
+from known_unknowns.scoring.reply_parser import parse_reply
+from tests.paths import SHARED
+
+COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
+QUESTION = "What color is the chandelier?"
+
+
+def label(reply, options=COLORS, question=QUESTION, **others):
+    return parse_reply(reply, options, question=question, **others).label
+
+
+def outcome(reply, options=COLORS, question=QUESTION, refusal="E", **others):
+    return parse_reply(reply, options, refusal, question, **others).outcome
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("D", "D.", "(D)", "d", "[D]", "**D**", "D. Gold", "(D) Gold", "D: Gold", "Gold", "gold.", "It is gold.", "Option D", '"D"'),
+        *("The answer is D.", "The correct answer is (D) Gold.", "Answer: D", "**Answer:** D", "ANSWER: D", "Final answer: Gold"),
+        *("I would choose D.", "I'd go with option D.", "My best guess is D.", "So the answer must be gold.", "Option D is correct."),
+        *("D is the most likely answer.", "The answer to the question is most likely D. Gold.", "Therefore, the correct option is **D**."),
+        *(r"\boxed{D}", r"The final answer is $\boxed{\text{D}}$.", "<answer>D</answer>", "<answer>It is gold.</answer>"),
+        *("<think>Maybe A.</think>D", '{"answer": "D"}', "{'choice': 'Gold', 'reason': 'it shines'}", '{"A": false, "D": true}'),
+        *("The answer is:\n\nD. Gold", "The lamp shines.\n\nD", "Gold, because it shines.", "D) It has the color of brass."),
+        *("The chandelier is gold.", "Based on the image, the chandelier appears to be gold.", "The color is gold (option D)."),
+        *("A: no\nB: no\nC: no\nD: yes", "Red: incorrect. Blue: incorrect. Gold: correct."),
+        *("答案是D。", "答案：D", "因此，正确选项为(D)。", "Die Antwort ist D.", "La respuesta es D.", "La réponse est D.", "정답은 D입니다.", "Ответ: D"),
+        *("A. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above\n\nAnswer: D", "D</s>", "assistant\nD", "D\n\nQuestion: What is it?\nAnswer: A"),
+    ],
+)  # fmt: skip
+def test_usual_forms_of_an_answer(reply):
+    assert label(reply) == "D"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("", "...", "A or B", "A and B", "(A), (C)", "The answer is A or B.", r"\boxed{A} \boxed{B}", "<answer>A</answer><answer>B</answer>"),
+        *("Is it red?", "A. Gold", "B (Gold)", "The answer is A. The answer is B.", "A. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"),
+        *("The image shows a dining room.", "A man in a red hat stands below it and looks up.", "Not A.", "F", "The answer is F.", "Not red, not blue."),
+        *("[x] A\n[x] B", "A, B and C are possible answers.", "If it were red, the answer would be A."),
+    ],
+)  # fmt: skip
+def test_no_single_option(reply):
+    assert label(reply) is None
+
+
+NUMBERS = {"A": "-5", "B": "5", "C": "10", "D": "84"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "expected"),
+    [
+        ("-5.", NUMBERS, "A"),
+        ("\u22125", NUMBERS, "A"),
+        ("x = -5", NUMBERS, "A"),
+        ("The answer is -5.", NUMBERS, "A"),
+        ("The result is 5.", NUMBERS, "B"),
+        ("-84", NUMBERS, None),
+        ("84", {"A": "-84", "B": "48"}, None),
+        ("The answer is 84.", {"A": "-84", "B": "48"}, None),
+        ("10^3", NUMBERS, None),
+        ("The answer is 10^3.", NUMBERS, None),
+        ("10³", NUMBERS, None),
+        ("10^{-3}", {"A": "10^-3", "B": "10^3", "C": "10"}, "A"),
+        ("10³", {"A": "10^-3", "B": "10^3", "C": "10"}, "B"),
+        ("<5", NUMBERS, None),
+        ("It is < 5.", {"A": "< 5", "B": "5", "C": "> 5"}, "A"),
+        ("≥ 5", {"A": "< 5", "B": "5", "C": "≥ 5"}, "C"),
+        ("5 m", {"A": "5 km", "B": "5 m"}, "B"),
+        ("The answer is 5 m.", {"A": "5 km", "B": "5 m", "C": "5 m^2"}, "B"),
+        ("5 m", {"A": "5 km", "B": "5 cm"}, None),
+        ("The distance is 5 meters.", {"A": "5", "B": "6"}, "A"),
+        ("5 million", {"A": "5", "B": "6"}, None),
+        ("(3, 2)", {"A": "(-3, 2)", "B": "(2, 3)"}, None),
+        ("(3, 2)", {"A": "(-3, 2)", "B": "(3, 2)"}, "B"),
+        ("The point is (-3, 2).", {"A": "(-3, 2)", "B": "(3, 2)"}, "A"),
+        ("1,000", {"A": "1000", "B": "100"}, "A"),
+        ("three", {"A": "2", "B": "3"}, "B"),
+        ("3.50", {"A": "3.5", "B": "35"}, "A"),
+        ("0.5%", {"A": "5%", "B": "0.5%"}, "B"),
+        (r"\frac{1}{2}", {"A": "1/2", "B": "2"}, "A"),
+        ("3-5", {"A": "3", "B": "5"}, None),
+        ("x - y", {"A": "x + y", "B": "x - y"}, "B"),
+    ],
+)
+def test_sign_exponent_comparison_and_unit_belong_to_a_number(reply, options, expected):
+    assert label(reply, options, "") == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("\\boxed{x = A_0 e^{-kt}}\nAnswer: B", "B"),
+        ("\\boxed{A_0}\n\nThe answer is C.", "C"),
+        ("\\boxed{C_6H_12O_6}", None),
+        ("\\boxed{5\\,\\mathrm{A}}", None),
+        ("\\boxed{\\mathbf{B}}", "B"),
+        ("\\boxed{\\text{(C) Black}}", "C"),
+        ("\\boxed{B + C}", None),
+        ("<|begin_of_box|>B<|end_of_box|>", "B"),
+        ("The current is I = 5 A. \\boxed{D}", "D"),
+        ("\\fbox{Gold}", "D"),
+    ],
+)
+def test_box_decides_only_if_its_whole_content_is_an_option(reply, expected):
+    assert label(reply) == expected
+
+
+def test_cut_reply_is_parsed_and_cut_if_no_answer_is_found():
+    assert parse_reply("The answer is D. The chandelier has a", COLORS, cut=True).label == "D"
+    assert outcome("The walls are red, and the chandelier", cut=True) == "cut"
+    assert outcome("The chandelier is gold.", cut=True) == "cut"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        *((text, "cannot_tell") for text in (
+            "It is not possible to tell from the image which lamp is meant.", "I cannot determine the color.", "I don't know.", "I'm not sure.",
+            "The image does not provide enough information to answer.", "There is insufficient information.", "It can't be determined.",
+            "More information is needed to answer this.", "The question is unclear.", "Please provide the image.", "I do not see any image.",
+            "It's impossible to say.", "无法确定。", "I am unable to view the picture, so no answer can be given.",
+        )),
+        *((text, "none_of_options") for text in (
+            "None of the options is correct.", "None of these.", "There is no correct answer.", "All of the options are wrong.",
+            "The correct answer is not listed.", "It is not among the given options.", "Neither option fits.", "The options do not match.",
+        )),
+        *((text, "declines") for text in (
+            "I'm sorry, but I can't assist with that.", "I cannot help with identifying people.", "I must decline.", "Sorry, I am unable to comply.",
+        )),
+    ],
+)  # fmt: skip
+def test_abstentions(reply, expected):
+    options = {"A": "Red", "B": "Blue"}
+    parsed = parse_reply(reply, options, None, QUESTION)
+    assert (parsed.outcome, parsed.label, parsed.kind) == ("abstained", None, expected)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("I cannot tell for sure, but my best guess is B.", "B"),
+        ("It's hard to say. The answer is D.", "D"),
+        ("It is difficult to determine. However, if I had to choose, I would say the chandelier is gold.", "D"),
+        ("I'm not sure. Probably B.", "B"),
+        ("D. I cannot see the cable.", "D"),
+        ("The exact shade cannot be determined. Answer: Gold", "D"),
+        ("The chandelier is gold, although it is hard to tell.", "D"),
+    ],
+)
+def test_guess_is_an_answer(reply, expected):
+    assert label(reply) == expected
+
+
+def test_abstention_from_points_in_the_image_names_no_option():
+    options = {"A": "A is closer", "B": "B is closer"}
+    question = "Two points are circled, labeled by A and B. Which point is closer to the camera?"
+    for reply in (
+        "It is not possible to tell from the image which point is closer to the camera.",
+        "I'm sorry, I can't tell whether A is closer or B is closer.",
+        "The image does not show any points, so I cannot determine if A is closer.",
+    ):
+        assert parse_reply(reply, options, None, question).outcome == "abstained", reply
+    assert parse_reply("Point A is closer to the camera than point B.", options, None, question).label == "A"
+    assert parse_reply("Point B, which is at the bottom, appears to be closer.", options, None, question).label == "B"
+
+
+def test_refusal_option_that_means_the_same_is_refused():
+    none, unknown = COLORS, {**COLORS, "E": "I don't know"}
+    assert parse_reply("None of these.", none, "E").outcome == "refused"
+    assert parse_reply("E", none, "E").outcome == "refused"
+    assert parse_reply("I cannot tell.", none, "E").outcome == "abstained"
+    assert parse_reply("I cannot tell.", unknown, "E").outcome == "refused"
+    assert parse_reply("None of the options is right.", unknown, "E").outcome == "abstained"
+    assert (
+        parse_reply("I cannot tell.", {**COLORS, "E": "Weiß nicht"}, "E", refusal_means="cannot_tell").outcome
+        == "refused"
+    )
+    assert (
+        parse_reply("None of these.", {**COLORS, "E": "Keine davon"}, "E", refusal_means="none_of_options").outcome
+        == "refused"
+    )
+
+
+def test_sentence_of_a_refusal_option():
+    options = {"A": "Paris", "B": "Rome", "C": "Sorry, I can't help with it"}
+    for reply in (
+        "Sorry, I can't help with it",
+        "I'm sorry, but I can't help with that.",
+        "C",
+        "I cannot assist with this request.",
+    ):
+        assert parse_reply(reply, options, "C").outcome == "refused", reply
+    assert parse_reply("I can't identify people.", options, "C").outcome in ("abstained", "unparsed")
+    assert parse_reply("I cannot tell.", options, "C").outcome == "abstained"
+    assert parse_reply("I cannot tell.", options, "C", refusal_means="cannot_tell").outcome == "refused"
+
+
+def test_option_that_means_to_abstain_is_answered_without_a_refusal_option():
+    options = {"A": "1", "B": "No correct answer is given", "C": "I do not know", "D": "Refused"}
+    assert parse_reply("None of the options is correct.", options, "C").label == "B"
+    assert parse_reply("I don't know.", options, "C").outcome == "refused"
+
+
+def test_contrast_after_the_answer():
+    options = {"A": "the second image", "B": "the third image"}
+    question = "Which image is most similar to the first one?"
+    for reply in (
+        "The second image is most similar to the first one. The third image, on the other hand, shows a bird.",
+        "The second image (A) is most similar. The third image (B), in contrast, is darker.",
+        "The image most similar to the first one is the second image, whereas the third image shows a bird.",
+        "Unlike the third image, the second image is similar to the first one.",
+        "Based on these observations, the second image is most similar to the first one. The third image lacks the tree.",
+    ):
+        assert label(reply, options, question) == "A", reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("The answer is A. Wait, no, the chandelier is gold. The answer is D.", "D"),
+        ("A... scratch that, B.", "B"),
+        ("Answer: A\n\nExplanation: It shines like brass, so the correct answer is D.", "D"),
+        ("The answer is A. Actually, the answer is D.", "D"),
+        ("I first thought the answer is A. On second thought, it is gold.", "D"),
+        ("The answer is B. Hmm, no. I take that back.", None),
+        ("The answer is A. The correct answer is D.", None),
+    ],
+)
+def test_letter_that_the_explanation_overrides(reply, expected):
+    assert label(reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "expected"),
+    [
+        ("increases", {"A": "increases, then decreases", "B": "decreases, then increases"}, None),
+        ("It increases.", {"A": "It increases and then decreases", "B": "It decreases and then increases"}, None),
+        ("The cat is white.", {"A": "The cat is black.", "B": "The dog is white."}, None),
+        ("possible", {"A": "not possible", "B": "certain"}, None),
+        ("The answer is red and blue.", {"A": "red", "B": "red and blue", "C": "blue"}, "B"),
+        ("Red and white", {"A": "Red", "B": "Red and blue"}, None),
+        ("Monet", {"A": "Claude Monet", "B": "Edgar Degas"}, "A"),
+        ("double bass", {"A": "Bass", "B": "Double bass"}, "B"),
+        ("Not wrong, Wrong", {"A": "Wrong, Not wrong", "B": "Not wrong, Wrong", "C": "Wrong, Wrong"}, "B"),
+    ],
+)
+def test_half_of_a_text(reply, options, expected):
+    assert label(reply, options, "") == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "question", "options", "expected"),
+    [
+        ("What is beside the red car?", "What is beside the red car?", {"A": "A red car", "B": "A tree"}, None),
+        ("You ask what is beside the red car.", "What is beside the red car?", {"A": "The red car", "B": "A tree"}, None),
+        ("What is beside the red car? A tree.", "What is beside the red car?", {"A": "The red car", "B": "A tree"}, "B"),
+        ("Which of the two is larger, the cat or the dog? The dog.", "Which of the two is larger, the cat or the dog?", {"A": "the cat", "B": "the dog"}, "B"),
+        ("a red truck", "Is the red vehicle a truck or a car?", {"A": "A blue truck", "B": "A blue car"}, None),
+        ("It is a red truck.", "What stands behind the red house?", {"A": "A blue truck", "B": "A green car"}, None),
+        ("There are 3 birds and 2 cats.", "There are 3 birds. How many cats are there?", {"A": "3", "B": "2"}, "B"),
+    ],
+)  # fmt: skip
+def test_echo_of_the_question(reply, question, options, expected):
+    assert label(reply, options, question) == expected
+
+
+def test_denied_options_do_not_count():
+    for reply, expected in (
+        ("It's not red but gold.", "D"),
+        ("Option A is incorrect. Option D is correct.", "D"),
+        ("The answer is not A.", None),
+        ("The chandelier is not gold.", None),
+        ("It isn't red, it's gold.", "D"),
+    ):
+        assert label(reply) == expected, reply
+
+
+def test_removed_option():
+    options = {"A": "Red", "B": "Blue", "C": "None of the above"}
+    parsed = parse_reply("Gold", options, "C", QUESTION, removed=("Gold",))
+    assert (parsed.outcome, parsed.label) == ("unparsed", "(not offered)")
+    assert parse_reply("B. Gold", options, "C", QUESTION, removed=("Gold",)).label is None
+    assert parse_reply("B. Blue", options, "C", QUESTION, removed=("Gold",)).label == "B"
+    assert parse_reply("None of these, it is gold.", options, "C", QUESTION, removed=("Gold",)).outcome == "refused"
+
+
+CASES = list(shared_cases(Path(os.environ.get("SHARED_DATA", SHARED))))
+
+
+@pytest.mark.skipif(not CASES, reason="the shared replies are absent")
+def test_agreement_with_the_untouched_half():
+    """Two points below what bench/parser/README.md reports."""
+    cases = [case for case in CASES if case.half == UNTOUCHED and case.human]
+    parsed = [parse(case.row).label for case in cases]
+    agrees = sum(found in case.right for found, case in zip(parsed, cases, strict=True))
+    wrong = sum(found is not None and found not in case.right for found, case in zip(parsed, cases, strict=True))
+    assert agrees / len(cases) >= 0.96
+    assert wrong / len(cases) <= 0.025
