@@ -274,7 +274,7 @@ def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
     (row,) = [row for row in found.table.rows if row.heads[0].text == "pocket"]
     by_seed = [
         m.value
-        for m in read_metrics(run.results / "metrics" / "pocket" / "mmsap.parquet")
+        for m in read_metrics(run.results / "metrics" / "pocket" / "mmsap/metrics.parquet")
         if (m.variant, m.parser, m.category, m.name) == ("shuffled_options", "official", OVERALL, "score_AR")
         and m.seed is not None
     ]
