@@ -21,7 +21,7 @@ rule question_browser:
         read=selection.compared(PARAMS, "question_browser"),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),
-        data=DATA,
+        data=lambda wildcards: DATA,
     shell:
         "python -m known_unknowns question-browser --results {params.results} --data {params.data}"
         " --out {output.page} > {log} 2>&1"

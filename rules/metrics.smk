@@ -81,7 +81,7 @@ rule compare:
         read=selection.compared(PARAMS, "compare"),
         verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         code=code_of("compare", PARAMS.benchmarks),
-        replies=f"{RESULTS}/replies",
+        replies=lambda wildcards: f"{RESULTS}/replies",
         released=lambda wildcards, input: [
             f"--released {path}" for path in input.released
         ],
@@ -107,7 +107,7 @@ rule compare_models:
     params:
         read=selection.compared(PARAMS, "compare_models"),
         code=code_of("compare"),
-        data=DATA,
+        data=lambda wildcards: DATA,
         results=subpath(output[0], parent=True),
     shell:
         "python -m known_unknowns compare-models --data {params.data}"

@@ -54,8 +54,8 @@ rule report:
         read=selection.compared(PARAMS, "report"),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),
-        data=DATA,
-        checks=f"{RESULTS}/checks",
+        data=lambda wildcards: DATA,
+        checks=lambda wildcards: f"{RESULTS}/checks",
     shell:
         "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"
         " --comparison {input.comparison} --pairs {input.pairs} --checks {params.checks} --out {output.page}"

@@ -24,7 +24,7 @@ rule track:
         read=selection.compared(PARAMS, "track"),
         code=code_of("track", PARAMS.benchmarks),
         results=subpath(output.runs, ancestor=1),
-        data=DATA,
+        data=lambda wildcards: DATA,
     shell:
         "python -m known_unknowns track {input.metrics} --results {params.results} --data {params.data}"
         " --figures {params.results}/report/figures --out {output.runs} > {log} 2>&1"
