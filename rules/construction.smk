@@ -8,7 +8,7 @@
 
 
 wildcard_constraints:
-    construction=any_of(PARAMS.constructions) or "none",
+    construction=any_of(PARAMS.constructions),
     generator=r"\w+",
 
 

@@ -74,7 +74,7 @@ rule infer_shard:
     benchmark:
         "<benchmarks>/infer/{model}/{benchmark}-{shard}-of-{shards}.tsv"
     wildcard_constraints:
-        model=any_of(SHARDED) or "none",
+        model=any_of(SHARDED),
         shard=r"\d+",
         shards=r"\d+",
     group:

@@ -35,8 +35,8 @@ rule import_released:
     log:
         "<logs>/import/{model}/{benchmark}.log",
     wildcard_constraints:
-        model=any_of(filter(PARAMS.is_imported, PARAMS.models)) or "none",
-        benchmark=any_of(RELEASED) or "none",
+        model=any_of(filter(PARAMS.is_imported, PARAMS.models)),
+        benchmark=any_of(RELEASED),
     retries: 0
     group:
         "prepare"

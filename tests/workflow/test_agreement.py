@@ -23,7 +23,7 @@ def edition(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """All questions, all models and the published variants: `make run` without our own variants."""
     project = Project.copy_of_tree(tmp_path_factory.mktemp("edition"))
     project.change_params(partial(reduce, models=MODELS, variants=PUBLISHED, images=60, tracking=False))
-    project.snakemake("--until", "measure_humblebench")
+    project.snakemake("--until", "measure")
     return project
 
 

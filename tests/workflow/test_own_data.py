@@ -98,7 +98,7 @@ def test_the_commands_of_the_page_work(finished):
     assert '<span class="name">Multiple choice</span>' in provenance
     assert '<span class="name">multiple_choice</span>' not in provenance
     second = [text for command, text in printed.items() if "make run" in command][1]
-    assert jobs(second)["infer multiple choice"] == 1 and "fetch" not in jobs(second)  # only the new model is asked
+    assert jobs(second)["infer"] == 1 and "fetch" not in jobs(second)  # only the new model is asked
 
 
 def test_the_lines_of_the_page_are_in_params_yaml():
@@ -114,7 +114,7 @@ def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(finished):
     table = project.root / "my_data/questions.csv"
     table.write_text(table.read_text(encoding="utf-8").replace("Two,Three", "Two,Five"), encoding="utf-8")
     rerun = project.snakemake(*targets)
-    assert {"fetch", "questions", "infer multiple choice", "report"} <= jobs(rerun).keys()
+    assert {"fetch", "questions", "infer", "report"} <= jobs(rerun).keys()
 
 
 def test_mistakes_stop_the_run_before_its_first_job(finished):

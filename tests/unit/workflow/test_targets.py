@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from known_unknowns.config import Params
 from known_unknowns.workflow.targets import Targets, any_of
 
@@ -35,3 +37,4 @@ def test_each_variant_has_one_table_with_all_seeds():
 
 def test_names_become_one_regular_expression():
     assert any_of(["qwen2.5", "b"]) == r"qwen2\.5|b"
+    assert not re.fullmatch(any_of([]), "")  # an empty constraint would be none
