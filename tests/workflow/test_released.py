@@ -90,7 +90,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         first = found.snakemake()
         assert "The same command continues with them." in first
         assert (found.root / ".snakemake/known-unknowns.again").is_file()
-        assert not (found.root / RESULTS / "report").exists()
+        assert (found.root / "data/released/raw/humblebench").is_dir()
+        assert not (found.root / RESULTS / "report").exists() and not (found.root / RESULTS / "replies").exists()
     # The second run needs no connection.
     found.snakemake()
     return found
@@ -243,4 +244,8 @@ def test_licence_and_citation_travel_and_nothing_is_left_to_do(project):
     assert "Please cite:" in licence
     assert REPOSITORY in licence
     assert ACTIVIEW in (project.root / "data/released/questions/actiview/LICENCE.md").read_text(encoding="utf-8")
+    assert "Nothing to be done" in project.snakemake()
+
+
+def test_after_the_two_runs_nothing_is_left_to_do(project):
     assert "Nothing to be done" in project.snakemake()

@@ -1,0 +1,102 @@
+"""Results of other settings that Snakemake has no record of."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from known_unknowns import json_files
+from known_unknowns.config import Params
+from known_unknowns.errors import ConfigError
+from known_unknowns.workflow import configuration, unrecorded
+from known_unknowns.workflow.run import write_settings
+from known_unknowns.workflow.selection import compared
+from tests.paths import ROOT
+
+OF = {"model": "oracle", "benchmark": "humblebench"}
+REPLIES = "results/pocket/replies/oracle/humblebench/replies.parquet"
+SCORES, METRICS = (f"results/pocket/{name}/oracle/humblebench/{name}.parquet" for name in ("scores", "metrics"))
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """The configuration of a finished run of one model and benchmark, in its folder."""
+    raw = dict(configuration.load(ROOT / "params.yaml").raw)
+    raw["editions"] = raw["editions"] | {"pocket": {"benchmarks": ["humblebench"], "models": ["oracle"], "seeds": [0]}}
+    monkeypatch.chdir(tmp_path)
+    params = Params(raw)
+    for path in (REPLIES, SCORES, METRICS, "results/pocket/comparison.parquet"):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).touch()
+    json_files.write(Path(REPLIES).with_name("engine.json"), {"settings": compared(params, "infer", **OF)})
+    write_settings(params, Path("results/pocket/params.yaml"))
+    return params
+
+
+def changed(params: Params, path: str, value: Any) -> Params:
+    raw: Any = deepcopy(dict(params.raw))
+    entry = raw
+    *above, last = path.split(".")
+    for key in above:
+        entry = entry[key]
+    entry[last] = value
+    return Params(raw)
+
+
+def nothing(path: str) -> bool:
+    """Snakemake has no record of any file."""
+    return False
+
+
+def files_of(params: Params, *arguments: str) -> list[str]:
+    """The files that are to be made again."""
+    with pytest.raises(ConfigError) as raised:
+        unrecorded.check(params, nothing, arguments)
+    return str(raised.value).partition(" --forcerun ")[2].split()
+
+
+def test_results_of_this_configuration_are_used(params):
+    unrecorded.check(params, nothing)
+    unrecorded.check(changed(params, "models.oracle.seconds_per_reply", 3), lambda path: "comparison" in path)
+
+
+def test_results_with_a_record_are_left_to_snakemake(params):
+    unrecorded.check(changed(params, "models.oracle.behaviour", "always_a"), lambda path: True)
+
+
+def test_replies_of_another_entry_or_protocol_are_asked_for_again(params):
+    for path, value in (("models.oracle.behaviour", "always_a"), ("protocols.single_turn.max_new_tokens", 3)):
+        assert files_of(changed(params, path, value)) == [REPLIES]  # the files made of them follow
+
+
+def test_the_command_repeats_the_arguments(params):
+    other = changed(params, "models.oracle.behaviour", "always_a")
+    with pytest.raises(ConfigError, match=rf"make it again:  snakemake --config edition=pocket --forcerun {REPLIES}$"):
+        unrecorded.check(other, nothing, ["--config", "edition=pocket"])
+
+
+def test_scores_and_metrics_of_other_settings(params):
+    assert files_of(changed(params, "parsers", ["official"])) == [SCORES]
+    assert files_of(changed(params, "statistics.confidence", 0.9)) == [METRICS]
+
+
+def test_tables_of_the_edition(params):
+    assert files_of(changed(params, "models.oracle.seconds_per_reply", 3)) == ["results/pocket/comparison.parquet"]
+
+
+def test_what_the_command_line_forces_is_not_reported(params):
+    other = changed(params, "models.oracle.behaviour", "always_a")
+    for arguments in (["--forcerun", REPLIES], ["-R", "infer"], ["-F"], ["--force", REPLIES]):
+        unrecorded.check(other, nothing, arguments)
+    assert files_of(other, REPLIES) == [REPLIES]  # a target alone is not forced
+
+
+def test_imported_replies_and_new_models_have_no_settings(params):
+    json_files.write(Path(REPLIES).with_name("engine.json"), {"entry": {"engine": "imported"}})
+    other = changed(params, "models.oracle.behaviour", "always_a")
+    assert files_of(other) == [SCORES]
+    Path("results/pocket/params.yaml").unlink()
+    unrecorded.check(other, nothing)
