@@ -82,8 +82,8 @@ def finished(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Proje
 
 
 def test_a_project_outside_a_checkout_plans_the_pocket_edition(finished):
-    planned = finished.snakemake("--dry-run", "results/pocket/metrics/oracle/mmsap.parquet")
-    assert "infer_mmsap" in planned
+    planned = finished.snakemake("--dry-run", "results/pocket/metrics/oracle/mmsap/metrics.parquet")
+    assert "infer" in planned
     assert not (finished.root / "src").exists()
 
 
