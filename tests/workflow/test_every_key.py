@@ -118,7 +118,7 @@ BENCHMARK = {
 EDITION = {
     "data": ("full", DATA),
     "benchmarks": (["humblebench", "mmsap"], None),
-    "models": (["oracle", "pocket", "hosted", "uniform"], None),
+    "models": (["oracle", "pocket", "hosted", "always_a"], None),
     "seeds": ([0, 1], vary(*asked.VARIANTS)),
     "published_models": (False, TABLES),
     "variants": ({"humblebench": ["original", "noise"]}, ASKED),
@@ -232,8 +232,8 @@ def test_shards_add_their_jobs(plans):
 
 
 def test_additions_leave_the_other_results_alone(plans):
-    uniform = frozenset({"uniform"})
-    assert plans["editions.pocket.models"] == {"infer": uniform, "parse": uniform, "measure": uniform} | TABLES
+    new = frozenset({"always_a"})
+    assert plans["editions.pocket.models"] == {"infer": new, "parse": new, "measure": new} | TABLES
     added = plans["editions.pocket.benchmarks"]
     assert added["infer"] == MODELS and "original" not in added["vary"] and "probe" not in added
 
