@@ -94,9 +94,10 @@ class LogHandler(RichLogHandler):
                 self.event_handler.jobs_info[record.jobid]["log"] = []  # rich prints a failed job's whole log
             elif self.run and event == LogEvent.JOB_FINISHED and (job := self.run.running.pop(record.job_id, None)):
                 self.run.finished.setdefault(job.rule, []).append(now - job.start)
-            elif self.run and event == LogEvent.JOB_ERROR and self.run.running.pop(record.jobid, None):
-                says = re.match(r".+?status is: '\w+'\.", getattr(record, "rule_msg", None) or "")  # a cluster
-                self.console.print(Text(f"    {says[0].strip()}" if says else ""), soft_wrap=True)
+            elif self.run and event == LogEvent.JOB_ERROR and (job := self.run.running.pop(record.jobid, None)):
+                lines = re.findall(r"^.+?status is: '\w+'\.", getattr(record, "rule_msg", None) or "")  # a cluster
+                lines += job.log.read_text(errors="replace").splitlines()[-1:] if job.log and job.log.is_file() else []
+                self.console.print(Text("\n".join(f"    {line.strip()}" for line in lines)), soft_wrap=True)
 
     def _tick(self, run: Run) -> None:
         """Show the state of the run every second; in a pipe, in pauses that grow to a minute."""
@@ -114,4 +115,6 @@ class LogHandler(RichLogHandler):
     def close(self) -> None:
         """End the display."""
         self._ended.set()
+        if self.run and not self.console.is_terminal:
+            self.console.print(Text(self.run.lines(time.monotonic())[0]))
         super().close()

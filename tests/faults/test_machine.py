@@ -100,4 +100,4 @@ def test_deep_nesting_is_refused_by_every_command(tmp_path, monkeypatch, capsys)
 
 
 def _folders(folder):
-    return ["--questions", folder, "--out", folder, "--journal", folder / "j.jsonl"]
+    return ["--questions", folder, "--variants", folder, "--out", folder, "--journal", folder / "j.jsonl"]

@@ -77,7 +77,7 @@ def test_accuracy_of_guessing_is_near_chance(metrics):
 def test_the_published_package_agrees_on_every_reply(edition, metrics, tmp_path):
     humblebench.assert_scores_alike(
         edition.root / "results/pocket",
-        edition.root / "data/pocket/questions/humblebench",
+        edition.root / "data/pocket/variants/humblebench",
         metrics,
         cells=[(model, variant, 0) for model in MODELS for variant in PUBLISHED],
         folder=tmp_path,
