@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from known_unknowns.benchmark.exchange import Row
-from known_unknowns.csv_cells import unescape_cell
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import COMPRESSED
+from known_unknowns.files.csv_cells import unescape_cell
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

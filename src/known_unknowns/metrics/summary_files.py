@@ -13,9 +13,9 @@ from typing import Any
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.csv_cells import escape_row
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
+from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics import leaderboard
 from known_unknowns.metrics.measure import headline
 from known_unknowns.metrics.summary import headline_rows, rounded

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from io import StringIO
 from pathlib import Path
 
-from known_unknowns.csv_cells import escape_cell
 from known_unknowns.files import write_text
+from known_unknowns.files.csv_cells import escape_cell
 from known_unknowns.metrics import clustered_interval
 from known_unknowns.records import OVERALL
 from known_unknowns_construction.review.decisions import DISPUTED, PENDING, TAGGED, outcome, standing

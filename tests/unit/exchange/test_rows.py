@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.csv_cells import escape_cell
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.rows import parse_identifier, parse_json, parse_table
+from known_unknowns.files.csv_cells import escape_cell
 
 
 def written(tmp_path: Path, name: str, content: str | bytes) -> Path:
