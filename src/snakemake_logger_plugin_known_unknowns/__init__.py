@@ -94,6 +94,8 @@ class LogHandler(RichLogHandler):
                 self.event_handler.jobs_info[record.jobid]["log"] = []  # rich prints a failed job's whole log
             elif self.run and event == LogEvent.JOB_FINISHED and (job := self.run.running.pop(record.job_id, None)):
                 self.run.finished.setdefault(job.rule, []).append(now - job.start)
+                if not self.console.is_terminal and "(100%)" in (line := self.run.lines(now)[0]):
+                    self.console.print(Text(line))
             elif self.run and event == LogEvent.JOB_ERROR and (job := self.run.running.pop(record.jobid, None)):
                 lines = re.findall(r"^.+?status is: '\w+'\.", getattr(record, "rule_msg", None) or "")  # a cluster
                 lines += job.log.read_text(errors="replace").splitlines()[-1:] if job.log and job.log.is_file() else []
@@ -115,6 +117,4 @@ class LogHandler(RichLogHandler):
     def close(self) -> None:
         """End the display."""
         self._ended.set()
-        if self.run and not self.console.is_terminal:
-            self.console.print(Text(self.run.lines(time.monotonic())[0]))
         super().close()
