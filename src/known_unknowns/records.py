@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-ANSWERED, REFUSED, UNPARSED, FAILED = "answered", "refused", "unparsed", "failed"
-OUTCOMES = (ANSWERED, REFUSED, UNPARSED, FAILED)
-"""Outcomes of a turn: the reply chooses an option, chooses the refusal option, cannot be parsed as exactly one offered
-option, or failed (`Reply.error` has the reason)."""
+ANSWERED, REFUSED, ABSTAINED, UNPARSED, CUT, FAILED = "answered", "refused", "abstained", "unparsed", "cut", "failed"
+OUTCOMES = (ANSWERED, REFUSED, ABSTAINED, UNPARSED, CUT, FAILED)
+"""Outcomes of a turn.
+
+The reply chooses an option; chooses the offered refusal option; says that it cannot tell, that no option is right, or
+declines, without choosing an option; cannot be parsed as exactly one offered option; was ended by the length limit
+before an answer; or failed (`Reply.error` has the reason).
+"""
 
 NOT_OFFERED = "not offered"
 """The `Score.label` of a reply that is only the text of an option which a variant removed (`Question.removed`)."""
