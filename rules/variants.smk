@@ -8,7 +8,7 @@ rule vary:
             PARAMS, wildcards.variant
         ),
     output:
-        "<data>/variants/{benchmark}/{variant}.parquet",
+        "<results>/variants/{benchmark}/{variant}.parquet",
     log:
         "<logs>/vary/{benchmark}/{variant}.log",
     priority: 1

@@ -111,6 +111,30 @@ def test_new_replies_after_one_run(project):
     assert DONE in project.snakemake()
 
 
+def ids(project: Project) -> set[str]:
+    """The questions that have replies of the endpoint's model."""
+    path = project.root / REPLIES["hosted"]
+    return set(tables.read_columns(path, tables.REPLIES, ["question_id"]).column("question_id").to_pylist())
+
+
+def test_a_limited_edition_is_continued_without_asking_again(project, server):
+    every, before = ids(project), results(project)
+    limit = len(every) // 2  # both images have the same number of questions
+    project.change_params(lambda params: params["editions"]["pocket"].update(limit=limit))
+    project.snakemake()
+    assert len(ids(project)) == limit and ids(project) < every and differ(before, project)
+    assert server.questions == 0  # these were asked before
+    for path in project.root.glob("journal/pocket/hosted/*"):
+        path.unlink()
+    project.snakemake("--forcerun", "infer")
+    limited = server.questions
+    project.change_params(lambda params: params["editions"]["pocket"].pop("limit"))
+    project.snakemake()
+    assert ids(project) == every and results(project) == before
+    assert 0 < limited <= server.questions / 2 + 1
+    assert DONE in project.snakemake()
+
+
 def test_after_the_endpoint_was_down(project, server):
     page = project.root / "results/pocket/report/index.html"
     report, before = page.read_bytes(), results(project)

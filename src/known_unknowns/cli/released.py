@@ -33,7 +33,7 @@ def import_released(
     Example:
       known-unknowns import-released MODEL BENCHMARK --edition released \\
         --raw data/released/raw/BENCHMARK --out replies \\
-        --variants data/released/variants/BENCHMARK
+        --variants results/released/variants/BENCHMARK
     """
     from known_unknowns.exchange.released import import_released as run
     from known_unknowns.workflow import selection
@@ -56,7 +56,7 @@ def released_numbers(
     Example:
       known-unknowns released-numbers BENCHMARK --edition released \\
         --raw data/released/raw/BENCHMARK --out numbers.json \\
-        --variants data/released/variants/BENCHMARK
+        --variants results/released/variants/BENCHMARK
     """
     from known_unknowns.exchange.released import write_published
     from known_unknowns.workflow import selection
@@ -78,7 +78,7 @@ def reply_tables(
     \b
     Example:
       known-unknowns reply-tables BENCHMARK --edition released \\
-        --variants data/released/variants/BENCHMARK \\
+        --variants results/released/variants/BENCHMARK \\
         --scores results/released/scores --out reply_tables
     """
     from known_unknowns.comparison.raw_replies import write_tables

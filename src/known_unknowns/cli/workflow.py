@@ -70,7 +70,8 @@ def vary(
     from known_unknowns.workflow import selection
 
     chosen = selection.load(params, "vary", edition=edition, benchmark=benchmark, variant=variant)
-    run(chosen.variant(variant), questions, out, seeds=seed or chosen.seeds_of(benchmark, variant))
+    seeds = seed or chosen.seeds_of(benchmark, variant)
+    run(chosen.variant(variant), questions, out, seeds=seeds, limit=chosen.limit)
 
 
 def infer(
@@ -100,10 +101,10 @@ def infer(
     Examples:
       known-unknowns infer MODEL BENCHMARK --out replies \\
         --questions data/pocket/questions/BENCHMARK \\
-        --variants data/pocket/variants/BENCHMARK --journal journal.jsonl
+        --variants results/pocket/variants/BENCHMARK --journal journal.jsonl
       known-unknowns infer MODEL BENCHMARK --out shards \\
         --questions data/pocket/questions/BENCHMARK \\
-        --variants data/pocket/variants/BENCHMARK --journal journal.jsonl \\
+        --variants results/pocket/variants/BENCHMARK --journal journal.jsonl \\
         --shard 1/4
     """
     from known_unknowns.engines import stopping
@@ -151,7 +152,7 @@ def parse(
     \b
     Example:
       known-unknowns parse MODEL BENCHMARK --out scores.parquet \\
-        --variants data/pocket/variants/BENCHMARK \\
+        --variants results/pocket/variants/BENCHMARK \\
         --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
     """
     from known_unknowns.scoring.judge import JUDGE
@@ -177,7 +178,7 @@ def judge(
 
     \b
     Example:
-      known-unknowns judge --variants data/pocket/variants \\
+      known-unknowns judge --variants results/pocket/variants \\
         --replies results/pocket/replies --out verdicts.json --journal judge.jsonl
     """
     from known_unknowns.engines import stopping
@@ -204,7 +205,7 @@ def measure(
     \b
     Example:
       known-unknowns measure MODEL BENCHMARK --out metrics.parquet \\
-        --variants data/pocket/variants/BENCHMARK --scores scores.parquet \\
+        --variants results/pocket/variants/BENCHMARK --scores scores.parquet \\
         --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
     """
     from known_unknowns.metrics import measure as run

@@ -95,6 +95,11 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors.append(ConfigError(unknown_name(name, registry.names()), path=f"benchmarks.{name}"))
         else:
             errors += _impossible_protocols(params, name, known=protocol_functions)
+    for name, edition in params.raw.get("editions", {}).items():
+        imported = [model for model in edition["models"] if params.is_imported(model)]
+        if edition.get("limit") is not None and imported:
+            message = f"replies of {imported[0]} are imported, and no question is asked; remove the limit"
+            errors.append(ConfigError(message, path=f"editions.{name}.limit"))
     for section, module in SECTIONS.items():
         if params.raw.get(section):
             errors += import_module(module).unknown_to_registries(params)

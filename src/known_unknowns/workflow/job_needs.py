@@ -8,7 +8,7 @@ kept, and the next attempt continues it.
 from __future__ import annotations
 
 from functools import cache
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
@@ -75,7 +75,8 @@ def minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
     if entry.job.hours is not None:
         return ceil(60 * entry.job.hours)
     rows = rows_of(data / "questions" / benchmark / "questions.parquet")
-    seconds = _seconds(params, entry, benchmark, QUESTIONS if rows is None else rows)
+    questions = min(params.limit or inf, QUESTIONS if rows is None else rows)
+    seconds = _seconds(params, entry, benchmark, int(questions))
     if seconds is None:
         return MAX_MINUTES
     asking = ceil(round(SLACK * seconds / (_shards(entry) or 1) / 60, 6))
