@@ -11,6 +11,9 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
 from known_unknowns.engines import memory_needs
 
@@ -146,9 +149,6 @@ def rows_of(path: Path) -> int | None:
 
 @cache
 def _rows_at(path: Path, changed: int) -> int | None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return int(pq.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException):
