@@ -43,7 +43,7 @@ def vary(
     questions: Annotated[Path, typer.Option(help="The table of original questions.")],
     out: Out,
     seed: Annotated[
-        list[int] | None, typer.Option(help="A seed. Repeatable. [default: those of the benchmark and variant]")
+        list[int] | None, typer.Option(help="A seed. Repeatable. [default: those of all editions with the same data]")
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,

@@ -174,6 +174,19 @@ class Params:
         """Return the variant's own seeds if the benchmark's entry has some, else the edition's."""
         return list(self._benchmark(benchmark).get("seeds", {}).get(variant, self.seeds))
 
+    def seeds_of_data(self, benchmark: str, variant: str) -> list[int]:
+        """Return the seeds of a variant in all editions that have its benchmark with the same data, in order.
+
+        These editions share the table of the variant, so that none of them needs to write it again.
+        """
+        every = [Params({**self.raw, "edition": name}) for name in self.raw["editions"]]
+        sharing = [
+            each
+            for each in every
+            if each.data_name == self.data_name and benchmark in each.benchmarks and variant in each.variants(benchmark)
+        ]
+        return sorted({seed for each in [self, *sharing] for seed in each.seeds_of(benchmark, variant)})
+
     def cells(self, benchmark: str, model: str | None = None) -> list[tuple[str, int]]:
         """Return every variant of the benchmark with each of its seeds, in the order of the file.
 

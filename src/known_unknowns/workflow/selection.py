@@ -205,9 +205,9 @@ def _data(scope: _Scope) -> Raw:
 
 
 def _variant(scope: _Scope) -> Raw:
-    """Return one variant and its seeds."""
+    """Return one variant and its seeds. Editions with the same data share it, so that none is named."""
     params, name = scope.params, scope.params.data_name
-    seeds = params.seeds_of(scope.benchmark, scope.variant)
+    seeds = params.seeds_of_data(scope.benchmark, scope.variant)
     return {
         "edition": name,
         "editions": {name: {"data": name, "seeds": seeds}},

@@ -123,6 +123,21 @@ def test_editions_with_the_same_data_share_its_steps(params):
         assert compared(params, step, **of(step)) == compared(other, step, **of(step))
 
 
+def test_a_variant_has_the_seeds_of_all_editions_that_have_it_with_the_same_data(raw):
+    edition = raw["editions"]["pocket"]
+    editions = raw["editions"] | {
+        "shares": {**edition, "data": "pocket", "seeds": [3, 2]},
+        "another_benchmark": {**edition, "data": "pocket", "benchmarks": ["mmsap"], "seeds": [4]},
+        "another_variant": {**edition, "data": "pocket", "variants": {"humblebench": ["original"]}, "seeds": [5]},
+        "other_data": {**edition, "data": "full", "seeds": [6]},
+    }
+    for name in ("pocket", "shares"):
+        params = Params(raw | {"edition": name, "editions": editions})
+        selected = select(params, "vary", **of("vary"))
+        assert selected.seeds_of("humblebench", "noise") == [0, 2, 3]
+    assert [seed for _, seed in params.cells("humblebench")][:2] == [3, 2]
+
+
 @pytest.mark.parametrize(
     ("step", "read", "key"),
     [
