@@ -250,7 +250,7 @@ def tracked_now(project: Project) -> set[str]:
     client = mlflow.MlflowClient(f"sqlite:///{project.root}/mlflow.db")
     found = client.search_experiments()
     runs = client.search_runs([each.experiment_id for each in found], "tags.superseded = 'false'")
-    return {run.data.tags["model"] for run in runs}
+    return {run.data.tags["cell"].split("/")[1] for run in runs}
 
 
 def content(path: Path) -> str:
