@@ -43,7 +43,7 @@ rule import_released:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=1000,
     params:
         read=FUNCTIONS.read("import_released"),
         code=FUNCTIONS.code("release"),

@@ -52,7 +52,7 @@ rule parse:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=1000,
     params:
         read=FUNCTIONS.read("parse"),
         code=FUNCTIONS.code("parse"),

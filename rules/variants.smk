@@ -18,7 +18,7 @@ rule vary:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=1000,
     params:
         read=FUNCTIONS.read("vary"),
         code=FUNCTIONS.code("vary"),

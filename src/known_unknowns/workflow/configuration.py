@@ -17,6 +17,7 @@ from known_unknowns import config, protocols, scoring, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
+from known_unknowns.data.released_cells import with_cells
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
@@ -45,8 +46,6 @@ def check(raw: Any) -> Params:
     params, errors = config.examine(raw)
     raise_all([*errors, *unknown_to_registries(params)])
     if any(params.data(name).source == "released" for name in params.benchmarks):
-        from known_unknowns.data.released_cells import with_cells
-
         return with_cells(params)
     return params
 
