@@ -37,7 +37,7 @@ def match(
     partial : bool
         Leave out questions without a prediction, instead of raising an error.
     published : sequence of Question
-        The published questions, if corrections left some of them out. Predictions for these are ignored.
+        The published questions, if the variant leaves some of them out. Predictions for these are ignored.
 
     Returns
     -------
@@ -97,11 +97,11 @@ def _ordered(
 
 
 def left_out_note(questions: Sequence[Question], published: Sequence[Question]) -> tuple[str, ...]:
-    """Return how many published questions corrections left out; () if none."""
+    """Return how many published questions the variant leaves out; () if none."""
     count = len(published) - len(questions)
     if not count:
         return ()
-    text = f"{count} of {len(published)} questions are left out by the corrections; predictions for them are not scored"
+    text = f"{count} of {len(published)} questions are left out of the variant; predictions for them are not scored"
     return (text,)
 
 

@@ -216,7 +216,7 @@ def test_questions_that_corrections_leave_out_are_counted(tmp_path, ids):
             file = lines(tmp_path, *({"doc_id": i, "filtered_resps": [t], "target": "A"} for i, t in enumerate(said)))
         found = rescore("humblebench", [file], annotations=table, variant="corrected", known=known)
         assert (found.n, value(found, "official", "accuracy")) == (2, 1)
-        assert found.notes[0].startswith("1 of 3 questions are left out by the corrections")
+        assert found.notes[0].startswith("1 of 3 questions are left out of the variant")
     if not ids:
         with pytest.raises(DataError, match="add a column question_id"):
             rescore("humblebench", [file], annotations=table, variant="corrected", known=known, partial=True)
