@@ -283,11 +283,23 @@ def refusal_alone_speaks(question: Question) -> bool:
 def keeps_its_meaning_without_answer(question: Question) -> bool:
     """Whether the refusal is the only right option after the right option is removed.
 
-    No other option may speak of options: "Both A and B" or "Not A" could hold. The refusal must speak of the option
-    that is removed, if it speaks of some.
+    No other option may speak of options: "Both A and B" or "Not A" could hold. The answer may not join the texts of
+    others ("red and blue"), which would be half right. The refusal must speak of the option that is removed, if it speaks
+    of some.
     """
     if question.answer is None or question.answer == question.refusal:
         return True
     found = references(question.options)
     own = None if question.refusal is None else found.pop(question.refusal, None)
+    if _joins_others(question.options, question.answer):
+        return False
     return not found and (own is None or (own.places is not None and question.answer in own.places))
+
+
+def _joins_others(options: Sequence[Option], place: int) -> bool:
+    """Whether the text of an option is that of two or more others, joined by "and"."""
+    others = {_plain(option.text) for other, option in enumerate(options) if other != place}
+    parts = re.split(
+        _AND, re.sub(r"^(?:both|sowohl|beide|ambos|ambas|entrambi|оба)\s", "", _plain(options[place].text))
+    )
+    return len(parts) > 1 and others.issuperset(parts)

@@ -184,6 +184,25 @@ def test_nota_only_leaves_a_question_out(text):
         assert not variants.VARIANTS["nota_only"].keeps_meaning(asked)
 
 
+@pytest.mark.parametrize(
+    ("text", "answer", "kept"),
+    [
+        *(
+            ("Red and blue", 2, False),
+            ("Both red and blue", 2, False),
+            ("Red, blue", 2, False),
+            ("Rot und blau", 2, True),
+        ),
+        *(("Red and blue", 0, True), ("Red and gold", 2, True), ("Gold", 2, True)),
+    ],
+)
+def test_an_answer_that_joins_two_others_is_not_removed(text, answer, kept):
+    """Without "Red and blue", "Red" would be half right."""
+    asked = question(options=options_of("Red", "Blue", text, "None of the above"), answer=answer, refusal=3)
+    assert variants.VARIANTS["nota_only"].keeps_meaning(asked) == kept
+    assert variants.VARIANTS["shuffled_options"].keeps_meaning(asked)
+
+
 def test_a_refusal_of_some_options_is_no_refusal_of_another():
     for text, answer, kept in (
         ("Neither A nor B", 0, True),
