@@ -182,6 +182,7 @@ def references(options: Sequence[Option]) -> dict[int, Reference]:
     return {place: reference for place, reference in found.items() if reference is not None}
 
 
+@lru_cache(maxsize=8192)
 def _of_places(text: str, place: int, total: int) -> Reference | None:
     """Return what a text says of the options at some places, or of all others."""
     for pattern in _END_PATTERNS:
@@ -201,6 +202,7 @@ def _of_places(text: str, place: int, total: int) -> Reference | None:
     return Reference(None, False) if _LOOSE.search(text) else None
 
 
+@lru_cache(maxsize=8192)
 def _named(text: str, labels: tuple[str, ...]) -> Reference | None:
     """Return what a text says of options that it names by labels or ordinal numbers; None if it names none."""
     pattern, item = _label_patterns(labels, numbered=_NUMBERED.search(text) is not None)
