@@ -134,7 +134,7 @@ _LOOSE = re.compile(
 """Words by which a text seems to speak of other options. Which ones, no table says."""
 _MOST_CHARACTERS = 80  # a longer text that has such words speaks of the question
 _ABOVE = re.compile(
-    r"\b(?:above|preceding|previous|foregoing)\b|以上|上述|上記|\boben\b|anterior|précédent|ci-dessus|precedent|выше|acima"
+    r"\b(?:above|preceding|previous|foregoing)\b|以上|上述|上記|\boben\b|anterior|précédent|ci-dessus|precedent|выше|acima|\bzuvor\b|\bobigen?\b|\bbovenstaande\b|위|سبق|\btrên\b"
 )
 _BELOW = re.compile(r"\b(?:below|following)\b")
 

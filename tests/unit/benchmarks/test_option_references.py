@@ -81,6 +81,11 @@ def test_all_other_options(text):
     assert references(options_of("Red", "Blue", "Gold", text))[3].places == {0, 1, 2}
 
 
+@pytest.mark.parametrize("text", [*ALL, *NOT_ALL])
+def test_options_above(text):
+    assert references(options_of("Red", "Blue", text, "Gold"))[2].places == {0, 1}
+
+
 def test_options_above_and_below():
     assert references(options_of("Red", "Blue", "None of the above", "Gold"))[2].places == {0, 1}
     assert references(options_of("Red", "All of the below", "Blue", "Gold"))[1].places == {2, 3}
