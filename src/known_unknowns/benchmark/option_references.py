@@ -209,7 +209,7 @@ def _named(text: str, labels: tuple[str, ...]) -> Reference | None:
     match = pattern.fullmatch(text)
     if match is None:
         return None
-    found = [_place(each, labels) for each in item.findall(match["list"])]
+    found = [_place(each, labels) for part in re.split(_AND, match["list"]) for each in item.findall(part)]
     places = frozenset(place for place in found if place is not None)
     if None in found or (len(places) < 2 and not match["no"] and not _ALONE.search(text)):
         return None  # "Option B" may be the name of anything
@@ -289,10 +289,10 @@ def keeps_its_meaning_without_answer(question: Question) -> bool:
     others ("red and blue"), which would be half right. The refusal must speak of the option that is removed, if it speaks
     of some.
     """
-    if question.answer is None or question.answer == question.refusal:
-        return True
+    if question.answer is None or question.refusal is None or question.answer == question.refusal:
+        return True  # there is no option to remove
     found = references(question.options)
-    own = None if question.refusal is None else found.pop(question.refusal, None)
+    own = found.pop(question.refusal, None)
     if _joins_others(question.options, question.answer):
         return False
     return not found and (own is None or (own.places is not None and question.answer in own.places))
