@@ -223,7 +223,7 @@ def write_scores(path: str | Path, cells: Mapping[Cell, Iterable[Score]]) -> Non
     write_cells(path, SCORES, ((cell, score_table(path, scores)) for cell, scores in cells.items()))
 
 
-def score_table(path: str | Path, scores: Iterable[Score]) -> pa.Table:
+def score_table(path: Source, scores: Iterable[Score]) -> pa.Table:
     """Return scores as a table; ``path`` is named in errors."""
     return table_of(path, map(_SCORE_VALUES, scores), SCORES)
 
