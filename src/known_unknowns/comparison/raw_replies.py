@@ -25,12 +25,13 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns import tables
-from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.edition_files import asked, scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
-from known_unknowns.records import FAILED, REFUSED, Question
+from known_unknowns.records import Question
+from known_unknowns.scoring.dialogues import final_scores
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -41,30 +42,13 @@ TABLES = ("parsers", "sensitivity", "agreement", "questions", "all_wrong")
 
 
 @dataclass(frozen=True)
-class Answers:
-    """The answers of a model to a variant, as one parser parsed them: arrays in the order of the questions.
-
-    Attributes
-    ----------
-    choice : ndarray of int
-        Index of the chosen option; -1 without one.
-    correct, refused, failed : ndarray of bool
-    """
-
-    choice: np.ndarray
-    correct: np.ndarray
-    refused: np.ndarray
-    failed: np.ndarray
-
-
-@dataclass(frozen=True)
 class Variant:
-    """A variant with the answers of every model that has some, by model and parser."""
+    """A variant with the scores of every model that has some, by model and parser."""
 
     name: str
     groups: np.ndarray
     questions: Sequence[Question]
-    answers: Mapping[tuple[str, str], Answers]
+    answers: Mapping[tuple[str, str], ScoreArrays]
 
     @property
     def models(self) -> list[str]:
@@ -112,35 +96,26 @@ def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: 
     if not models:
         return Variant(variant, np.array([]), (), {})
     questions = tables.read_questions(asked(variants, variant, seed))
-    ids = [question.id for question in questions]
     answers = {
         (model, parser): found
         for model in models
-        for parser, found in _answers(tables.Part(scores_table(scores, model, benchmark), seed, variant), ids).items()
+        for parser, found in _answers(
+            tables.Part(scores_table(scores, model, benchmark), seed, variant), questions
+        ).items()
     }
     groups = np.unique([question.group for question in questions], return_inverse=True)[1]
     return Variant(variant, groups, questions, answers)
 
 
-def _answers(file: tables.Part, ids: Sequence[str]) -> dict[str, Answers]:
-    """The last answer to each question, by parser. Reading columns is much faster than building records."""
-    columns = ["question_id", "turn", "step", "parser", "outcome", "choice", "correct"]
-    frame = tables.read_columns(file, tables.SCORES, columns).to_pandas()
-    frame = frame[frame.step == ANSWER].sort_values("turn", kind="stable")
+def _answers(file: tables.Part, questions: Sequence[Question]) -> dict[str, ScoreArrays]:
+    """The scores of the answer to each question, by parser."""
+    scores = final_scores(tables.read_scores(file))
     found = {}
     for parser in _PARSERS:
-        of_parser = frame[frame.parser == parser].drop_duplicates("question_id", keep="last").set_index("question_id")
-        if of_parser.empty:
-            continue
-        if len(of_parser) != len(ids) or not of_parser.index.isin(ids).all():
-            raise DataError("not the scores of these questions; score again", file=file)
-        ordered = of_parser.loc[list(ids)]
-        found[parser] = Answers(
-            choice=ordered.choice.fillna(-1).to_numpy(dtype=int),
-            correct=ordered.correct.to_numpy(dtype=bool),
-            refused=(ordered.outcome == REFUSED).to_numpy(),
-            failed=(ordered.outcome == FAILED).to_numpy(),
-        )
+        if of_parser := scores.get(parser):
+            if of_parser.keys() != {question.id for question in questions}:
+                raise DataError("not the scores of these questions; score again", file=file)
+            found[parser] = ScoreArrays.of(questions, [of_parser[question.id] for question in questions])
     return found
 
 

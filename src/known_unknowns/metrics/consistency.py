@@ -33,16 +33,16 @@ from itertools import permutations
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import Ratio, ScoredAnswers
+from known_unknowns.benchmark.metrics import Ratio, ScoreArrays
 from known_unknowns.records import Question
 
 
-def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+def across_seeds(seeds: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     """Compute the metrics of the module's table.
 
     Parameters
     ----------
-    seeds : sequence of ScoredAnswers
+    seeds : sequence of ScoreArrays
         The answers with each seed, to the same questions in the same order. At least two.
 
     Returns

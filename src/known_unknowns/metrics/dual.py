@@ -24,9 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoredAnswers
+from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoreArrays
 from known_unknowns.metrics.proportions import CHANCE
 from known_unknowns.records import REFUSED
 
@@ -72,12 +70,12 @@ def combinations(params: Params, benchmark: str) -> tuple[AcrossVariants, ...]:
     return tuple(found)
 
 
-def dual_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+def dual_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     """Compute the metrics of the module's table, except ``unpaired``.
 
     Parameters
     ----------
-    answers : sequence of ScoredAnswers
+    answers : sequence of ScoreArrays
         The answers to the published questions, and to the same questions in the same order as changed.
 
     Returns
@@ -86,12 +84,12 @@ def dual_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
         Numerators and denominators, arrays of shape (questions,). Empty if the changed questions have no refusal.
     """
     first, second = answers
-    pairs = _refusal_is_right(second)
+    pairs = second.refusal_is_correct
     if len(pairs) and not pairs.any():
         return {}
     right, refused = first.correct & pairs, (second.outcome == REFUSED) & pairs
-    both, answerable = right & refused, pairs & ~_refusal_is_right(first)
-    guesses = _chance(first) * _chance(second) * pairs
+    both, answerable = right & refused, pairs & ~first.refusal_is_correct
+    guesses = first.chance * second.chance * pairs
     return {
         DUAL: Ratio(both, pairs),
         "dual_accuracy_answerable": Ratio(both & answerable, answerable),
@@ -100,11 +98,3 @@ def dual_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
         "refused_given_right": Ratio(both, right),
         CHANCE: Ratio(guesses, pairs),
     }
-
-
-def _refusal_is_right(scored: ScoredAnswers) -> np.ndarray:
-    return np.array([q.answer is not None and q.answer == q.refusal for q in scored.questions], dtype=bool)
-
-
-def _chance(scored: ScoredAnswers) -> np.ndarray:
-    return np.array([0.0 if q.answer is None else 1 / len(q.options) for q in scored.questions])

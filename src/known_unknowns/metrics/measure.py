@@ -197,7 +197,7 @@ def _across_seeds(
     compute = registry.get(blank.benchmark).metrics().across_seeds
     if len(seeds) < 2 or compute is None:
         return
-    ratios = compute([table.answers[blank.parser] for table in seeds])
+    ratios = compute([table.arrays[blank.parser] for table in seeds])
     column = np.searchsorted(groups, seeds[0].groups)
     for category, estimated in ratio_estimates(ratios, seeds[0].categories, column).items():
         row = replace(blank, category=category)
@@ -216,8 +216,8 @@ def _across_variants(
         raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
     common = {seed: CommonQuestions.of(of_seed) for seed, of_seed in _tables_by_seed(combined, score_tables).items()}
     seeds = list(common)
-    for parser in score_tables[0].answers if common else ():
-        ratios = {seed: combined.ratios(part.answers[parser]) for seed, part in common.items()}
+    for parser in score_tables[0].arrays if common else ():
+        ratios = {seed: combined.ratios(part.arrays[parser]) for seed, part in common.items()}
         if not all(ratios.values()):
             return
         by_seed = {
@@ -320,22 +320,17 @@ def _metric(
     denominator: float | None,
     spread: float | None = None,
 ) -> Metric:
-    """``blank`` with the numbers of one metric; NaN becomes None. `dataclasses.replace` is much slower."""
-    return Metric(
-        blank.model,
-        blank.benchmark,
-        blank.variant,
-        blank.seed,
-        blank.parser,
-        blank.category,
-        name,
-        None if value != value else float(value),
-        interval.low,
-        interval.high,
-        n,
-        interval.method,
-        spread,
-        None if denominator is None else float(denominator),
+    """``blank`` with the numbers of one metric; NaN becomes None."""
+    return replace(
+        blank,
+        name=name,
+        value=None if value != value else float(value),
+        low=interval.low,
+        high=interval.high,
+        n=n,
+        method=interval.method,
+        spread=spread,
+        denominator=None if denominator is None else float(denominator),
     )
 
 

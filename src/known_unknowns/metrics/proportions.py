@@ -25,52 +25,15 @@ Other unparsed replies without a label count in the bound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import Ratio
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Score
+from known_unknowns.benchmark.metrics import Ratio, ScoreArrays
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED
 
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
 SHARE = "share_"
 """The beginning of the names of the shares of answers, and of no metric of a benchmark."""
-
-
-@dataclass(frozen=True)
-class ScoreArrays:
-    """One parser's scores as arrays of shape (questions,).
-
-    Attributes
-    ----------
-    outcome : ndarray of str
-        One of `records.OUTCOMES`.
-    label : ndarray of str
-        The parsed label; "" if there is none.
-    correct : ndarray of bool
-        The choice is the answer.
-    refusal_is_correct : ndarray of bool
-        The refusal is the answer.
-    chance : ndarray of float
-        Probability that a random option is the answer; 0 if no option is.
-    """
-
-    outcome: np.ndarray
-    label: np.ndarray
-    correct: np.ndarray
-    refusal_is_correct: np.ndarray
-    chance: np.ndarray
-
-    @classmethod
-    def of(cls, questions: Sequence[Question], scores: Sequence[Score]) -> ScoreArrays:
-        """Convert the scores of ``questions``, one per question and in the same order."""
-        return cls(
-            outcome=np.array([score.outcome for score in scores]),
-            label=np.array([score.label or "" for score in scores]),
-            correct=np.array([score.correct for score in scores]),
-            refusal_is_correct=np.array([q.answer is not None and q.answer == q.refusal for q in questions]),
-            chance=np.array([0.0 if q.answer is None else 1 / len(q.options) for q in questions]),
-        )
 
 
 def ratios(scores: ScoreArrays, labels: Sequence[str]) -> dict[str, Ratio]:

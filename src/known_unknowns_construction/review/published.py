@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from known_unknowns import tables
-from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Question, Score
+from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.tables import Part
 from known_unknowns_construction.review.items import (
     ERRORS,
@@ -153,7 +153,8 @@ def error_source(
         If a table cannot be read, or no answer is wrong.
     """
     asked = {question.id: question for question in tables.read_questions(questions)}
-    wrong = [score for score in final_scores(tables.read_scores(scores), parser) if is_error(score)]
+    of_parser = final_scores(tables.read_scores(scores)).get(parser, {})
+    wrong = [score for score in of_parser.values() if is_error(score)]
     unknown = next((score.question_id for score in wrong if score.question_id not in asked), None)
     if unknown is not None:
         raise DataError(f"question {unknown!r} is not one of {questions}; score again", file=scores)
@@ -167,17 +168,6 @@ def error_source(
         for score in wrong
     ]
     return Source(title, ERRORS, items)
-
-
-def final_scores(scores: Iterable[Score], parser: str) -> list[Score]:
-    """Return the score of the final answer to each question, by one parser."""
-    found: dict[str, Score] = {}
-    for score in scores:
-        if score.parser == parser and score.step == ANSWER:
-            before = found.get(score.question_id)
-            if before is None or score.turn >= before.turn:
-                found[score.question_id] = score
-    return list(found.values())
 
 
 def is_error(score: Score) -> bool:
