@@ -154,6 +154,6 @@ def test_an_earlier_folder_is_replaced_and_images_can_be_left_out(run, tmp_path)
 
 
 def test_a_missing_table_is_named_and_nothing_is_left(run, tmp_path):
-    with pytest.raises(DataError, match=r"replies\.parquet"):
+    with pytest.raises(DataError, match=r"original\.parquet: no such file"):
         build(run.params, results=tmp_path / "none", data=run.folder, out=tmp_path / "questions.html")
     assert not list(tmp_path.iterdir())
