@@ -7,6 +7,7 @@ from typing import Any
 
 from known_unknowns.benchmark import registry
 from known_unknowns.metrics.dual import DUAL
+from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.records import Metric
 
 HEADLINE_PARSERS = ("official", "robust")
@@ -15,12 +16,20 @@ HEADLINE_METRICS = (
     "accuracy_answered",
     "refusal_recall",
     "refusal_precision",
+    *RECOGNISED,
+    "share_abstained",
     "share_unparsed",
+    "share_cut",
     "share_failed",
     DUAL,
 )
 """Headline metrics of all benchmarks, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
-MODEL_METRICS = ((None, "accuracy"), (None, "refusal_recall"), ("nota_only", "accuracy"), ("blank", "accuracy"))
+MODEL_METRICS = (
+    (None, "accuracy"),
+    (None, "refusal_recall"),
+    ("nota_only", "accuracy"),
+    *(("blank", name) for name in RECOGNISED),
+)
 """Variant and metric of the few numbers per benchmark that compare models. None is the benchmark's main variant."""
 _DIGITS = 6
 
