@@ -78,7 +78,8 @@ class ScoreColumns:
     Attributes
     ----------
     outcome, label : ndarray of str
-        One of `records.OUTCOMES`; the parsed label, "" without one.
+        One of `records.OUTCOMES`; the parsed label, "" without one. Only the outcomes "answered" and "refused" have a
+        choice.
     choice : ndarray of int
         Index of the chosen option; -1 without one.
     correct : ndarray of bool
@@ -165,7 +166,7 @@ class ScoredAnswers:
 
     @property
     def failed(self) -> np.ndarray:
-        """Flags of questions without a reply, an array of shape (questions,)."""
+        """Flags of questions whose request failed, an array of shape (questions,)."""
         return self.outcome == FAILED
 
     @property

@@ -10,6 +10,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.metrics.leaderboard import NUMBERS
+from known_unknowns.metrics.proportions import RECOGNISED
 
 _TASK = "visual-question-answering"
 
@@ -37,8 +38,11 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
         for number in NUMBERS:
             if number not in row:
                 continue
+            metric_type = next(
+                name for name in ("dual_accuracy", *RECOGNISED[::-1], "accuracy") if number.endswith(name)
+            )
             arguments = {
-                "variant": variants.get(number) or number.removesuffix("_accuracy"),
+                "variant": variants.get(number) or number.removesuffix(f"_{metric_type}"),
                 "parser": row["parser"],
                 "n": row[f"{number}_n"],
                 "low": row.get(f"{number}_low"),
@@ -53,7 +57,7 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
                     dataset_name=registry.get(row["benchmark"]).title,
                     dataset_config=params.edition,
                     dataset_revision=getattr(data, "revision", None),
-                    metric_type="dual_accuracy" if number == "dual_accuracy" else "accuracy",
+                    metric_type=metric_type,
                     metric_name=number.replace("_", " "),
                     metric_value=row[number],
                     metric_args=arguments,

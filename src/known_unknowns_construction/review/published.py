@@ -12,7 +12,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Question, Score
+from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, Image, Question, Score
 from known_unknowns.tables import Part
 from known_unknowns_construction.review.items import (
     ERRORS,
@@ -182,7 +182,7 @@ def final_scores(scores: Iterable[Score], parser: str) -> list[Score]:
 
 def is_error(score: Score) -> bool:
     """Whether an answer is wrong. A failed request is not an error of the model."""
-    return not score.correct and score.outcome in (ANSWERED, REFUSED, UNPARSED)
+    return not score.correct and score.outcome != FAILED
 
 
 def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Item:
@@ -190,6 +190,10 @@ def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Ite
     flags: Sequence[tuple[str, str]] = ()
     if score.outcome == UNPARSED:
         flags = (("parser", "the parser found no option in the reply"),)
+    elif score.outcome == CUT:
+        flags = (("cut", "the length limit ended the reply before an answer"),)
+    elif score.outcome == ABSTAINED:
+        flags = (("abstained", "the reply says that it cannot answer, and chooses no option"),)
     elif score.outcome == REFUSED:
         flags = (("over-refusal", "the model refused, but an option is correct"),)
     elif question.refusal is not None and question.answer == question.refusal:
