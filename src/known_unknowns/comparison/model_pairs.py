@@ -74,9 +74,9 @@ class Selection:
 def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
     """Compare what was selected, in all pairs.
 
-    Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy on two selected variants (`known_unknowns.metrics.dual`); the
-    variant of such a row is ``<first>+<second>``. The tests are corrected for the pairs that have the same benchmark
-    and, if models are compared, the same variant and parser.
+    Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy on
+    two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is ``<first>+<second>``. The tests
+    are corrected for the pairs that have the same benchmark and, if models are compared, the same variant and parser.
 
     Parameters
     ----------

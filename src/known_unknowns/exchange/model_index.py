@@ -34,7 +34,7 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
     found = []
     for row in rows:
         data = params.data(row["benchmark"])
-        variants = {"accuracy": row["variant"], "dual_accuracy": row.get("dual_variant")}
+        variants = {"accuracy": row.get("variant"), "dual_accuracy": row.get("dual_variant")}
         for number in NUMBERS:
             if number not in row:
                 continue

@@ -25,7 +25,7 @@ from known_unknowns_construction.review.items import (
 )
 from known_unknowns_construction.review.records import Content
 
-_SHOWN_COLUMNS = ("models", "right", "refused", "top", "top_count")
+_SHOWN_COLUMNS = ("models", "right", "refused", "abstained", "top", "top_count")
 
 
 def content_of_question(question: Question) -> Content:
