@@ -237,6 +237,15 @@ def has_refusals(run: Run) -> bool:
     )
 
 
+def _applies(run: Run, name: str) -> bool:
+    """Return whether a detail is of use: refusals need a refusal option, and what was recognised must be defined."""
+    if name in (*_REFUSAL_METRICS, "recognised_refused"):
+        return has_refusals(run)
+    if name in RECOGNISED:
+        return any(m.benchmark == run.benchmark and m.name == name and m.value is not None for m in run.numbers)
+    return True
+
+
 def all_variants(run: Run) -> Table:
     """Return accuracy under every parser, refusals, and the other outcomes per model and variant."""
     groups = {
@@ -245,9 +254,7 @@ def all_variants(run: Run) -> Table:
             (metric.name, "official", metric.long_heading) for metric in run.section.official_metrics
         ],
         f"under the {run.parser_name(run.main_parser)} parser": [
-            (name, run.main_parser, label)
-            for name, label in _DETAILS.items()
-            if has_refusals(run) or name not in _REFUSAL_METRICS
+            (name, run.main_parser, label) for name, label in _DETAILS.items() if _applies(run, name)
         ],
     }
     if "official" not in run.parsers or not run.section.official_metrics:

@@ -132,7 +132,14 @@ def test_without_content_only_official_scores_and_what_was_recognised_are_shown(
         Metric("oracle", "humblebench", variant, 0, parser, OVERALL, name, value, None, None, 20, "none")
         for variant, value in (("original", 0.75), ("noise", 0.25))
         for parser in ("official", "robust")
-        for name in ("accuracy", "accuracy_high_bound", "recognised", "recognised_refused", "recognised_abstained")
+        for name in (
+            "accuracy",
+            "accuracy_high_bound",
+            "recognised",
+            "recognised_refused",
+            "recognised_abstained",
+            "refusal_recall",
+        )
     ]
     shown = run_of(params(), MetricIndex(rows), "humblebench")
     assert shown.content_free & set(shown.variants) == {"noise"}

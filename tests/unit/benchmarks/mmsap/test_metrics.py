@@ -12,6 +12,7 @@ from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.config import Statistics
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.measure import metrics_of
+from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Metric, Question, Reply, Score
 from known_unknowns.scoring.table import score_turn
@@ -58,6 +59,7 @@ DIRECT = {
         "quadrant_known_unknown": (3, 12),  # k4 k5 y1
         "quadrant_unknown_known": (2, 12),  # b3 k3
         "quadrant_unknown_unknown": (3, 12),  # b2 k2 y2
+        "quadrant_abstained": (0, 12),
         "quadrant_unread": (2, 12),  # b4 b5
         "operating_coverage": (5, 12),  # b1 b2 k1 k2 y2
         "operating_risk": (3, 5),  # b2 k2 y2
@@ -134,7 +136,7 @@ def test_a_dozen_questions_by_hand(dozen, parser, table):
 def test_no_other_metric_is_computed(dozen):
     """No metric of MM-SAP's own stands in the table of metrics that the tables above leave out."""
     shared = {m.name for m in dozen if m.parser == "robust" and m.name.startswith(("share_", "accuracy"))}
-    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance"}
+    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance", *RECOGNISED}
     own = {m.name for m in dozen if m.parser == "official" and m.category == OVERALL} - shared
     assert own == {*DIRECT[OVERALL], "refusal_number"}
     assert {m.name for m in dozen if m.name == "aurc" and m.parser != "likelihood"} == set()
