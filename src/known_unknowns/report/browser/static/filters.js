@@ -3,23 +3,23 @@
 const NOT_ASKED = 0, RIGHT = 1, WRONG = 2, REFUSED_RIGHTLY = 3, REFUSED_WRONGLY = 4, ABSTAINED = 5, UNPARSED = 6, CUT = 7, FAILED = 8;
 const OUTCOMES = ["not asked", "right", "wrong", "refused, right", "refused, wrong", "abstained", "unparsed", "cut", "failed"];
 const SYMBOLS = ["", "✓", "✗", "○", "⊘", "∅", "?", "…", "!"];
-const codeOf = (byte) => byte & 15;
-const isRight = (byte) => codeOf(byte) === RIGHT || codeOf(byte) === REFUSED_RIGHTLY;
-const isRefused = (byte) => codeOf(byte) === REFUSED_RIGHTLY || codeOf(byte) === REFUSED_WRONGLY;
+const outcomeOf = (byte) => byte & 15;
+const isRight = (byte) => outcomeOf(byte) === RIGHT || outcomeOf(byte) === REFUSED_RIGHTLY;
+const isRefused = (byte) => outcomeOf(byte) === REFUSED_RIGHTLY || outcomeOf(byte) === REFUSED_WRONGLY;
 const forcedOf = (byte) => (byte >> 4) & 3;
 const RIGHT_OPTION = 9, FIRST_OPTION = 10; // answers, as in outcomes.py
 
 const OUTCOME_FILTERS = {
   right: ["right", isRight],
-  wrong: ["wrong", (byte) => codeOf(byte) === WRONG],
+  wrong: ["wrong", (byte) => outcomeOf(byte) === WRONG],
   refused: ["refused", isRefused],
-  refused_wrongly: ["refused, wrong", (byte) => codeOf(byte) === REFUSED_WRONGLY],
+  refused_wrongly: ["refused, wrong", (byte) => outcomeOf(byte) === REFUSED_WRONGLY],
   refused_known: ["refused, but right when asked again", (byte) => isRefused(byte) && forcedOf(byte) === 1],
   refused_unknown: ["refused, and not right when asked again", (byte) => isRefused(byte) && forcedOf(byte) === 2],
-  abstained: ["abstained", (byte) => codeOf(byte) === ABSTAINED],
-  unparsed: ["unparsed", (byte) => codeOf(byte) === UNPARSED],
-  cut: ["cut", (byte) => codeOf(byte) === CUT],
-  failed: ["failed", (byte) => codeOf(byte) === FAILED],
+  abstained: ["abstained", (byte) => outcomeOf(byte) === ABSTAINED],
+  unparsed: ["unparsed", (byte) => outcomeOf(byte) === UNPARSED],
+  cut: ["cut", (byte) => outcomeOf(byte) === CUT],
+  failed: ["failed", (byte) => outcomeOf(byte) === FAILED],
 };
 
 // For each difference: its name, and whether the first and the second model are right; null for any two answers.
@@ -138,7 +138,7 @@ async function keepDifferences(mask, values, index, entry, parser) {
   else {
     const [first, second] = rights;
     for (let q = 0; q < mask.length; q++) {
-      mask[q] &= Number(codeOf(theirs[q]) !== NOT_ASKED && RIGHT_BYTES[mine[q]] === first && RIGHT_BYTES[theirs[q]] === second);
+      mask[q] &= Number(outcomeOf(theirs[q]) !== NOT_ASKED && RIGHT_BYTES[mine[q]] === first && RIGHT_BYTES[theirs[q]] === second);
     }
   }
   return mask;
@@ -150,7 +150,7 @@ async function keepRelated(mask, relation, index, entry, parser) {
   if (!pair) return mask.fill(0);
   const [first, second] = await Promise.all(pair.map((of) => loadOutcomes(index, of, parser)));
   const refusals = await loadRefusals(index, pair[1][1]);
-  const kept = tableOf((byte) => codeOf(byte) !== NOT_ASKED && !isRefused(byte));
+  const kept = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && !isRefused(byte));
   for (let q = 0; q < mask.length; q++) mask[q] &= RIGHT_BYTES[first[q]] & refusals[q] & kept[second[q]];
   return mask;
 }
@@ -182,7 +182,7 @@ async function filterRows(values, index, progress, partial) {
   const both = (a, b) => (a && b ? a.map((value, q) => value & b[q]) : a ?? b);
   const base = both(category, inText);
   const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
-  const table = tableOf((byte) => codeOf(byte) !== NOT_ASKED && matches(byte));
+  const table = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && matches(byte));
   const masks = new Array(entries.length).fill(null), counts = new Uint32Array(index.size);
   preload(values, index, entries, index.parsers.indexOf(values.parser));
   let done = 0, patience = PATIENCE, shownAt = performance.now();

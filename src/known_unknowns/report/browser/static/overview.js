@@ -7,7 +7,7 @@ let searched = null;
 
 /** Add the codes of the outcomes in a plane to the counts of one group, or of each question's group. */
 function tally(counts, plane, base, groupOf) {
-  for (let q = 0; q < plane.length; q++) if (!base || base[q]) counts[groupOf ? groupOf[q] : 0][codeOf(plane[q])]++;
+  for (let q = 0; q < plane.length; q++) if (!base || base[q]) counts[groupOf ? groupOf[q] : 0][outcomeOf(plane[q])]++;
 }
 
 const noCounts = () => new Array(OUTCOMES.length).fill(0);
