@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from known_unknowns.records import FAILED, REFUSED, AnsweredTurn, Metric, Question, Score
+from known_unknowns.records import ABSTAINED, FAILED, REFUSED, AnsweredTurn, Metric, Question, Score
 
 
 class Ratio(NamedTuple):
@@ -52,7 +52,7 @@ class ScoreArrays:
     questions : sequence of Question
         The questions.
     outcome : ndarray of str
-        One of `records.OUTCOMES`.
+        One of `records.OUTCOMES`. Only the outcomes "answered" and "refused" have a choice.
     label : ndarray of str
         The parsed label; "" if there is none.
     choice : ndarray of int
@@ -92,6 +92,16 @@ class ScoreArrays:
     def refused(self) -> np.ndarray:
         """Flags of refused questions."""
         return self.outcome == REFUSED
+
+    @property
+    def abstained(self) -> np.ndarray:
+        """Flags of questions whose reply abstains without choosing an option."""
+        return self.outcome == ABSTAINED
+
+    @property
+    def no_option_is_right(self) -> np.ndarray:
+        """Flags of questions where no option but the refusal, if there is one, is the answer."""
+        return self.refusal_is_correct | (self.chance == 0)
 
     @property
     def failed(self) -> np.ndarray:
@@ -161,6 +171,11 @@ class ScoredAnswers:
     def correct(self) -> np.ndarray:
         """Flags of correct answers, an array of shape (questions,)."""
         return self.arrays.correct
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Flags of questions whose request failed, an array of shape (questions,)."""
+        return self.arrays.failed
 
     @property
     def texts(self) -> list[str]:

@@ -32,7 +32,7 @@ from known_unknowns.exchange.results import RescoreResult, compute_metrics, refu
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants import corrections
-from known_unknowns.variants.of_benchmark import variant_of
+from known_unknowns.variants.of_benchmark import content_free, variant_of
 
 ENGINE = "imported"
 """The engine of an imported model in params.yaml and in engine.json."""
@@ -106,6 +106,7 @@ def import_predictions(
         statistics=params.statistics,
         model=model,
         seed=seed,
+        content_free=variant in content_free(params, benchmark),
     )
     replies = edition.replies(model, benchmark)
     cells = _cells(replies) | {(variant, seed): [turn for pair in pairs for turn in _turns(pair, model)]}

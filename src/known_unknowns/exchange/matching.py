@@ -177,7 +177,7 @@ def _turn(question: Question, number: int, prediction: Prediction) -> AnsweredTu
 
 def _reply(prediction: Prediction, question: Question) -> Reply:
     if prediction.logprobs is None:
-        return Reply(prediction.text, error=prediction.error)
+        return Reply(prediction.text, error=prediction.error, finish=prediction.finish)
     if len(prediction.logprobs) != len(question.labels):
         message = f"{len(prediction.logprobs)} likelihoods for {len(question.labels)} options"
         raise prediction.row.error(message)

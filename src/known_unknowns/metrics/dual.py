@@ -7,16 +7,18 @@
 |                          |                                               | the refusal                          |
 | right_as_published       | right as published                            | all pairs                            |
 | refused_when_changed     | refused when changed                          | all pairs                            |
+| recognised_when_changed  | refused or abstained when changed             | all pairs                            |
 | refused_given_right      | right as published, and refused when changed  | pairs that are right as published    |
 | chance                   | probability that two uniform guesses are both | all pairs                            |
 |                          | right                                         |                                      |
 | unpaired                 | questions of only one of the variants         | questions of either variant          |
 
 A pair is a question under two variants, joined by its id. "Changed" is the second variant, whose right answer is the
-refusal: its right option is removed, or its images have no content. Unparsed and failed answers are neither right nor
-refused. If the published answer is the refusal, `nota_only` does not change the question, so that a model that always
-refuses is right twice; ``dual_accuracy_answerable`` leaves these pairs out. ``unpaired`` is computed by
-`known_unknowns.metrics.measure`. The metrics are defined by this project, not by a paper.
+refusal: its right option is removed, or its images have no content. Answers that abstain, and unparsed, cut and failed
+ones, are neither right nor refused; ``recognised_when_changed`` also counts those that abstain. If the published answer
+is the refusal, `nota_only` does not change the question, so that a model that always refuses is right twice;
+``dual_accuracy_answerable`` leaves these pairs out. ``unpaired`` is computed by `known_unknowns.metrics.measure`. The
+metrics are defined by this project, not by a paper.
 """
 
 from __future__ import annotations
@@ -88,6 +90,7 @@ def dual_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     if len(pairs) and not pairs.any():
         return {}
     right, refused = first.correct & pairs, (second.outcome == REFUSED) & pairs
+    recognised = refused | (second.abstained & pairs)
     both, answerable = right & refused, pairs & ~first.refusal_is_correct
     guesses = first.chance * second.chance * pairs
     return {
@@ -95,6 +98,7 @@ def dual_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
         "dual_accuracy_answerable": Ratio(both & answerable, answerable),
         "right_as_published": Ratio(right, pairs),
         "refused_when_changed": Ratio(refused, pairs),
+        "recognised_when_changed": Ratio(recognised, pairs),
         "refused_given_right": Ratio(both, right),
         CHANCE: Ratio(guesses, pairs),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -21,6 +21,7 @@ from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
 from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
+from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics
@@ -71,8 +72,15 @@ def measure(
             )
             raise DataError(text, file=name)
     statistics = params.statistics
-    pairs = dual.combinations(params, benchmark)
-    tables.write_metrics(out, metrics_of(found, statistics, model=model, benchmark=benchmark, combined=pairs))
+    metrics = metrics_of(
+        found,
+        statistics,
+        model=model,
+        benchmark=benchmark,
+        combined=dual.combinations(params, benchmark),
+        content_free=content_free_variants(params, benchmark),
+    )
+    tables.write_metrics(out, metrics)
 
 
 def metrics_of(
@@ -82,6 +90,7 @@ def metrics_of(
     model: str,
     benchmark: str,
     combined: Sequence[AcrossVariants] = (),
+    content_free: Collection[str] = (),
 ) -> list[Metric]:
     """Compute all metrics of one model on one benchmark.
 
@@ -95,6 +104,8 @@ def metrics_of(
         Names written to the metrics.
     combined : sequence of AcrossVariants
         Metrics across variants, besides the benchmark's own.
+    content_free : collection of str
+        Names of the variants without content (`Variant.content_free`).
 
     Returns
     -------
@@ -106,7 +117,10 @@ def metrics_of(
     for variant in dict.fromkeys(table.variant for table in score_tables):
         seeds = [table for table in score_tables if table.variant == variant]
         for parser in seeds[0].arrays:
-            by_seed = {table.seed: estimates(table, parser, labels, groups) for table in seeds}
+            by_seed = {
+                table.seed: estimates(table, parser, labels, groups, content_free=variant in content_free)
+                for table in seeds
+            }
             for category in by_seed[seeds[0].seed]:
                 blank = Metric(model, benchmark, variant, None, parser, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Question, Score
+from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, Image, Question, Score
 from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.tables import Part
 from known_unknowns_construction.review.items import (
@@ -25,7 +25,7 @@ from known_unknowns_construction.review.items import (
 )
 from known_unknowns_construction.review.records import Content
 
-_SHOWN_COLUMNS = ("models", "right", "refused", "top", "top_count")
+_SHOWN_COLUMNS = ("models", "right", "refused", "abstained", "top", "top_count")
 
 
 def content_of_question(question: Question) -> Content:
@@ -172,7 +172,7 @@ def error_source(
 
 def is_error(score: Score) -> bool:
     """Whether an answer is wrong. A failed request is not an error of the model."""
-    return not score.correct and score.outcome in (ANSWERED, REFUSED, UNPARSED)
+    return not score.correct and score.outcome != FAILED
 
 
 def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Item:
@@ -180,6 +180,10 @@ def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Ite
     flags: Sequence[tuple[str, str]] = ()
     if score.outcome == UNPARSED:
         flags = (("parser", "the parser found no option in the reply"),)
+    elif score.outcome == CUT:
+        flags = (("cut", "the length limit ended the reply before an answer"),)
+    elif score.outcome == ABSTAINED:
+        flags = (("abstained", "the reply says that it cannot answer, and chooses no option"),)
     elif score.outcome == REFUSED:
         flags = (("over-refusal", "the model refused, but an option is correct"),)
     elif question.refusal is not None and question.answer == question.refusal:
