@@ -201,7 +201,7 @@ def test_dual_accuracy_needs_the_refusal_option_and_recognised_does_not() -> Non
         ("E", REFUSED, "E"),  # recognised, but it abstained as published
         ("E", FAILED, None),
     ]
-    found = sums(dual.dual_accuracy([answers(published), answers(changed)]))
+    found = sums(dual.dual_accuracy([answers(published).arrays, answers(changed).arrays]))
     assert found["dual_accuracy"] == (1, 6)
     assert found["right_as_published"] == (4, 6)
     assert found["refused_when_changed"] == (2, 6)
@@ -213,7 +213,7 @@ def test_dual_accuracy_needs_the_refusal_option_and_recognised_does_not() -> Non
 def test_a_reply_without_an_option_agrees_with_no_other(outcome: str) -> None:
     chosen: list[tuple[str | None, str, str | None]] = [("A", ANSWERED, "A"), ("A", outcome, None)]
     again: list[tuple[str | None, str, str | None]] = [("A", outcome, None), ("A", outcome, None)]
-    found = sums(consistency.across_seeds([answers(chosen), answers(again)]))
+    found = sums(consistency.across_seeds([answers(chosen).arrays, answers(again).arrays]))
     assert found["same_answer"] == (0, 2) and found["content_agreement"] == (0, 2)
     assert found["position_kept"][1] == 0
 
