@@ -33,6 +33,7 @@ def compare_models(
     """Compare models with each other on the same questions, in all pairs.
 
     Models are also compared by dual accuracy, where both of its variants are selected.
+    Variants without content (noise, blank images, no image) are not compared by accuracy.
     With one model, two or more variants (prompts, protocols) or two or more parsers of it are compared instead.
 
     A pair has the difference of its accuracies with a confidence interval clustered by image, an exact sign-flip
@@ -42,7 +43,7 @@ def compare_models(
     \b
     Examples:
       known-unknowns compare-models MODEL OTHER --benchmark BENCHMARK
-      known-unknowns compare-models MODEL --variant original --variant noise
+      known-unknowns compare-models MODEL --variant original --variant nota_only
       known-unknowns compare-models MODEL --parser official --parser robust
     """
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))
