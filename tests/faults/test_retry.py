@@ -78,7 +78,7 @@ def texts():
 def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch, capsys):
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
     assert "parrot humblebench: 4 without a usable reply (1 content_filter, 1 length, 2 rejected)" in message
-    assert "retry MODEL" in message and "length: cut off at the token limit before any answer" in message
+    assert "retry MODEL" in message and "length: allow the model more tokens" in message
 
     project.repaired = ("q2", "q5")
     assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "rejected") == 0
@@ -106,7 +106,7 @@ def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch,
 
 def test_mistakes_are_named(project, monkeypatch, capsys):
     assert call(monkeypatch, "retry", "parrot", "--finish", "stop") == 2
-    assert "--finish: stop is none of error, rejected, no_choice, content_filter" in capsys.readouterr().err
+    assert "--finish: stop is none of error, rejected, content_filter, refusal, empty" in capsys.readouterr().err
     assert call(monkeypatch, "retry", "crow") == 2
     assert "MODEL: edition pocket: 'crow' is not known; known are parrot" in capsys.readouterr().err
     assert call(monkeypatch, "retry", "parrot", "mmsap") == 2

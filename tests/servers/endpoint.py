@@ -88,6 +88,13 @@ def completion(question: str, *, logprobs: bool = True, **changes: Any) -> dict[
     return whole | {"choices": [choice], "usage": usage} | around
 
 
+def _with_choice_error(question: str) -> dict[str, Any]:
+    """A completion as OpenRouter sends it if the model's provider fails."""
+    body = completion(question, content="", finish_reason="error")
+    body["choices"][0]["error"] = {"code": 502, "message": "Provider returned error"}
+    return body
+
+
 def error(status: int, message: str, **more: Any) -> Response:
     headers = more.pop("headers", {})
     body = {"error": {"message": message, "type": "some_error", "param": None, "code": None} | more}
@@ -117,7 +124,10 @@ class Endpoint:
         "truncated": lambda r: Response(200, json.dumps(completion(r.question)).encode()[:-40], sound=False),
         "not_json": lambda r: Response(200, b"<html>Bad gateway</html>", sound=False),
         "not_a_completion": lambda r: Response(200, {"hello": "world"}, sound=False),
-        "no_choice": lambda r: Response(200, completion(r.question, choices=[])),
+        "no_choice": lambda r: Response(200, completion(r.question, choices=[]), sound=False),
+        "aborted": lambda r: Response(200, completion(r.question, content="The", finish_reason="abort"), sound=False),
+        "choice_error": lambda r: Response(200, _with_choice_error(r.question), sound=False),
+        "no_text": lambda r: Response(200, completion(r.question, content={"answer": "B"}), sound=False),
         "empty": lambda r: Response(200, completion(r.question, content="", logprobs=False)),
         "refusal": lambda r: Response(200, completion(r.question, content=None, refusal="I will not say B.")),
         "filtered_answer": lambda r: Response(200, completion(r.question, content="", finish_reason="content_filter")),
@@ -125,6 +135,7 @@ class Endpoint:
         "flagged": lambda r: error(403, "Your input was flagged"),
         "rejected": lambda r: error(400, "the image is too large", code="invalid_image"),
         "length": lambda r: Response(200, completion(r.question, content="The ans", finish_reason="length")),
+        "cut": lambda r: Response(200, completion(r.question, content="", reasoning="Hm", finish_reason="length")),
         "wrong_model": lambda r: Response(200, completion(r.question, model="cheaper-1"), sound=False),
         "no_logprobs": lambda r: Response(200, completion(r.question, logprobs=False)),
         "no_usage": lambda r: Response(200, completion(r.question, usage=None)),

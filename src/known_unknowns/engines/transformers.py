@@ -25,6 +25,7 @@ from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
 from known_unknowns.engines._prompts import PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
 from known_unknowns.engines.memory_needs import require_memory
+from known_unknowns.engines.unusable import MAX_FIRST
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
 from prefix_sharing import PaddingCheck, Prompt, SharedPrefixDecoder, check, choose_kernels
@@ -37,9 +38,6 @@ _YAML_BOOLEANS = {False: OFF, True: ON}
 """YAML reads a bare off and on as booleans."""
 _UNSHARED_BATCH_SIZE = 8
 """Default number of turns in one call of ``generate``, where whole prompts of unequal length are padded."""
-
-_MAX_REJECTED = 20
-"""The run stops if this many turns are rejected and none is accepted: the fault is not in the questions."""
 
 
 class TransformersEngine:
@@ -193,7 +191,7 @@ class TransformersEngine:
                 self._any_turn_accepted = True
                 continue
             rejected[index] = Reply(text="", finish="rejected", error=reason)
-            if len(rejected) >= _MAX_REJECTED and not self._any_turn_accepted:
+            if len(rejected) >= MAX_FIRST and not self._any_turn_accepted:
                 raise ConfigError(f"no question can be asked: {reason}; none is recorded", path=f"models.{self.name}")
         return rejected
 
