@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from known_unknowns.inference import image_question
 from tests.servers.batches import BatchApi
 
 LETTERS = "ABCDE"
@@ -95,6 +96,14 @@ def _with_choice_error(question: str) -> dict[str, Any]:
     return body
 
 
+def seeing(request: Request) -> Response:
+    """The reply to the question of the probe by a model that sees images."""
+    image = b"image_url" in request.raw
+    usage = {"prompt_tokens": 300 if image else 20, "completion_tokens": 1}
+    colour = f"colour {zlib.crc32(request.raw)}" if image else "unknown"
+    return Response(200, completion("", content=colour, usage=usage))
+
+
 def error(status: int, message: str, **more: Any) -> Response:
     headers = more.pop("headers", {})
     body = {"error": {"message": message, "type": "some_error", "param": None, "code": None} | more}
@@ -108,7 +117,8 @@ def _key_of(request: Request) -> str:
 class Endpoint:
     """The server: a context manager that runs it in a thread.
 
-    ``unsupported`` maps a parameter to the message with which it is declined; ``ignored`` ones are not heeded.
+    ``sight`` answers the image question of the probe. ``unsupported`` maps a parameter to the message with which it is
+    declined; ``ignored`` ones are not heeded.
     ``log`` has every request; ``answered`` counts the sound completions that each question was sent in full.
     """
 
@@ -155,7 +165,9 @@ class Endpoint:
         latency: float = 0.0,
         reply: Callable[[Request], Response] | None = None,
         port: int = 0,
+        sight: Callable[[Request], Response] | None = None,
     ) -> None:
+        self._sight = sight or seeing
         self._faults, self._served, self._latency, self._reply = faults or {}, served, latency, reply
         self._unsupported, self._ignored, self._port = dict(unsupported or {}), ignored, port
         self.batches = BatchApi(lambda body: self._chat(Request("POST", "", {}, json.dumps(body).encode())))
@@ -202,6 +214,8 @@ class Endpoint:
         for parameter, message in self._unsupported.items():
             if f'"{parameter}":'.encode() in request.raw:
                 return error(400, message, param=parameter if parameter in message else None)
+        if image_question.TEXT.encode() in request.raw:
+            return self._sight(request)
         if self._reply is not None:
             return self._reply(request)
         return self.BEHAVIOURS[fault](request)
