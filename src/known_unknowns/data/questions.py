@@ -10,6 +10,7 @@ from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ReleasedData, ResolvedVariant
 from known_unknowns.data import licences, released_cells
+from known_unknowns.data.sample import sample
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.progress import Advance, progress
@@ -54,10 +55,33 @@ def _loaded(
             advance(1)
 
 
-def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[int]) -> None:
-    """Apply a variant, given by its entry in params.yaml, to a table of questions, with each seed."""
+def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[int], limit: int | None = None) -> None:
+    """Apply a variant, given by its entry in params.yaml, to a table of questions, with each seed.
+
+    Parameters
+    ----------
+    entry : ResolvedVariant
+    questions, out : Path
+        The table of original questions, and the table to write.
+    seeds : sequence of int
+    limit : int, optional
+        The number of original questions of which the variant is made (`known_unknowns.data.sample`).
+
+    Raises
+    ------
+    DataError
+        If the variant fits no question, or fails for one.
+    """
     originals = tables.read_questions(questions)
     fitting = _fitting(entry, originals, questions)
+    if limit is not None:
+        asked = {question.id for question in sample(originals, limit)}
+        fitting = [(row, question) for row, question in fitting if question.id in asked]
+        if not fitting:
+            raise DataError(
+                f"the variant fits none of the {len(asked)} questions of the sample; raise `limit` of the edition",
+                file=questions,
+            )
     known = variants_of(originals[0].benchmark) if originals else variants.VARIANTS
 
     def varied(seed: int) -> Iterator[Question]:

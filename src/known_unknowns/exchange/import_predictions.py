@@ -4,8 +4,8 @@
 - results/<edition>/replies/<model>/<benchmark>/engine.json, which names the imported files
 
 The workflow scores, measures and reports the replies if params.yaml has an entry with the engine "imported" that lists
-the variants and seeds. The questions are those of the edition's tables (data/<edition>/variants), all of them, because
-numbers on other questions are not comparable.
+the variants and seeds. The questions are those of the edition's tables (results/<edition>/variants), all of them,
+because numbers on other questions are not comparable.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "data/pocket/questions" / NAME
     tables.write_questions(folder / "questions.parquet", QUESTIONS)
-    tables.write_variant(tmp_path / "data/pocket/variants" / NAME / "original.parquet", {0: QUESTIONS})
+    tables.write_variant(tmp_path / "results/pocket/variants" / NAME / "original.parquet", {0: QUESTIONS})
     results = tmp_path / "results/pocket"
     tables.write_scores(results / "scores" / MODEL / NAME / "scores.parquet", {ONE: [_score(q) for q in QUESTIONS]})
     turns = [AnsweredTurn(q.id, 0, "answer", "?", (), q.labels, "k" * 64, Reply(f"reply to {q.id}")) for q in QUESTIONS]
