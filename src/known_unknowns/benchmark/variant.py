@@ -24,12 +24,16 @@ class Variant:
         A function of a question. It may take ``seed``, and settings of params.yaml, as keyword arguments.
     needs : str, optional
         `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
+    keeps_meaning : callable, optional
+        Whether a question's options that speak of others ("Both A and B", "None of the above") keep their meaning; if
+        not, the question is left out (`known_unknowns.benchmark.option_references`).
     removes : frozenset of str
         What it removes that a protocol may require (`known_unknowns.benchmark.protocol.Protocol.requires`).
     """
 
     function: Callable[..., Question]
     needs: str | None = None
+    keeps_meaning: Callable[[Question], bool] | None = None
     removes: frozenset[str] = field(default=frozenset())
 
     @property

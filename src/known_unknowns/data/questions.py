@@ -97,7 +97,7 @@ def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[
 def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:
     """Return the questions that a variant fits, with their rows.
 
-    All questions are kept unless the benchmark's questions differ (`Benchmark.contents`).
+    What a variant needs is looked at if the benchmark's questions differ (`Benchmark.contents`).
     """
     try:
         dropped = corrections.dropped(entry, originals)
@@ -106,14 +106,22 @@ def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) 
     rows = [(row, question) for row, question in enumerate(originals) if question.id not in dropped]
     if dropped:
         print(f"{len(dropped)} of {len(originals)} questions are left out by the corrections", file=sys.stderr)
-    if not originals or not registry.get(originals[0].benchmark).has("contents"):
+    if not originals:
         return rows
-    variant = variant_of(originals[0].benchmark, entry)
-    fitting = [(row, question) for row, question in rows if variant.fits(question)]
-    if not fitting:
-        raise DataError(
-            f"no question has {variant.needs}, which the variant needs; remove it from params.yaml", file=path
-        )
-    if left_out := len(rows) - len(fitting):
-        print(f"{left_out} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
-    return fitting
+    known = variants_of(originals[0].benchmark)
+    if registry.get(originals[0].benchmark).has("contents"):
+        variant = variant_of(originals[0].benchmark, entry)
+        fitting = [(row, question) for row, question in rows if variant.fits(question)]
+        if not fitting:
+            raise DataError(
+                f"no question has {variant.needs}, which the variant needs; remove it from params.yaml", file=path
+            )
+        if left_out := len(rows) - len(fitting):
+            print(f"{left_out} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
+        rows = fitting
+    unclear = variants.unclear(entry, (question for _, question in rows), known=known)
+    if unclear and len(unclear) == len(rows):
+        raise DataError(f"every question is left out: {variants.UNCLEAR}; remove it from params.yaml", file=path)
+    if unclear:
+        print(f"{len(unclear)} of {len(rows)} questions are left out: {variants.UNCLEAR}", file=sys.stderr)
+    return [(row, question) for row, question in rows if question.id not in unclear]

@@ -15,6 +15,7 @@ from known_unknowns.engines.endpoint.replies import (
     parse,
     same_model,
 )
+from known_unknowns.inference import failures
 from tests.servers.client import turn
 from tests.servers.endpoint import MODEL, completion
 
@@ -140,11 +141,27 @@ def test_a_completion_without_a_choice_is_a_fault(choices):
         ({"content": "<think>A? No.</think>\n\nB"}, "A? No.", "B"),
         ({"content": "A? No.</think>B"}, "A? No.", "B"),  # the template wrote the opening mark into the prompt
         ({"content": "<think>A? No", "finish_reason": "length"}, "A? No", ""),
+        ({"content": "<thought>A? No.</thought> B"}, "A? No.", "B"),
+        ({"content": "[THINK]A? No.[/THINK]B"}, "A? No.", "B"),
+        ({"content": "<seed:think>A? No.</seed:think>B"}, "A? No.", "B"),
+        ({"content": "<|channel>thought\nA? No.<channel|>B"}, "A? No.", "B"),
+        ({"content": "analysisA? No.assistantfinalB"}, "A? No.", "B"),
     ],
 )
 def test_reasoning_is_separate_from_the_answer(changes, reasoning, text):
     reply = reading(**changes)
     assert reply.text == text and reply.details["reasoning"] == reasoning
+
+
+@pytest.mark.parametrize(
+    "opening", ["<think>", "<thought>", "[THINK]", "<seed:think>", "<|channel|>analysis<|message|>", "<|channel>"]
+)
+@pytest.mark.parametrize("finish", ["length", "stop"])
+def test_reasoning_that_does_not_end_is_no_answer(opening, finish):
+    reply = reading(content=f"{opening}The answer is A.", finish_reason=finish)
+    assert (reply.text, reply.finish, reply.error) == ("", "length", None)
+    assert reply.details["reasoning"] == "The answer is A."
+    assert failures.count([reply]) == {"length": 1}
 
 
 def test_token_counts_of_the_endpoint_are_recorded():
@@ -205,6 +222,7 @@ def steps(*tokens, likely=(("A", -0.5), (" B", -1.0), ("B", -3.0), ("a", -4.0)))
         (steps("U", "S", "B"), {"A": -0.5, "B": -1.0}),  # no bare letter: the first step
         (steps("A", "pple"), {"A": -0.25, "B": -1.0}),
         (steps("<think>", " A", "</think>", "\n\n", "C"), {"A": -0.5, "B": -1.0, "C": -0.25}),
+        (steps("[THINK]", " A", "[/", "THINK]", "C"), {"A": -0.5, "B": -1.0, "C": -0.25}),
         (steps("no", likely=()), None),
         (None, None),
         ({"content": None}, None),

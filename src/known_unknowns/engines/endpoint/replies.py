@@ -20,11 +20,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from known_unknowns.engines import unusable
 from known_unknowns.engines.endpoint.error_messages import ErrorMessage, parse_error
 from known_unknowns.engines.prices import Usage
+from known_unknowns.reasoning_marks import SplitReply, split_reply
 from known_unknowns.records import MAX_TOKENS, Reply, Turn, is_token_count
 
 FINISH_REASONS: Mapping[str, str] = {
@@ -59,7 +61,6 @@ MAX_CHARACTERS = 1_000_000
 """A longer text is not an answer."""
 _MAX_WORDS = 500
 _MAX_NAME = 100
-_OPEN, _CLOSE = "<think>", "</think>"
 _VERSION = re.compile(r"[-@:]\d[\d.-]*")  # "-2024-08-06", "-002"; not the "-7b" of another model
 
 
@@ -165,7 +166,8 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any]) 
     if not isinstance(message, Mapping):
         raise UnreadableReplyError("the reply's choice has no message")
     finish = _finish(choice.get("finish_reason"))
-    reasoning, text, refusal = _parts(message)
+    (reasoning, text, is_open), refusal = _parts(message)
+    finish = unusable.CUT_OFF if is_open and finish == unusable.STOP else finish
     if reasoning:
         details["reasoning"] = reasoning
     if max(len(text), len(reasoning)) > MAX_CHARACTERS:
@@ -206,8 +208,8 @@ def _finish(word: Any) -> str:
     return finish
 
 
-def _parts(message: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the reasoning, the answer and the refusal of a message.
+def _parts(message: Mapping[str, Any]) -> tuple[SplitReply, str]:
+    """Return the reasoning and the answer of a message, and its refusal.
 
     Servers put the reasoning into a separate field or part, or leave it in the text.
     """
@@ -215,13 +217,9 @@ def _parts(message: Mapping[str, Any]) -> tuple[str, str, str]:
     refusal = refusal or _optional_text(message, "refusal")
     reasoning = reasoning or _optional_text(message, "reasoning") or _optional_text(message, "reasoning_content")
     if reasoning:
-        return reasoning, text, refusal
-    before, closed, after = text.partition(_CLOSE)
-    if closed:
-        return before.replace(_OPEN, "", 1).strip(), after.lstrip(), refusal
-    if text.lstrip().startswith(_OPEN):
-        return text.lstrip().removeprefix(_OPEN).strip(), "", refusal
-    return "", text, refusal
+        return SplitReply(reasoning, text, False), refusal
+    split = split_reply(text)
+    return (split._replace(text=split.text.lstrip()) if split.reasoning or split.open else split), refusal
 
 
 def _optional_text(message: Mapping[str, Any], name: str) -> str:
@@ -293,12 +291,14 @@ def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None
 
 def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the steps of the answer, for servers that leave the reasoning in the text."""
-    text = ""
-    for place, step in enumerate(steps):
-        text += str(step.get("token", ""))
-        if _CLOSE in text:
-            return [step for step in steps[place + 1 :] if str(step.get("token", "")).strip()]
-    return steps
+    tokens = [str(step.get("token", "")) for step in steps]
+    text = "".join(tokens)
+    split = split_reply(text)
+    if split.open or not split.reasoning or not text.endswith(split.text):
+        return steps
+    start = len(text) - len(split.text)
+    ends = accumulate(map(len, tokens))
+    return [step for step, token, end in zip(steps, tokens, ends, strict=True) if end > start and token.strip()]
 
 
 def _label_step(tokens: list[str], labels: tuple[str, ...]) -> int:

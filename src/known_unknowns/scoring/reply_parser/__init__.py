@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from known_unknowns.scoring.reasoning_marks import final_text
+from known_unknowns.reasoning_marks import final_text
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import Options, meaning
 from known_unknowns.scoring.reply_parser.reply import Reply
