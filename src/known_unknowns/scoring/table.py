@@ -10,20 +10,21 @@ from typing import Any
 import pyarrow as pa
 
 from known_unknowns import tables
-from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser
+from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.benchmark.protocol import VIEW
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
-from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
+from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.scoring import PARSERS
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
+from known_unknowns.scoring.dialogues import parsed_answer
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.reply_table import ReplyTable
-from known_unknowns.scoring.robust.removed_options import noting_removed
+from known_unknowns.scoring.robust import noting_removed
 from known_unknowns.tables.parquet import Cell, Source
 
 _QUESTIONS = 512
@@ -136,8 +137,8 @@ def _rows(question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[st
 
 
 def _row(question: Question, turn: AnsweredTurn, parser: str, parse: Parser) -> _Row:
-    """The score of one turn by one parser. A failed reply is not parsed; its outcome is "failed" for every parser."""
-    parsed = ParsedAnswer(FAILED) if turn.reply.error is not None else parse(turn, question)
+    """The score of one turn by one parser."""
+    parsed = parsed_answer(turn, question, parser, parse)
     choice = parsed.choice
     correct = choice is not None and choice == question.answer
     return question.id, turn.turn, turn.step, parser, parsed.outcome, parsed.label, choice, correct
