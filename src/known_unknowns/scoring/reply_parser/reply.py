@@ -11,6 +11,7 @@ from known_unknowns.scoring.reply_parser.options import NOTHING, Labels, Options
 from known_unknowns.scoring.reply_parser.text import content_words, forms, sentences
 
 _MOST_CHARACTERS = 400  # of what an announcement announces
+_BEFORE = 300  # characters of a sentence around a place
 _IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
@@ -147,9 +148,9 @@ class Reply:
         return NOTHING if kind is None else frozenset((kind,))
 
     def before(self, position: int) -> str:
-        """Return the part of a sentence before a place in the reply, at most its last 300 characters."""
+        """Return the part of a sentence before a place in the reply, at most its last `_BEFORE` characters."""
         number = bisect_right(self._starts, position) - 1
-        return self.text[max(position - 300, self._starts[number] if number >= 0 else 0) : position]
+        return self.text[max(position - _BEFORE, self._starts[number] if number >= 0 else 0) : position]
 
     def asserted(self, text: str) -> Labels:
         """Return the options that a sentence names and does not deny, ask, suppose, contrast, calculate or repeat."""
@@ -157,7 +158,7 @@ class Reply:
             return NOTHING
         found = set()
         for mention in self.options.mentions(text):
-            before, after = text[: mention.start], text[mention.end :]
+            before, after = text[max(0, mention.start - _BEFORE) : mention.start], text[mention.end : mention.end + _BEFORE]
             denied = words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.DENIED_AFTER.match(after)
             if denied or words.CONTRASTS.search(before.split(", ")[-1]):
                 continue

@@ -15,7 +15,7 @@ from known_unknowns.scoring.reply_parser.text import clean, content_words
 
 _KINDS = frozenset((words.CANNOT_TELL, words.NONE_RIGHT, words.DECLINES))
 _BOX = re.compile(
-    r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|<\|begin_of_box\|>(.*?)<\|end_of_box\|>|\[[xX✓✔]\]\s?([^\n]*)",
+    r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)(?:\}|\Z)|<\|begin_of_box\|>(.*?)<\|end_of_box\|>|\[[xX✓✔]\]\s?([^\n]*)",
     re.DOTALL,
 )
 _TAG = re.compile(

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
 from known_unknowns.scoring.reply_parser import words
 
 _CHARACTERS = str.maketrans(
-    "−‒﹣\u00a0\u2007\u202f\u3000\u2009‘’ʼ“”„×·Ω", "---     '''\"\"\"**Ω", "\u200b\u200c\u200d\ufeff"
+    "−‒﹣‘’ʼ“”„×·⁄", "---'''\"\"\"**/", "\u200b\u200c\u200d\ufeff\ufe0f"
 ) | {
     ord(sign): text
     for sign, text in zip(
         "。⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", [". ", *(f"{mark}{n}" for mark in "^_" for n in range(10))], strict=True
     )
 }
-_CHARACTERS |= {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width forms
+_SPACES = re.compile(r"\s\s+")
 _MARKUP = (
     (re.compile(r"~~.+?~~"), ""),
     (
@@ -46,7 +47,9 @@ _FURTHER_TURN = re.compile(
 
 def clean(reply: str) -> str:
     """Return a reply without markup, with plain signs, and without turns that it invents."""
-    text = reply.translate(_CHARACTERS)
+    text = _SPACES.sub(lambda run: "\n" if "\n" in run[0] else " ", reply)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
     further = _FURTHER_TURN.search(text)
     if further and text[: further.start()].strip():
         text = text[: further.start()]
@@ -117,7 +120,7 @@ def tokens(text: str) -> tuple[Token, ...]:
             if found and _is_article(found[-1], text, match):
                 found.pop()
             is_pronoun = form == "one" and (
-                _PRONOUN.match(text, match.end()) or _SUCH.search(text[: match.start()][-9:])
+                _PRONOUN.match(text, match.end()) or _SUCH.search(text[max(0, match.start() - 9) : match.start()])
             )
             form = form if is_pronoun else _FORMS.get(form, form)
         found.append(Token(form, match.start(), match.end()))
