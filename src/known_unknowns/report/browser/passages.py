@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import AnsweredTurn, Question, Reply
-from known_unknowns.scoring import PARSERS, WITHOUT_TEXT
+from known_unknowns.scoring import PARSERS
 
 SAMPLE, EVERY = 20, 50
 """How many whole replies of a table are parsed again for each parser, before its other results are relied on: at least

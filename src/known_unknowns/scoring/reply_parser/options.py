@@ -89,7 +89,7 @@ class Options:
         return frozenset(label for label in fitting if len(self.forms[label]) == longest), found[longest - 1].end
 
     def same_text(self, text: str) -> Labels:
-        """Return the options whose text is a whole text, or the only one of which it is a part or a close copy."""
+        """Return the options whose text is a whole text, or the only one of which it is a part."""
         if len(text) > 2 * self._longest:
             return NOTHING
         sequence = forms(text)
@@ -97,21 +97,12 @@ class Options:
         equal = frozenset(label for label, own in self.forms.items() if own == sequence != ())
         if equal or not content:
             return equal
-        parts, copies = [], []
+        parts = []
         for label, own in self.forms.items():
             theirs = _singular(own)
-            if not theirs or (content ^ theirs) & words.NEGATIONS:
-                continue
-            if content <= theirs and _in_order(_numbers(sequence), own):
+            if content <= theirs and not (theirs - content) & words.NEGATIONS and _in_order(_numbers(sequence), own):
                 parts.append(label)
-            if _numbers(sequence) == _numbers(own):
-                copies.append((2 * len(content & theirs) / (len(content) + len(theirs)), label, len(content - theirs)))
-        if len(parts) == 1:
-            return frozenset(parts)
-        copies.sort(reverse=True)
-        if parts or len(sequence) < 5 or not copies or copies[0][0] < 0.75 or 5 * copies[0][2] > len(content):
-            return NOTHING
-        return frozenset((copies[0][1],)) if len(copies) == 1 or copies[0][0] - copies[1][0] >= 0.2 else NOTHING
+        return frozenset(parts) if len(parts) == 1 else NOTHING
 
     def restated(self, text: str) -> Labels:
         """Return the options whose content words a text has in their order, among other words."""

@@ -16,7 +16,6 @@ _IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORE
 _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
 )
-_AND = re.compile(r"\s*(?:,\s|/|,?\sor\s|,?\sand\s|,?\sas\swell\sas\s)")
 _SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
 _ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
 _SMALL_LABEL = re.compile(
@@ -55,31 +54,15 @@ class Reply:
         text = words.RETRACTS.split(text)[-1].strip()
         if not any(map(str.islower, options.texts)):
             text = _SMALL_LABEL.sub(lambda match: match[0].upper(), text)
-        self.text = self._without_copies(text, question)
+        if len(question) > 15 and question in text:
+            text = text.replace(question, "").strip() or text
+        self.text = text
         pieces = sentences(self.text)
         self.sentences = [piece for piece, _ in pieces]
         self._starts = [start for _, start in pieces]
         starts = options.patterns.line.findall(self.text)
         every = {one or other for one, other in starts}
         self.is_list = len({line for line, _ in starts if line}) > 1 or len(every) == len(options.texts) > 2
-
-    def _without_copies(self, text: str, question: str) -> str:
-        """Leave out a copy of the question, and of all options in order, if something else is left."""
-        if len(question) > 15 and question in text:
-            text = text.replace(question, "").strip() or text
-        lines = [line for line in text.split("\n") if line.strip()]
-        labels = list(self.options.texts)
-        for start in range(len(lines) - len(labels) + 1):
-            end = start + len(labels)
-            if 1 < len(labels) < len(lines) and [self.copied(line) for line in lines[start:end]] == labels:
-                return "\n".join(lines[:start] + lines[end:])
-        return text
-
-    def copied(self, line: str) -> str | None:
-        """Return the label of the option that a line copies with its label, if any."""
-        match = self.options.label_at_start(line)
-        own = self.options.forms[match["label"]] if match else ()
-        return match["label"] if match and own and forms(line[match.end() :]) == own else None
 
     def exact(self, text: str) -> Labels:
         """Return the option that is the whole of a short text: a label, its text, both, or a part that only it has."""
@@ -110,8 +93,6 @@ class Reply:
             return labels
         clause = match[0] if (match := _CLAUSE.match(text)) else text
         if found and self._ends(found, text[end:]):
-            if another := _AND.match(text, end):
-                found |= self.options.text_at_start(text[another.end() :])[0]
             if (match := self.options.label_at_start(text[end:])) and match["open"]:
                 found |= {match["label"]}
             return found
@@ -158,7 +139,10 @@ class Reply:
             return NOTHING
         found = set()
         for mention in self.options.mentions(text):
-            before, after = text[max(0, mention.start - _BEFORE) : mention.start], text[mention.end : mention.end + _BEFORE]
+            before, after = (
+                text[max(0, mention.start - _BEFORE) : mention.start],
+                text[mention.end : mention.end + _BEFORE],
+            )
             denied = words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.DENIED_AFTER.match(after)
             if denied or words.CONTRASTS.search(before.split(", ")[-1]):
                 continue

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any
 
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import NOTHING, Labels
 from known_unknowns.scoring.reply_parser.reply import Reply
-from known_unknowns.scoring.reply_parser.text import clean, content_words
+from known_unknowns.scoring.reply_parser.text import clean
 
 _KINDS = frozenset((words.CANNOT_TELL, words.NONE_RIGHT, words.DECLINES))
 _BOX = re.compile(
@@ -21,12 +19,10 @@ _BOX = re.compile(
 _TAG = re.compile(
     r"<(answer|conclusion|final_answer|choice|response|output|option)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_OBJECT = re.compile(r"\{[^{}]*\}")
 _KEY = re.compile(
-    r"(?:final[_ ]?)?(?:answer|choice|option|prediction|response|label|result|selected|output)\w*", re.IGNORECASE
+    r"[\"'][a-z_ ]*(?:answer|choice|option|prediction|label)[\"']\s?:\s?[\"']?([^\"'\n,}]+)", re.IGNORECASE
 )
 _LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
-_ASKS = re.compile(r"[^.\n]{0,80}(?:\?|\bif\b(?!\sI\b))")
 
 
 def whole_reply(reply: Reply) -> Labels:
@@ -40,31 +36,12 @@ def box_or_tag(reply: Reply) -> Labels:
     tags = [match[2].strip() for match in _TAG.finditer(reply.text)]
     if found := NOTHING.union(*(reply.exact(clean(content)) for content in (*contents, *tags))):
         return found
-    inside = [first_finding(Reply(tag, reply.options, ""), IN_TAGS)[0] for tag in tags]
-    return next(filter(None, reversed(inside)), NOTHING)
+    return next(filter(None, map(reply.choice, reversed(tags))), NOTHING)
 
 
 def structure(reply: Reply) -> Labels:
-    """Read a JSON object or a Python dict: the value of the answer's key, or the only true label."""
-    for match in reversed(list(_OBJECT.finditer(reply.text))):
-        value = _literal(match[0])
-        if not isinstance(value, Mapping):
-            continue
-        for key, content in value.items():
-            if isinstance(key, str) and _KEY.fullmatch(key) and isinstance(content, str | int | float):
-                return reply.exact(str(content)) or reply.choice(str(content))
-        named = {label: content for key, content in value.items() for label in reply.exact(str(key))}
-        true = [label for label, content in named.items() if str(content).casefold() in ("yes", "true", "correct")]
-        if true:
-            return frozenset(true)
-    return NOTHING
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(re.sub(r"\b(?:true|false)\b", lambda match: match[0].title(), text))
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return None
+    """Read the value of the answer's key of a JSON object or a Python dict."""
+    return next(filter(None, (reply.exact(match[1]) for match in _KEY.finditer(reply.text))), NOTHING)
 
 
 def last_announcement(reply: Reply) -> Labels:
@@ -88,7 +65,7 @@ def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
     """Yield places and options of announcements."""
     for match in words.ANNOUNCEMENTS.finditer(reply.text):
         before, rest = reply.before(match.start()), reply.text[match.end() :]
-        if not (words.HYPOTHESES.search(before[-60:]) or _ASKS.match(rest)) and (labels := reply.choice(rest)):
+        if not words.HYPOTHESES.search(before[-60:]) and (labels := reply.choice(rest)):
             yield match.start(), labels
     for match in _LINE_AFTER_COLON.finditer(reply.text):
         if (match.end() == len(reply.text) or not reply.is_list) and (labels := reply.exact(match[1])):
@@ -101,7 +78,7 @@ def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
 def _called_right(reply: Reply, before: str, rest: str) -> Labels:
     """Return the option that is named before "is correct", if nothing denies it."""
     clause = re.split(r";\s|,\s(?:but|and|so)\s|\b(?:that|therefore|thus|hence|so)\b,?\s", before)[-1]
-    if words.DENIALS.search(clause) or words.HYPOTHESES.search(before) or _ASKS.match(rest):
+    if words.DENIALS.search(clause) or words.HYPOTHESES.search(before):
         return NOTHING
     if label := reply.options.patterns.end.search(clause):
         return frozenset((label[1],))
@@ -122,20 +99,6 @@ def leading_label(reply: Reply) -> Labels:
             return reply.labels_at_start(reply.text)
     lines = reply.text.rsplit("\n", 1)
     return reply.exact(lines[-1]) if len(lines) > 1 else NOTHING
-
-
-def verdicts(reply: Reply) -> Labels:
-    """Read a list of options with verdicts, of which one is positive: "A: no. B: yes."."""
-    judged: dict[str, bool] = {}
-    for sentence in reply.sentences:
-        match = reply.options.marked_label_at_start(sentence)
-        found, end = (frozenset((match["label"],)), match.end()) if match else reply.options.text_at_start(sentence)
-        rest = sentence[end:].strip(" :-–—=>.")
-        every = list(words.VERDICTS.finditer(rest)) if len(found) == 1 else []
-        if every and (every[0].start() == 0 or every[-1].end() == len(rest)):
-            verdict = every[0] if every[0].start() == 0 else every[-1]
-            judged.setdefault(min(found), verdict["no"] is None)
-    return frozenset(label for label, right in judged.items() if right) if len(judged) > 1 else NOTHING
 
 
 def abstention(reply: Reply) -> Labels:
@@ -206,18 +169,10 @@ def _pairs(reply: Reply, text: str) -> bool:
 
 
 def only_option(reply: Reply) -> Labels:
-    """Read the only option that a reply names, in a sentence that says little else than the question and the option."""
-    named = [(text, labels) for text in reply.sentences if (labels := reply.asserted(text))]
-    found = NOTHING.union(*(labels for _, labels in named))
-    if len(found) != 1 or reply.is_list:
-        return NOTHING
-    known = content_words(reply.question).union(words.FILLERS, *map(content_words, reply.options.texts.values()))
-    for text, _ in named:
-        content = content_words(text)
-        unknown = len([form for form in content - known if len(form) > 1])
-        if 2 * unknown < len(content) or (not reply.asked and unknown < 3 <= len(content)):
-            return found
-    return NOTHING
+    """Read the only option that a reply of one or two sentences names, if the last sentence names it."""
+    found = NOTHING.union(*map(reply.asserted, reply.sentences))
+    alone = len(found) == 1 and len(reply.sentences) <= 2 and not reply.is_list
+    return found if alone and reply.asserted(reply.sentences[-1]) == found else NOTHING
 
 
 Rule = Callable[[Reply], Labels]
@@ -227,20 +182,17 @@ RULES: tuple[Rule, ...] = (
     structure,
     last_announcement,
     leading_label,
-    verdicts,
     leading_text,
     abstention,
     restatement,
     only_option,
 )
 """The rules in their order. The first that finds an option or an abstention decides. Several options are no answer."""
-IN_TAGS = (last_announcement, leading_label, abstention, leading_text, only_option)
-"""Rules for the content of a tag."""
-WEAK = frozenset((verdicts, leading_text, restatement, only_option))
+WEAK = frozenset((leading_text, restatement, only_option))
 """Rules that do not apply to a reply that the limit ended."""
 
 
-def first_finding(reply: Reply, rules: Iterable[Rule] = RULES) -> tuple[Labels, str]:
+def first_finding(reply: Reply, rules: Iterable[Rule]) -> tuple[Labels, str]:
     """Return what the first rule that applies finds, and its name."""
     for rule in rules:
         if labels := rule(reply):

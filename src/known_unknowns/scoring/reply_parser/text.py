@@ -9,14 +9,9 @@ from typing import NamedTuple
 
 from known_unknowns.scoring.reply_parser import words
 
-_CHARACTERS = str.maketrans(
-    "−‒﹣‘’ʼ“”„×·⁄", "---'''\"\"\"**/", "\u200b\u200c\u200d\ufeff\ufe0f"
-) | {
-    ord(sign): text
-    for sign, text in zip(
-        "。⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", [". ", *(f"{mark}{n}" for mark in "^_" for n in range(10))], strict=True
-    )
-}
+_CHARACTERS = str.maketrans("−‒﹣‘’ʼ“”„×·⁄", "---'''\"\"\"**/", "\u200b\u200c\u200d\ufeff\ufe0f")
+_CHARACTERS[ord("。")] = ". "
+_CHARACTERS |= {ord(sign): f"{'^_'[n // 10]}{n % 10}" for n, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉")}
 _SPACES = re.compile(r"\s\s+")
 _MARKUP = (
     (re.compile(r"~~.+?~~"), ""),
