@@ -41,7 +41,7 @@ class _Judged:
 
 
 def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: Path) -> None:
-    """Write the verdicts on the replies of an edition that robust leaves unparsed to ``out``, and what was asked beside them.
+    """Write the verdicts on the replies that robust leaves unparsed to ``out``, and what was asked beside them.
 
     Parameters
     ----------

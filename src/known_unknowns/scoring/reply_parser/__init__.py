@@ -15,10 +15,9 @@ from known_unknowns.scoring.reasoning_marks import final_text
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import Options, meaning
 from known_unknowns.scoring.reply_parser.reply import Reply
-from known_unknowns.scoring.reply_parser.rules import RULES, WEAK, first_finding
+from known_unknowns.scoring.reply_parser.rules import RULES, WEAK
 from known_unknowns.scoring.reply_parser.text import clean, forms
 
-SEVERAL = "several"
 _PRIVATE = 0xE000  # labels that no reply has
 
 
@@ -96,9 +95,10 @@ def parse_reply(
     gone = {chr(_PRIVATE + n): content for n, content in enumerate(removed) if forms(clean(content)) not in offered}
     known = _options((*options.items(), *gone.items()))
     parsed = Reply(clean(text.text), known, clean(question))
-    labels, rule = first_finding(parsed, [rule for rule in RULES if unfinished != CUT or rule not in WEAK])
+    rules = [rule for rule in RULES if unfinished != CUT or rule not in WEAK]
+    labels, rule = next(((found, rule.__name__) for rule in rules if (found := rule(parsed))), (frozenset(), ""))
     if len(labels) != 1:
-        return ParsedReply(unfinished, rule=f"{rule}: {SEVERAL}" if rule else "")
+        return ParsedReply(unfinished, rule=f"{rule}: several" if rule else "")
     (label,) = labels
     if label in gone:
         kind = known.meanings[label]

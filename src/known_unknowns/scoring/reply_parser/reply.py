@@ -10,8 +10,7 @@ from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import NOTHING, Labels, Options
 from known_unknowns.scoring.reply_parser.text import content_words, forms, sentences
 
-_MOST_CHARACTERS = 400  # of what an announcement announces
-_BEFORE = 300  # characters of a sentence around a place
+_AROUND = 300  # characters of a sentence around a place
 _IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
@@ -32,17 +31,7 @@ def _asked(question: str) -> tuple[frozenset[str], ...]:
 
 
 class Reply:
-    """A reply that is parsed, with its question.
-
-    Parameters
-    ----------
-    text : str
-        The cleaned final text.
-    options : Options
-        The options.
-    question : str
-        The question, for what a reply repeats of it.
-    """
+    """A reply that is parsed: its cleaned final text, with the options, and the question, which it may repeat."""
 
     def __init__(self, text: str, options: Options, question: str) -> None:
         self.options = options
@@ -60,7 +49,7 @@ class Reply:
         pieces = sentences(self.text)
         self.sentences = [piece for piece, _ in pieces]
         self._starts = [start for _, start in pieces]
-        starts = options.patterns.line.findall(self.text)
+        starts = options.patterns["line"].findall(self.text)
         every = {one or other for one, other in starts}
         self.is_list = len({line for line, _ in starts if line}) > 1 or len(every) == len(options.texts) > 2
 
@@ -81,7 +70,7 @@ class Reply:
 
     def choice(self, text: str) -> Labels:
         """Return the options, or the kind of abstention, that the text after an announcement gives."""
-        text = text[:_MOST_CHARACTERS]
+        text = text[:_AROUND]
         if not (labels := self.labels_at_start(text)):
             lead = words.LEAD.match(text)
             text = text[lead.end() :] if lead else text
@@ -119,7 +108,7 @@ class Reply:
         own, end = self.options.text_at_start(rest)
         if own and label not in own and re.match(r"\W*(?:\n|\Z)|[.;,]\s", rest[end:]):
             return own | {label}
-        further = self.options.patterns.further.match(rest[end:] if label in own else text[match.end("label") :])
+        further = self.options.patterns["further"].match(rest[end:] if label in own else text[match.end("label") :])
         return frozenset((label, further["label"]) if further else (label,))
 
     @staticmethod
@@ -129,9 +118,9 @@ class Reply:
         return NOTHING if kind is None else frozenset((kind,))
 
     def before(self, position: int) -> str:
-        """Return the part of a sentence before a place in the reply, at most its last `_BEFORE` characters."""
+        """Return the part of a sentence before a place in the reply, at most its last `_AROUND` characters."""
         number = bisect_right(self._starts, position) - 1
-        return self.text[max(position - _BEFORE, self._starts[number] if number >= 0 else 0) : position]
+        return self.text[max(position - _AROUND, self._starts[number] if number >= 0 else 0) : position]
 
     def asserted(self, text: str) -> Labels:
         """Return the options that a sentence names and does not deny, ask, suppose, contrast, calculate or repeat."""
@@ -140,13 +129,15 @@ class Reply:
         found = set()
         for mention in self.options.mentions(text):
             before, after = (
-                text[max(0, mention.start - _BEFORE) : mention.start],
-                text[mention.end : mention.end + _BEFORE],
+                text[max(0, mention.start - _AROUND) : mention.start],
+                text[mention.end : mention.end + _AROUND],
             )
             denied = words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.DENIED_AFTER.match(after)
             if denied or words.CONTRASTS.search(before.split(", ")[-1]):
                 continue
-            repeats = mention.label in self.repeated or self.options.is_function_word(mention.label)
+            repeats = mention.label in self.repeated or words.FUNCTION_WORDS.issuperset(
+                self.options.forms[mention.label]
+            )
             calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before)
             scaled = self.options.is_number(mention.label) and _SCALE.match(after)
             if mention.marked or not (repeats or calculates or scaled):

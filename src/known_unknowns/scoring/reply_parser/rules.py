@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import NOTHING, Labels
 from known_unknowns.scoring.reply_parser.reply import Reply
-from known_unknowns.scoring.reply_parser.text import clean
+from known_unknowns.scoring.reply_parser.text import clean, content_words
 
 _KINDS = frozenset((words.CANNOT_TELL, words.NONE_RIGHT, words.DECLINES))
 _BOX = re.compile(
@@ -30,35 +30,26 @@ def whole_reply(reply: Reply) -> Labels:
     return NOTHING if reply.text.endswith("?") else reply.exact(re.sub(r"</?[A-Za-z_]+>", "", reply.text))
 
 
-def box_or_tag(reply: Reply) -> Labels:
-    """Read boxes, ticks and tags whose whole content is an option, or a tag with an answer in it."""
+def final_answer(reply: Reply) -> Labels:
+    """Read boxes, ticks and tags whose whole content is an option, a tag with an answer in it, or the answer's key."""
     contents = [match[1] or match[2] or match[3] or "" for match in _BOX.finditer(reply.text)]
     tags = [match[2].strip() for match in _TAG.finditer(reply.text)]
     if found := NOTHING.union(*(reply.exact(clean(content)) for content in (*contents, *tags))):
         return found
-    return next(filter(None, map(reply.choice, reversed(tags))), NOTHING)
-
-
-def structure(reply: Reply) -> Labels:
-    """Read the value of the answer's key of a JSON object or a Python dict."""
-    return next(filter(None, (reply.exact(match[1]) for match in _KEY.finditer(reply.text))), NOTHING)
+    values = (reply.exact(match[1]) for match in _KEY.finditer(reply.text))
+    return next(filter(None, (*map(reply.choice, reversed(tags)), *values)), NOTHING)
 
 
 def last_announcement(reply: Reply) -> Labels:
-    """Read the last phrase that announces an answer, unless an earlier one differs and is not taken back."""
+    """Read the last phrase that announces an option, unless an earlier one differs and is not taken back."""
     found = sorted(_announced(reply), key=lambda item: item[0])
-    if not found:
+    every = [item for item in found if not item[1] & _KINDS] or found
+    if not every:
         return NOTHING
-    last = found[-1][1]
-    others = [labels for _, labels in found if labels != last]
-    if not others or all(labels & _KINDS for labels in others):
-        return last
-    if last & _KINDS:
-        return others[-1] if all(labels == others[-1] for labels in others) else last
-    differs = max(place for place, labels in found if labels != last)
-    place = min(place for place, labels in found if labels == last and place > differs)
-    takes_back = words.TURNS_BACK.search(reply.text, differs, place)
-    return last if takes_back or words.CONCLUDES.search(reply.before(place)) else last.union(*others)
+    place, first, last = every[0][0], every[0][1], every[-1][1]
+    same = all(labels == first for _, labels in every)
+    decides = same or words.TURNS_BACK.search(reply.text, place) or words.CONCLUDES.search(reply.text, place)
+    return last if decides else NOTHING.union(*(labels for _, labels in every))
 
 
 def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
@@ -80,12 +71,10 @@ def _called_right(reply: Reply, before: str, rest: str) -> Labels:
     clause = re.split(r";\s|,\s(?:but|and|so)\s|\b(?:that|therefore|thus|hence|so)\b,?\s", before)[-1]
     if words.DENIALS.search(clause) or words.HYPOTHESES.search(before):
         return NOTHING
-    if label := reply.options.patterns.end.search(clause):
+    if label := reply.options.patterns["end"].search(clause):
         return frozenset((label[1],))
-    start = reply.options.label_at_start(clause)
     labels = {mention.label for mention in reply.options.mentions(clause)}
-    labels = {label for label in labels if not reply.options.is_function_word(label)}
-    labels |= {start["label"]} if start and start["close"] else set()
+    labels = {label for label in labels if not words.FUNCTION_WORDS.issuperset(reply.options.forms[label])}
     return frozenset(labels) if len(labels) == 1 else NOTHING
 
 
@@ -169,17 +158,19 @@ def _pairs(reply: Reply, text: str) -> bool:
 
 
 def only_option(reply: Reply) -> Labels:
-    """Read the only option that a reply of one or two sentences names, if the last sentence names it."""
+    """Read the only option of one or two sentences, if the last one says little else than it and the question."""
     found = NOTHING.union(*map(reply.asserted, reply.sentences))
-    alone = len(found) == 1 and len(reply.sentences) <= 2 and not reply.is_list
-    return found if alone and reply.asserted(reply.sentences[-1]) == found else NOTHING
+    if len(found) != 1 or len(reply.sentences) > 2 or reply.is_list or reply.asserted(reply.sentences[-1]) != found:
+        return NOTHING
+    content = content_words(reply.sentences[-1])
+    known = content_words(reply.question).union({"but"}, *map(content_words, reply.options.texts.values()))
+    return found if not reply.asked or 2 * len(content - known - words.NEGATIONS) < len(content) else NOTHING
 
 
 Rule = Callable[[Reply], Labels]
 RULES: tuple[Rule, ...] = (
     whole_reply,
-    box_or_tag,
-    structure,
+    final_answer,
     last_announcement,
     leading_label,
     leading_text,
@@ -190,11 +181,3 @@ RULES: tuple[Rule, ...] = (
 """The rules in their order. The first that finds an option or an abstention decides. Several options are no answer."""
 WEAK = frozenset((leading_text, restatement, only_option))
 """Rules that do not apply to a reply that the limit ended."""
-
-
-def first_finding(reply: Reply, rules: Iterable[Rule]) -> tuple[Labels, str]:
-    """Return what the first rule that applies finds, and its name."""
-    for rule in rules:
-        if labels := rule(reply):
-            return labels, rule.__name__
-    return NOTHING, ""
