@@ -28,11 +28,8 @@ def asked(*texts: str, benchmark: str = "humblebench", refusal: int | None = -1,
     return Question("1", benchmark, "What color is the lamp?", options, 0, place, (), "Object", "g", extra)
 
 
-def parse(
-    text: str, question: Question, *, labels: tuple[str, ...] | None = None, finish: str = "stop"
-) -> ParsedAnswer:
-    reply = Reply(text, finish=finish)
-    return robust(AnsweredTurn("1", 0, "answer", "", (), labels or question.labels, "k", reply), question)
+def parse(text: str, question: Question, *, labels: tuple[str, ...] | None = None) -> ParsedAnswer:
+    return robust(AnsweredTurn("1", 0, "answer", "", (), labels or question.labels, "k", Reply(text)), question)
 
 
 COLORS = asked("Red", "Blue", "Yellow", "Gold", "None of the above")

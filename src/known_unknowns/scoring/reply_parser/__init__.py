@@ -112,7 +112,8 @@ def parse_reply(
         return ParsedReply(REFUSED, refusal, rule, label)
     if len(means) == 1:
         return ParsedReply(ANSWERED, means[0], rule, label)
-    return ParsedReply(ABSTAINED, None, rule, label)
+    is_removed = any(known.meanings[name] == label for name in gone)
+    return ParsedReply(ABSTAINED, NOT_OFFERED if is_removed else None, rule, label)
 
 
 @lru_cache(maxsize=1024)

@@ -133,7 +133,7 @@ _NOUN = (
     r"(?i:options?|choices?|answers?|letter|alternative|response|selection"
     r"|选项|答案|(?:la\s)?(?:opci[óo]n|lettre|letra|opção|opzione|réponse)|буква)"
 )
-_AFTER = r"(?![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[_^=+*/\\'’])"
+_AFTER = r"(?![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[_^=+*/\\'’]|[.,]\d)"
 
 
 @lru_cache(maxsize=512)
