@@ -109,7 +109,7 @@ def params(server: Endpoint, model: str = "parrot") -> Params:
 
 REPLIES = {
     "sound": "The second one, I suppose.",
-    "injected": INJECTION.replace('{"answer": "A"}', '{"verdict": "A"}'),  # robust reads the key "answer"
+    "injected": "B or " + INJECTION.replace("answer", "verdict"),  # robust reads the key "answer"
     "broken": "B or so",
     "refused": "C perhaps",
     "filtered": "D maybe",
