@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from bench.parser.split import half
 from known_unknowns.scoring.reply_parser import RULES, ParsedReply, parse_reply
 
 ROOT = Path(__file__).parents[2]
+SHARED = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))
 KINDS = Path(__file__).with_name("kinds.jsonl")
 UNPARSED = "unparsed"
 ABSTAINING = ("abstained", "none_right")
@@ -48,8 +50,9 @@ class Case(NamedTuple):
 
 def shared_cases(folder: Path) -> Iterator[Case]:
     """Yield the shared real replies. There are none if the folder is absent."""
-    file = folder / "data" / "replies" / "labelled.jsonl"
-    if not file.is_file():
+    places = (folder / "replies" / "labelled.jsonl", folder / "data" / "replies" / "labelled.jsonl")
+    file = next(filter(Path.is_file, places), None)
+    if file is None:
         return
     kinds = {row["id"]: row["kind"] for row in _read(KINDS)} if KINDS.is_file() else {}
     for row in _read(file):
@@ -149,7 +152,7 @@ def abstention_table(cases: Sequence[Case]) -> str:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="folder of the shared data")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the shared data")
     parser.add_argument("--half", choices=("tuning", "untouched"), help="only this half of the shared replies")
     parser.add_argument("--parsers", nargs="*", choices=PARSERS, default=tuple(PARSERS))
     parser.add_argument(

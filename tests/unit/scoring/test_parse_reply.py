@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from bench.parser.measure import parse, shared_cases
+from bench.parser.measure import SHARED, parse, shared_cases
 from bench.parser.split import UNTOUCHED
 from known_unknowns import parse_reply
 from known_unknowns.records import NOT_OFFERED
-from tests.paths import SHARED
 
 COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
 QUESTION = "What color is the chandelier?"
@@ -300,7 +296,7 @@ def test_removed_option():
     assert parse_reply("None of these, it is gold.", options, "C", QUESTION, removed=("Gold",)).outcome == "refused"
 
 
-CASES = list(shared_cases(Path(os.environ.get("SHARED_DATA", SHARED))))
+CASES = list(shared_cases(SHARED))
 
 
 @pytest.mark.skipif(not CASES, reason="the shared replies are absent")
