@@ -9,6 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE  # a container may set it; each of the 100 jobs
 PYTHON ?= python3
 CORES ?= all
 EDITION ?=
+LIMIT ?=
 NAME ?= pocket
 VENV := .venv
 INSTALLED := $(VENV)/.installed
@@ -16,14 +17,15 @@ PEERS := $(VENV)/peers/.installed
 SITE := $(VENV)/site/.installed
 AGAIN := .snakemake/known-unknowns.again
 IN_VENV := PATH="$$PWD/$(VENV)/bin:$$PATH"
-SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION),--config edition=$(EDITION))
 CHOSEN := $(or $(EDITION),pocket)
-MADE := $(patsubst %/,%,$(foreach folder,raw questions variants,$(wildcard data/$(CHOSEN)/$(folder)/*/)))
+LIMITED := $(if $(LIMIT),'editions={$(CHOSEN): {limit: $(LIMIT)}}')
+SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION)$(LIMIT),--config edition=$(CHOSEN) $(LIMITED))
+MADE := $(patsubst %/,%,$(foreach folder,raw questions,$(wildcard data/$(CHOSEN)/$(folder)/*/)))
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 15
 	@echo
-	@echo "Variables: EDITION=pocket|full|papers|released  CORES=2  ARGS='options for snakemake or pytest'  PYTHON=python3.12"
+	@echo "Variables: EDITION=pocket|full|papers|released  LIMIT=100  CORES=2  ARGS='options for snakemake or pytest'  PYTHON=python3.12"
 
 setup: $(INSTALLED) ## Make the virtual environment with the locked packages
 

@@ -51,7 +51,7 @@ rule infer:
         read=FUNCTIONS.read("infer"),
         code=FUNCTIONS.of_pair(rule_parameters.engine_code),
         questions=subpath(input.images, parent=True),
-        variants=f"{DATA}/variants/{{benchmark}}",
+        variants=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.engine, parent=True),
         shards=f"{RESULTS}/shards/{{model}}/{{benchmark}}",
         journal=f"{JOURNAL}/{{model}}/{{benchmark}}.jsonl",
@@ -90,7 +90,7 @@ rule infer_shard:
         read=FUNCTIONS.read("infer"),
         code=FUNCTIONS.of_pair(rule_parameters.engine_code),
         questions=subpath(input.images, parent=True),
-        variants=f"{DATA}/variants/{{benchmark}}",
+        variants=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.record, parent=True),
         journal=f"{JOURNAL}/{{model}}/{{benchmark}}.jsonl",
     shell:

@@ -20,7 +20,7 @@ rule measure:
     params:
         read=FUNCTIONS.read("measure"),
         code=FUNCTIONS.code("measure"),
-        variants=f"{DATA}/variants/{{benchmark}}",
+        variants=f"{RESULTS}/variants/{{benchmark}}",
     shell:
         "python -m known_unknowns measure {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
         " --scores {input.scores} --replies {input.replies} --out {output} > {log} 2>&1"

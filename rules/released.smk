@@ -43,11 +43,11 @@ rule import_released:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=1000,
     params:
         read=FUNCTIONS.read("import_released"),
         code=FUNCTIONS.code("release"),
-        variants=f"{DATA}/variants/{{benchmark}}",
+        variants=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.engine, parent=True),
     shell:
         "python -m known_unknowns import-released {wildcards.model} {wildcards.benchmark} --raw {input.raw}"
@@ -73,7 +73,7 @@ rule reply_tables:
     params:
         read=FUNCTIONS.read("reply_tables"),
         code=code_of("compare"),
-        variants=f"{DATA}/variants/{{benchmark}}",
+        variants=f"{RESULTS}/variants/{{benchmark}}",
         scores=f"{RESULTS}/scores",
         out=subpath(output[0], parent=True),
     shell:
@@ -98,7 +98,7 @@ rule released_numbers:
     params:
         read=FUNCTIONS.read("released_numbers"),
         code=FUNCTIONS.code("release"),
-        variants=f"{DATA}/variants/{{benchmark}}",
+        variants=f"{RESULTS}/variants/{{benchmark}}",
     shell:
         "python -m known_unknowns released-numbers {wildcards.benchmark} --raw {input.raw}"
         " --variants {params.variants} --out {output} > {log} 2>&1"

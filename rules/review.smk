@@ -7,7 +7,7 @@ ERROR_TABLES = rule_parameters.error_tables(PARAMS)
 rule error_table:
     input:
         tags=f"reviews/{PARAMS.edition}/errors/{{model}}/{{benchmark}}/{{variant}}-seed{{seed}}.jsonl",
-        questions="<data>/variants/{benchmark}/{variant}.parquet",
+        questions="<results>/variants/{benchmark}/{variant}.parquet",
         scores="<results>/scores/{model}/{benchmark}/scores.parquet",
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
     output:

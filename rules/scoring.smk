@@ -29,7 +29,7 @@ if VERDICTS:
             code=rule_parameters.engine_code(
                 PARAMS, PARAMS.judge.model, *PARAMS.benchmarks
             ),
-            variants=f"{DATA}/variants",
+            variants=f"{RESULTS}/variants",
             replies=f"{RESULTS}/replies",
             journal=f"{JOURNAL}/judge/{PARAMS.judge.model}.jsonl",
         shell:
@@ -52,11 +52,11 @@ rule parse:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=1000,
     params:
         read=FUNCTIONS.read("parse"),
         code=FUNCTIONS.code("parse"),
-        variants=f"{DATA}/variants/{{benchmark}}",
+        variants=f"{RESULTS}/variants/{{benchmark}}",
         verdicts=lambda wildcards, input: [
             f"--verdicts {path}" for path in input.verdicts
         ],

@@ -8,7 +8,7 @@ rule vary:
             PARAMS, wildcards.variant
         ),
     output:
-        "<data>/variants/{benchmark}/{variant}.parquet",
+        "<results>/variants/{benchmark}/{variant}.parquet",
     log:
         "<logs>/vary/{benchmark}/{variant}.log",
     priority: 1
@@ -18,7 +18,7 @@ rule vary:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=1000,
     params:
         read=FUNCTIONS.read("vary"),
         code=FUNCTIONS.code("vary"),

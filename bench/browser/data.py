@@ -14,7 +14,9 @@ from known_unknowns import config, tables
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import (
+    ABSTAINED,
     ANSWERED,
+    CUT,
     FAILED,
     REFUSED,
     UNPARSED,
@@ -117,7 +119,7 @@ def _score(question: Question, turn: AnsweredTurn, parser: str, dice: random.Ran
     choice: int | None = question.labels.index(words[0])
     outcome = REFUSED if choice == question.refusal else ANSWERED
     if dice.random() < NOISE:
-        outcome, choice = dice.choice([UNPARSED, FAILED]), None
+        outcome, choice = dice.choice([ABSTAINED, UNPARSED, CUT, FAILED]), None
     label = None if choice is None else question.labels[choice]
     correct = choice is not None and choice == question.answer
     return Score(question.id, 0, "answer", parser, outcome, label, choice, correct)

@@ -21,4 +21,7 @@ QuestionFolder = Annotated[Path, typer.Option("--questions", help="The benchmark
 RawFolder = Annotated[Path, typer.Option(help="Folder of the fetched files.")]
 VariantFolder = Annotated[Path, typer.Option("--variants", help="The benchmark's folder of variants.")]
 RepliesTable = Annotated[Path, typer.Option("--replies", help="The table of the model's replies to the benchmark.")]
+MetricTables = Annotated[list[Path], typer.Argument(help="Tables of metrics.")]
+Results = Annotated[Path, typer.Option(help="The edition's results folder.")]
+Data = Annotated[Path, typer.Option(help="The edition's data folder.")]
 PARAMS = Path("params.yaml")

@@ -50,7 +50,7 @@ class EditionFiles:
 
     def variants(self, benchmark: str) -> Path:
         """Return the folder of a benchmark's variants, with a table for each."""
-        return self.data / "variants" / benchmark
+        return self.results / "variants" / benchmark
 
     def asked(self, benchmark: str, variant: str, seed: int) -> Part:
         """Return the questions of a variant with a seed."""

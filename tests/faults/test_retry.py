@@ -54,9 +54,14 @@ def project(tmp_path, monkeypatch):
         raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": server.url, "endpoint": "lab"}
         Path("params.yaml").write_text(yaml.safe_dump(raw))
         questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(COUNT)]
-        tables.write_variant("data/pocket/variants/humblebench/original.parquet", {0: questions})
+        tables.write_variant("results/pocket/variants/humblebench/original.parquet", {0: questions})
         journal = "journal/pocket/parrot/humblebench.jsonl"
-        folders = ["--questions", "data/pocket/questions/humblebench", "--variants", "data/pocket/variants/humblebench"]
+        folders = [
+            "--questions",
+            "data/pocket/questions/humblebench",
+            "--variants",
+            "results/pocket/variants/humblebench",
+        ]
         folders += ["--out", str(REPLIES), "--journal", journal]
         call(monkeypatch, "infer", "parrot", "humblebench", *folders)
         server.asked.clear()

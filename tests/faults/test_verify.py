@@ -73,7 +73,7 @@ def project(tmp_path, monkeypatch):
     folder = tmp_path / "data/pocket/questions/humblebench"
     asked = [question(f"q{i}", text=f"Question {i}?", images=()) for i in range(QUESTIONS)]
     folder.mkdir(parents=True)
-    variants = tmp_path / "data/pocket/variants/humblebench"
+    variants = tmp_path / "results/pocket/variants/humblebench"
     tables.write_variant(variants / "original.parquet", {0: asked})
     params = Params(raw)
     monkeypatch.setattr(engines, "create", lambda name, entry: Model())

@@ -72,10 +72,10 @@ def server(tmp_path, monkeypatch):
         raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": endpoint.url, "endpoint": "lab"}
         Path("params.yaml").write_text(yaml.safe_dump(raw))
         questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(COUNT)]
-        tables.write_variant("data/pocket/variants/humblebench/original.parquet", {0: questions})
+        tables.write_variant("results/pocket/variants/humblebench/original.parquet", {0: questions})
         Path("data/pocket/questions/humblebench").mkdir(parents=True)
         folders = ["--questions", "data/pocket/questions/humblebench", "--out", str(REPLIES)]
-        folders += ["--variants", "data/pocket/variants/humblebench"]
+        folders += ["--variants", "results/pocket/variants/humblebench"]
         journal = "journal/pocket/parrot/humblebench.jsonl"
         assert call(monkeypatch, "infer", "parrot", "humblebench", *folders, "--journal", journal) == 0
         endpoint.asked.clear()

@@ -52,7 +52,7 @@ def accuracies(metrics: list[Metric], model: str) -> dict[tuple[str, str], Metri
     ],
 )
 def test_the_respondents_land_exactly(metrics, edition, model, expected):
-    questions = read_questions(edition.root / "data/pocket/variants/humblebench", "original")
+    questions = read_questions(edition.root / "results/pocket/variants/humblebench", "original")
     assert len(questions) == QUESTIONS
     assert sum(question.answer == 0 for question in questions) == 60
     assert sum(question.answer == question.refusal for question in questions) == REFUSALS
@@ -77,7 +77,7 @@ def test_accuracy_of_guessing_is_near_chance(metrics):
 def test_the_published_package_agrees_on_every_reply(edition, metrics, tmp_path):
     humblebench.assert_scores_alike(
         edition.root / "results/pocket",
-        edition.root / "data/pocket/variants/humblebench",
+        edition.root / "results/pocket/variants/humblebench",
         metrics,
         cells=[(model, variant, 0) for model in MODELS for variant in PUBLISHED],
         folder=tmp_path,

@@ -74,7 +74,7 @@ def inodes(project: Project) -> dict[str, int]:
 def import_replies(project: Project) -> str:
     """Import the replies of "uniform" to one variant as those of the model "theirs"."""
     python = ("python", "-m", "known_unknowns")
-    files = ("--questions", "data/pocket/variants/humblebench/nota_only.parquet")
+    files = ("--questions", "results/pocket/variants/humblebench/nota_only.parquet")
     files += ("--replies", f"{RESULTS}/replies/uniform/{TABLE}", "--variant", "nota_only")
     project.run(*python, "export", *files, "--out", "theirs.jsonl")
     imported = ("--import", "theirs", "--benchmark", "humblebench", "--variant", "nota_only", "theirs.jsonl")

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns import tables
@@ -108,6 +109,30 @@ def test_new_replies_after_one_run(project):
     heat(project, 0.3)
     project.snakemake()
     assert replies(project) == at(0.3) and differ(before, project)
+    assert DONE in project.snakemake()
+
+
+def ids(project: Project) -> set[str]:
+    """The questions that have replies of the endpoint's model."""
+    path = project.root / REPLIES["hosted"]
+    return set(tables.read_columns(path, tables.REPLIES, ["question_id"]).column("question_id").to_pylist())
+
+
+def test_a_limited_edition_is_continued_without_asking_again(project, server):
+    every, before = ids(project), results(project)
+    limit = len(every) // 2  # both images have the same number of questions
+    project.change_params(lambda params: params["editions"]["pocket"].update(limit=limit))
+    project.snakemake()
+    assert len(ids(project)) == limit and ids(project) < every and differ(before, project)
+    assert server.questions == 0  # these were asked before
+    for path in project.root.glob("journal/pocket/hosted/*"):
+        path.unlink()
+    project.snakemake("--forcerun", "infer")
+    limited = server.questions
+    project.change_params(lambda params: params["editions"]["pocket"].pop("limit"))
+    project.snakemake()
+    assert ids(project) == every and results(project) == before
+    assert 0 < limited <= server.questions / 2 + 1
     assert DONE in project.snakemake()
 
 
@@ -217,6 +242,20 @@ def test_two_editions_in_turn(project, server):
     assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
 
 
+def test_two_editions_of_the_same_data_with_other_seeds(project, server):
+    """Neither rewrites a file of the other, and each has the rows of its own seeds."""
+    other = METRICS["hosted"].replace("pocket", "other", 1)
+    edition = {"data": "pocket", "benchmarks": ["humblebench"], "models": ["hosted"], "seeds": [1]}
+    project.change_params(lambda params: params["editions"].update(other=edition))
+    in_turn = [(METRICS["hosted"],), (other, "--config", "edition=other")]
+    for arguments in in_turn:
+        project.snakemake(*arguments)
+    assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
+    for path, seed in ((METRICS["hosted"], 0), (other, 1)):
+        rows = tables.read_metrics(project.root / path)
+        assert {row.seed for row in rows if row.variant == "noise" and row.seed is not None} == {seed}
+
+
 def test_models_in_another_order_ask_and_measure_nothing(project, server):
     before = project.made("results", "journal")
     project.change_params(lambda params: params["editions"]["pocket"].update(models=MODELS[::-1]))
@@ -229,28 +268,53 @@ def test_models_in_another_order_ask_and_measure_nothing(project, server):
     assert DONE in project.snakemake()
 
 
+def tracked_now(project: Project) -> set[str]:
+    """The models of the current runs in the project's MLflow store."""
+    mlflow = pytest.importorskip("mlflow")
+    client = mlflow.MlflowClient(f"sqlite:///{project.root}/mlflow.db")
+    found = client.search_experiments()
+    runs = client.search_runs([each.experiment_id for each in found], "tags.superseded = 'false'")
+    return {run.data.tags["cell"].split("/")[1] for run in runs}
+
+
+def content(path: Path) -> str:
+    """The rows of a table, or the text of another file."""
+    if path.suffix == ".parquet":
+        return str(pq.read_table(path).to_pylist())
+    return path.read_bytes().decode("utf-8", errors="replace")
+
+
 def test_removed_models_leave_no_row(project):
+    """Their replies, scores and metrics stay, for when they are back; nothing of the edition reads them."""
+    root = project.root / "results/pocket"
+    project.change_params(lambda params: params["tracking"].update(enabled=True))
+    project.snakemake()
+    assert tracked_now(project) == set(MODELS)
     project.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
     project.snakemake()
-    root = project.root / "results/pocket"
-    for name in ("leaderboard.csv", "headline.csv", "metrics.json", "plots/stress_tests.csv", "params.yaml"):
-        text = (root / name).read_text(encoding="utf-8")
-        rows = text.partition("models:")[0] if name == "params.yaml" else text
-        assert "oracle" in text and "hosted" not in rows, name
-    for name in (
-        "report/index.html",
-        "report/benchmark-humblebench.html",
-        "report/models.html",
-        "report/provenance.html",
-    ):
-        assert "hosted" not in (root / name).read_text(encoding="utf-8"), name
-    assert {row.model for row in tables.read_metrics(root / "metrics/oracle/humblebench/metrics.parquet")} == {"oracle"}
+    for name in ("leaderboard.csv", "headline.csv", "metrics.json", "plots/stress_tests.csv", "report/index.html"):
+        assert "oracle" in content(root / name), name
+    per_model = ("replies", "scores", "metrics", "probe", "logs", "benchmarks")
+    kept = {path for path in root.rglob("*hosted*") if path.relative_to(root).parts[0] not in per_model}
+    assert not kept
+    of_edition = [
+        path
+        for path in root.rglob("*")
+        if path.is_file() and path.relative_to(root).parts[0] not in (*per_model, "params.yaml")
+    ]
+    assert {"comparison.parquet", "model_comparison.parquet", "tracking.json"} <= {path.name for path in of_edition}
+    assert not [path for path in of_edition if "hosted" in content(path)]
+    assert "hosted" not in content(root / "params.yaml").partition("models:")[0]
+    assert tracked_now(project) == {"oracle"}
     project.run("known-unknowns", "metrics", "--out", "all.csv")
-    shown = (project.root / "all.csv").read_text(encoding="utf-8")
+    shown = content(project.root / "all.csv")
     assert "oracle" in shown and "hosted" not in shown
+    project.run("known-unknowns", "export", "hosted", "humblebench", code=2)
+    assert "hosted" not in project.run("known-unknowns", "compare-models").stdout
     project.run("known-unknowns", "bundle", "public")
     bundle = [path for path in (project.root / "public").rglob("*") if path.is_file()]
-    assert not [path for path in bundle if b"hosted" in path.read_bytes() or "hosted" in path.as_posix()]
+    assert not [path for path in bundle if "hosted" in content(path) or "hosted" in path.as_posix()]
+    assert DONE in project.snakemake()
 
 
 def test_a_key_that_is_given_twice_stops_the_run(project):

@@ -121,6 +121,7 @@ EDITION = {
     "models": (["oracle", "pocket", "hosted", "always_a"], None),
     "seeds": ([0, 1], vary(*asked.VARIANTS)),
     "published_models": (False, TABLES),
+    "limit": (2, vary(*asked.VARIANTS)),
     "variants": ({"humblebench": ["original", "noise"]}, ASKED),
 }
 OTHERS = {

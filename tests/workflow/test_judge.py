@@ -54,7 +54,7 @@ def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
         asked = sum(request.method == "POST" for request in server.log)
     record = json.loads((rerun.root / "results/pocket/verdicts.json").read_text(encoding="utf-8"))
     assert record["replies"] == asked > len(VERDICTS)
-    asked = read_questions(rerun.root / "data/pocket/variants/humblebench", "original")
+    asked = read_questions(rerun.root / "results/pocket/variants/humblebench", "original")
     expected = {question.id: LABELS[place_of(question.text)] for question in asked}
     scores = read_scores(rerun.root / SCORES, "original")
     found = {score.question_id: score.label for score in scores if score.parser == "judge"}

@@ -38,7 +38,7 @@ def accuracy(project: Project, model: str, variant: str, parser: str) -> Metric:
 
 def share_of_answer(project: Project, letter: str) -> float:
     """The share of the original questions whose published answer is this letter."""
-    questions = read_questions(project.root / "data/pocket/variants/humblebench", "original")
+    questions = read_questions(project.root / "results/pocket/variants/humblebench", "original")
     counts = Counter(question.labels[question.answer] for question in questions)
     return counts[letter] / len(questions)
 

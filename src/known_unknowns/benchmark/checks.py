@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from known_unknowns.benchmark.images import image_bytes
+from known_unknowns.benchmark.option_references import references
 from known_unknowns.errors import DataError
 from known_unknowns.images import decode
 from known_unknowns.records import Option
@@ -138,6 +139,19 @@ def leaks(options: Sequence[Option]) -> Iterator[str]:
             yield f"option {option.label} reads {option.text!r}, which names a letter or says that it is right"
 
 
+def reference_findings(options: Sequence[Option], *, where: str) -> Iterator[Finding]:
+    """Find options that speak of some others, or say that others are right too, so that variants leave a question out.
+
+    "None of the above" as the last option is the usual refusal, and no finding.
+    """
+    for place, reference in references(options).items():
+        if reference.denies and reference.places is not None and len(reference.places) == len(options) - 1:
+            continue
+        spoken = ", ".join(options[other].label for other in sorted(reference.places or ())) or "other options"
+        text = f"option {options[place].label} reads {options[place].text!r}, which speaks of {spoken}"
+        yield Finding(NOTE, "option-reference", where, f"{text}; shuffles and nota_only may leave the question out")
+
+
 def option_findings(options: Sequence[Option], *, expected: int | None, where: str) -> Iterator[Finding]:
     """What is wrong with the options of one question."""
     if expected is not None and len(options) != expected:
@@ -154,6 +168,7 @@ def option_findings(options: Sequence[Option], *, expected: int | None, where: s
             yield Finding(WARNING, "option-empty", where, f"option {option.label} has no text")
     for text in leaks(options):
         yield Finding(WARNING, "leak", where, text)
+    yield from reference_findings(options, where=where)
 
 
 class ImageChecks:

@@ -49,6 +49,8 @@ class Prediction:
         The fields of the row that describe the question.
     logprobs : tuple of float, optional
         Log-probabilities of the options, in their order.
+    finish : str
+        Why the reply ended, if the format has it ("length": at the limit of its length).
     """
 
     row: Row
@@ -59,6 +61,7 @@ class Prediction:
     step: str = ANSWER
     fields: Mapping[str, Any] | None = None
     logprobs: tuple[float, ...] | None = None
+    finish: str = "stop"
 
     @property
     def name(self) -> str:

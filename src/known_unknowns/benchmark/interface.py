@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from known_unknowns.benchmark.exchange import Exchange
+from known_unknowns.benchmark.metrics import BenchmarkMetrics
 from known_unknowns.benchmark.section import Section
 from known_unknowns.benchmark.terms import Terms, read_terms
 from known_unknowns.records import Question, Turn
@@ -192,8 +194,6 @@ class Benchmark(ABC):
 
     def metrics(self) -> BenchmarkMetrics:
         """Return the metrics besides those of all benchmarks."""
-        from known_unknowns.benchmark.metrics import BenchmarkMetrics
-
         return BenchmarkMetrics()
 
     def audit(self, numbers: Published) -> Iterable[AuditFinding]:
@@ -204,8 +204,6 @@ class Benchmark(ABC):
 
     def exchange(self) -> Exchange:
         """Return the file formats of the benchmark's own tools, and the parser of questions in such files."""
-        from known_unknowns.benchmark.exchange import Exchange
-
         return Exchange()
 
     def released(self) -> Released | None:

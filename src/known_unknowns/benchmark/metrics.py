@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from known_unknowns.records import FAILED, AnsweredTurn, Metric, Question, Score
+from known_unknowns.records import ABSTAINED, FAILED, REFUSED, AnsweredTurn, Metric, Question, Score
 
 
 class Ratio(NamedTuple):
@@ -44,63 +43,83 @@ class RiskCoverage(NamedTuple):
         return bool(np.any(~np.isnan(self.confidence)))
 
 
-class OnDemand(Sequence[Any]):
-    """A sequence whose elements are built when one of them is used.
-
-    Parameters
-    ----------
-    length : int
-    build : callable
-        Returns the elements.
-    """
-
-    def __init__(self, length: int, build: Callable[[], Sequence[Any]]) -> None:
-        self._length, self._build = length, build
-
-    @cached_property
-    def _elements(self) -> Sequence[Any]:
-        return self._build()
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._elements[place]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._elements)
-
-
 @dataclass(frozen=True)
-class ScoreColumns:
-    """One parser's scores of the answers, as arrays of shape (questions,).
+class ScoreArrays:
+    """One parser's scores of the answers to a variant with one seed, as arrays of shape (questions,).
 
     Attributes
     ----------
-    outcome, label : ndarray of str
-        One of `records.OUTCOMES`; the parsed label, "" without one.
+    questions : sequence of Question
+        The questions.
+    outcome : ndarray of str
+        One of `records.OUTCOMES`. Only the outcomes "answered" and "refused" have a choice.
+    label : ndarray of str
+        The parsed label; "" if there is none.
     choice : ndarray of int
-        Index of the chosen option; -1 without one.
+        Index of the chosen option; -1 if none was chosen.
     correct : ndarray of bool
-    texts : callable
-        Returns the raw replies; "" for a failed request.
+        The choice is the answer.
+    refusal_is_correct : ndarray of bool
+        The refusal is the answer.
+    chance : ndarray of float
+        Probability that a random option is the answer; 0 if no option is.
     """
 
+    questions: Sequence[Question]
     outcome: np.ndarray
     label: np.ndarray
     choice: np.ndarray
     correct: np.ndarray
-    texts: Callable[[], list[str]]
+    refusal_is_correct: np.ndarray
+    chance: np.ndarray
 
-    def select(self, places: Sequence[int]) -> ScoreColumns:
-        """Return the scores of the questions at these places."""
+    @classmethod
+    def of(cls, questions: Sequence[Question], scores: Sequence[Score]) -> ScoreArrays:
+        """Convert the scores of ``questions``, one per question and in the same order."""
+        return cls(
+            questions=questions,
+            outcome=np.array([score.outcome for score in scores]),
+            label=np.array([score.label or "" for score in scores]),
+            choice=np.array([-1 if score.choice is None else score.choice for score in scores], dtype=np.int64),
+            correct=np.array([score.correct for score in scores], dtype=bool),
+            refusal_is_correct=np.array(
+                [q.answer is not None and q.answer == q.refusal for q in questions], dtype=bool
+            ),
+            chance=np.array([0.0 if q.answer is None else 1 / len(q.options) for q in questions]),
+        )
+
+    @property
+    def refused(self) -> np.ndarray:
+        """Flags of refused questions."""
+        return self.outcome == REFUSED
+
+    @property
+    def abstained(self) -> np.ndarray:
+        """Flags of questions whose reply abstains without choosing an option."""
+        return self.outcome == ABSTAINED
+
+    @property
+    def no_option_is_right(self) -> np.ndarray:
+        """Flags of questions where no option but the refusal, if there is one, is the answer."""
+        return self.refusal_is_correct | (self.chance == 0)
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Flags of questions without a reply."""
+        return self.outcome == FAILED
+
+    def select(self, places: Sequence[int]) -> ScoreArrays:
+        """Return the scores of the questions at these places, in this order."""
         at = np.asarray(places, dtype=np.int64)
-
-        def texts() -> list[str]:
-            found = self.texts()
-            return [found[place] for place in places]
-
-        return ScoreColumns(self.outcome[at], self.label[at], self.choice[at], self.correct[at], texts)
+        return ScoreArrays(
+            [self.questions[place] for place in places],
+            self.outcome[at],
+            self.label[at],
+            self.choice[at],
+            self.correct[at],
+            self.refusal_is_correct[at],
+            self.chance[at],
+        )
 
 
 @dataclass(frozen=True)
@@ -123,56 +142,44 @@ class ScoredAnswers:
         The parser's parse of each question's other turns, by step ("forced").
     dialogues : sequence of sequence of AnsweredTurn
         All turns of each question, in the order of the dialogue.
-    columns : ScoreColumns, optional
-        The same as ``scores``. With it, no other sequence is built that is not used.
+    arrays : ScoreArrays
+        ``scores`` as arrays.
     """
 
     parser: str
     questions: Sequence[Question]
     answers: Sequence[AnsweredTurn]
     scores: Sequence[Score]
-    other_scores: Sequence[Mapping[str, Score]] = field(default=())
-    dialogues: Sequence[Sequence[AnsweredTurn]] = field(default=())
-    columns: ScoreColumns | None = None
+    other_scores: Sequence[Mapping[str, Score]] = ()
+    dialogues: Sequence[Sequence[AnsweredTurn]] = ()
+    arrays: ScoreArrays = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arrays", ScoreArrays.of(self.questions, self.scores))
 
     @property
     def outcome(self) -> np.ndarray:
         """Outcomes (`records.OUTCOMES`), an array of shape (questions,)."""
-        if self.columns is not None:
-            return self.columns.outcome
-        return np.array([score.outcome for score in self.scores])
+        return self.arrays.outcome
 
     @property
     def label(self) -> np.ndarray:
         """Parsed labels, an array of shape (questions,); "" where there is none."""
-        if self.columns is not None:
-            return self.columns.label
-        return np.array([score.label or "" for score in self.scores])
-
-    @property
-    def choice(self) -> np.ndarray:
-        """Indices of the chosen options, an array of shape (questions,); -1 where there is none."""
-        if self.columns is not None:
-            return self.columns.choice
-        return np.array([-1 if score.choice is None else score.choice for score in self.scores], dtype=np.int64)
+        return self.arrays.label
 
     @property
     def correct(self) -> np.ndarray:
         """Flags of correct answers, an array of shape (questions,)."""
-        if self.columns is not None:
-            return self.columns.correct
-        return np.array([score.correct for score in self.scores], dtype=bool)
+        return self.arrays.correct
 
     @property
     def failed(self) -> np.ndarray:
-        """Flags of questions without a reply, an array of shape (questions,)."""
-        return self.outcome == FAILED
+        """Flags of questions whose request failed, an array of shape (questions,)."""
+        return self.arrays.failed
 
     @property
     def texts(self) -> list[str]:
         """The raw replies; "" for a failed request."""
-        if self.columns is not None:
-            return self.columns.texts()
         return ["" if turn.reply.error is not None else turn.reply.text for turn in self.answers]
 
     @property
@@ -183,24 +190,6 @@ class ScoredAnswers:
     def step(self, name: str) -> list[Score | None]:
         """Return the score of another step of each question; None where the dialogue had no such step."""
         return [scores.get(name) for scores in self.other_scores]
-
-    def select(self, places: Sequence[int]) -> ScoredAnswers:
-        """Return the answers to the questions at these places, in this order."""
-        if list(places) == list(range(len(self.questions))):
-            return self
-
-        def chosen(values: Sequence[Any]) -> Sequence[Any]:
-            return OnDemand(len(places), lambda: [values[place] for place in places]) if values else ()
-
-        return ScoredAnswers(
-            parser=self.parser,
-            questions=[self.questions[place] for place in places],
-            answers=chosen(self.answers),
-            scores=chosen(self.scores),
-            other_scores=chosen(self.other_scores),
-            dialogues=chosen(self.dialogues),
-            columns=None if self.columns is None else self.columns.select(places),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +204,7 @@ class AcrossVariants:
         The combined variants. The metrics have rows for each seed that all of them were asked with, and for the mean
         over these seeds if there are several. They have no rows if a variant was not run.
     ratios : callable
-        ``(answers) -> {name: Ratio}``. It receives the `ScoredAnswers` of each variant, in the order of ``variants``
+        ``(answers) -> {name: Ratio}``. It receives the `ScoreArrays` of each variant, in the order of ``variants``
         and with the same questions in the same order: those that all variants have, by id. Categories and groups are
         those of the first variant. A numerator may exceed 1 where the denominator is the number of combined answers.
         It returns no ratios if the combination is undefined for the questions.
@@ -226,7 +215,7 @@ class AcrossVariants:
 
     name: str
     variants: tuple[str, ...]
-    ratios: Callable[[Sequence[ScoredAnswers]], Mapping[str, Ratio]]
+    ratios: Callable[[Sequence[ScoreArrays]], Mapping[str, Ratio]]
     paired: bool = False
 
 
@@ -262,7 +251,7 @@ class BenchmarkMetrics:
     risk_coverage : callable
         ``(scored) -> {name: RiskCoverage}``: curves whose area is a metric.
     across_seeds : callable, optional
-        ``(seeds) -> {name: Ratio}``: metrics that compare the seeds of one variant. It receives the `ScoredAnswers` of
+        ``(seeds) -> {name: Ratio}``: metrics that compare the seeds of one variant. It receives the `ScoreArrays` of
         each seed, with the questions in the same order. Such a metric has no row for a single seed.
     across_variants : tuple of AcrossVariants
         Metrics that combine several variants, such as an average of their accuracies.
@@ -275,7 +264,7 @@ class BenchmarkMetrics:
     categories: Callable[[Sequence[Question]], Mapping[str, np.ndarray]] = _no_categories
     ratios: Callable[[ScoredAnswers], Mapping[str, Ratio]] = _no_ratios
     risk_coverage: Callable[[ScoredAnswers], Mapping[str, RiskCoverage]] = _no_curves
-    across_seeds: Callable[[Sequence[ScoredAnswers]], Mapping[str, Ratio]] | None = None
+    across_seeds: Callable[[Sequence[ScoreArrays]], Mapping[str, Ratio]] | None = None
     across_variants: tuple[AcrossVariants, ...] = ()
     derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = _no_derived_metrics
     headline: tuple[str, ...] = ()

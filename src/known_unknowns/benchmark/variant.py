@@ -24,13 +24,21 @@ class Variant:
         A function of a question. It may take ``seed``, and settings of params.yaml, as keyword arguments.
     needs : str, optional
         `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
+    keeps_meaning : callable, optional
+        Whether a question's options that speak of others ("Both A and B", "None of the above") keep their meaning; if
+        not, the question is left out (`known_unknowns.benchmark.option_references`).
     removes : frozenset of str
         What it removes that a protocol may require (`known_unknowns.benchmark.protocol.Protocol.requires`).
+    content_free : bool
+        Whether no image with content is left, so that nothing can be answered. Such variants have no ranking and no
+        test by accuracy, only the share of questions for which this was recognised (docs/metrics.md).
     """
 
     function: Callable[..., Question]
     needs: str | None = None
+    keeps_meaning: Callable[[Question], bool] | None = None
     removes: frozenset[str] = field(default=frozenset())
+    content_free: bool = False
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """The command line. Each command is a thin call into the package.
 
-No module that is imported here imports a heavy library, so that ``known-unknowns --help`` starts fast.
+The module of a command is imported when the command is chosen.
 """
 
 from __future__ import annotations
@@ -13,25 +13,12 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from known_unknowns import __version__
-from known_unknowns.cli import (
-    audit,
-    data,
-    endpoints,
-    exchange,
-    model_comparison,
-    models,
-    project,
-    released,
-    replies,
-    results,
-    share,
-    workflow,
-)
 from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
@@ -60,82 +47,150 @@ KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 JOB_SETTINGS = "KNOWN_UNKNOWNS_PARAMS"
 """An environment variable of the jobs of the workflow (`workflow.run.SETTINGS_VARIABLE`)."""
 
-MODULES = (
-    project,
-    *(
-        results,
-        data,
-        workflow,
-        exchange,
-        released,
-        audit,
-        model_comparison,
-        models,
-        share,
-        endpoints,
-        replies,
-    ),
-    import_module("known_unknowns_construction.cli.review"),
-    import_module("known_unknowns_pocket.cli"),
-)
-"""The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name.
+COMMANDS = {
+    "known_unknowns.cli.project": {
+        "init": "Create a project: the folder in which the workflow runs.",
+    },
+    "known_unknowns.cli.results": {
+        "open": "Serve the report and the MLflow runs of a finished run on this machine, and print their addresses.",
+        "bundle": "Write a folder for any static host: the report, its questions, tables, and results for model cards.",
+        "metrics": "Write metrics of a finished run as CSV, each with n, interval and method.",
+    },
+    "known_unknowns.cli.data": {
+        "fetch": "Fetch data in their published format.",
+        "lock": "Write the commit and file hashes of every data set and model into params.lock.yaml.",
+    },
+    "known_unknowns.cli.questions": {
+        "questions": "Convert published files to a table of questions and a folder of images.",
+        "vary": "Apply a variant of params.yaml (nota_only, noise, ...) to a table of questions, with all seeds.",
+    },
+    "known_unknowns.cli.answers": {
+        "infer": "Ask a model every question of a benchmark, in all its variants and seeds.",
+        "parse": "Parse every reply of a model to a benchmark with every parser, and write the scores.",
+        "judge": "Ask the judge of params.yaml which options the replies of all models give.",
+    },
+    "known_unknowns.cli.numbers": {
+        "measure": "Compute every metric with its confidence interval.",
+        "compare": "Compare every published number with that of this run, give a verdict, and print a summary.",
+        "summarise": "Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.",
+    },
+    "known_unknowns.cli.pages": {
+        "track": "Log the results as MLflow runs: one per model, benchmark, variant and seed. A rerun updates them.",
+        "question-browser": "Write the page on which every question and reply can be searched and filtered.",
+        "report": "Write the report as HTML pages that open offline.",
+    },
+    "known_unknowns.cli.exchange": {
+        "check": "Check params.yaml, or compare a benchmark's files with the statements of its papers.",
+        "rescore": "Score predictions of other tools with every parser.",
+        "export": "Write a model's replies in the file format of another tool.",
+    },
+    "known_unknowns.cli.released": {
+        "import-released": "Write the released replies of a model as the workflow writes replies.",
+        "released-numbers": "Write the numbers released with replies, and whether these reproduce them, as JSON.",
+        "reply-tables": "Compare parsers, variants and models question by question, and write the tables as CSV.",
+    },
+    "known_unknowns.cli.audit": {
+        "audit": "Recompute what the published numbers imply, and list what does not agree.",
+    },
+    "known_unknowns.cli.model_comparison": {
+        "compare-models": "Compare models with each other on the same questions, in all pairs.",
+        "power": "Plan a comparison of two models: its power, minimum detectable difference, and the images it needs.",
+    },
+    "known_unknowns.cli.models": {
+        "models": "List the models, their memory requirements, and the published rows that they reproduce.",
+        "new-model": "Add a model to params.yaml, with its revision, dtype and memory requirement.",
+    },
+    "known_unknowns.cli.share": {
+        "pin": "Pin the data, journals and results of a finished run with DVC.",
+        "licences": "Show the licence of each data set, whether it may be redistributed, and its citation.",
+    },
+    "known_unknowns.cli.endpoints": {
+        "probe": "Check that a model is there and can answer, without asking a question.",
+    },
+    "known_unknowns.cli.replies": {
+        "retry": "Ask only the questions again whose recorded reply is a failure of the engine or the endpoint.",
+        "journal": "Check journals of replies for damaged lines, or move such lines to <journal>.damaged.",
+        "verify": "Ask a random sample of recorded replies again, batched in other ways, and report changed answers.",
+    },
+    "known_unknowns_construction.cli.review": {
+        "review": "Review questions in the browser: keep, modify or delete each, or tag wrong answers.",
+        "review-summary": "Show a review's counts, agreement and disputes; for errors, the share of each kind.",
+        "review-apply": "Write what the decisions make of questions: final candidates, or corrections of a benchmark.",
+    },
+    "known_unknowns_pocket.cli": {
+        "train": "Train the pocket model on rendered images. This takes more than an hour on one core of a CPU.",
+    },
+}
+"""The modules with commands, in the order of ``--help``, and the first paragraph of each command's docstring.
 
-Those of other packages are found by name: this package imports none of them.
+Every public function of a module is a command of its name. A module is imported when one of its commands is chosen, so
+that it imports at its top what its commands need. Those of other packages are found by name: this package imports none
+of them.
 """
 
-GROUPS = {"construct": import_module("known_unknowns_construction.cli.construct")}
-"""The modules whose commands are those of a group, with the group's ``HELP``."""
-
+GROUPS = {
+    "construct": "Construct a benchmark from scene graphs: generate questions, filter them, review them and "
+    "release them.",
+}
+"""The groups of commands, with the first paragraph of their ``HELP``."""
+GROUP_MODULES = {"construct": "known_unknowns_construction.cli.construct"}
+"""The modules whose commands are those of a group."""
 
 STEPS = frozenset(
     {
-        *(
-            "questions",
-            "vary",
-            "infer",
-            "parse",
-            "judge",
-            "measure",
-            "compare",
-            "summarise",
-            "track",
-        ),
-        *("import_released", "released_numbers", "reply_tables"),
-        *("report", "question_browser", "train"),
+        *("questions", "vary", "infer", "parse", "judge", "measure", "compare", "summarise", "track"),
+        *("import-released", "released-numbers", "reply-tables"),
+        *("report", "question-browser", "train"),
     }
 )
 """Commands that the rules of the workflow or maintainers call. ``--help`` lists them apart."""
 COMMANDS_PANEL, STEPS_PANEL = "Commands", "Steps of the workflow, which make run calls"
 
 
-def panel(name: str) -> str:
-    """Return the group of a command in ``--help``."""
-    return STEPS_PANEL if name in STEPS else COMMANDS_PANEL
+def functions(module: ModuleType) -> dict[str, Callable[..., None]]:
+    """Return the commands that a module defines, by name."""
+    own = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
+    public = [f for f in own if not f.__name__.startswith("_")]
+    return {f.__name__.replace("_", "-"): f for f in sorted(public, key=lambda f: f.__code__.co_firstlineno)}
 
 
-def commands(module: ModuleType) -> list[Callable[..., None]]:
-    """Return the commands that a module defines."""
-    functions = inspect.getmembers(module, inspect.isfunction)
-    own = [f for name, f in functions if not name.startswith("_") and f.__module__ == module.__name__]
-    return sorted(own, key=lambda f: f.__code__.co_firstlineno)
+def load(name: str) -> Any:
+    """Import the module of a command or of a group, and return the command as Typer runs it."""
+    if name in GROUPS:
+        module = import_module(GROUP_MODULES[name])
+        chosen = typer.Typer(help=module.HELP, no_args_is_help=True, add_completion=False)
+        for each, function in functions(module).items():
+            chosen.command(each)(function)
+    else:
+        module = import_module(next(path for path, listed in COMMANDS.items() if name in listed))
+        chosen = typer.Typer(add_completion=False)
+        chosen.command(name)(functions(module)[name])
+    return typer.main.get_command(chosen)
+
+
+class _ImportedWhenChosen(TyperGroup):
+    """A group whose listed commands have a name and a summary only; the chosen one is imported."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load(name or ""), rest
 
 
 app = typer.Typer(
     name="known-unknowns",
+    cls=_ImportedWhenChosen,
     help=HELP,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for each in MODULES:
-    for command in commands(each):
-        app.command(rich_help_panel=panel(command.__name__))(command)
-for name, each in GROUPS.items():
-    group = typer.Typer(help=each.HELP, no_args_is_help=True, add_completion=False)
-    for command in commands(each):
-        group.command()(command)
-    app.add_typer(group, name=name, rich_help_panel=COMMANDS_PANEL)
+
+
+for each in [*COMMANDS.values(), GROUPS]:
+    for name, summary in each.items():
+        panel = STEPS_PANEL if name in STEPS else COMMANDS_PANEL
+        app.command(name, help=summary, rich_help_panel=panel)(lambda: None)
 
 
 @app.callback(invoke_without_command=True)
@@ -153,7 +208,7 @@ def _set_aside(error: Exception) -> str:
     if not isinstance(error, DamagedError) or JOB_SETTINGS not in os.environ or not error.file.is_file():
         return ""
     parts = Path(os.path.relpath(error.file)).parts
-    if parts[0] != "results" and not (parts[0] == "data" and {"questions", "variants"} & set(parts)):
+    if parts[0] != "results" and not (parts[0] == "data" and "questions" in parts):
         return ""
     record = error.file.with_name("engine.json")
     if record.is_file() and b'"engine": "imported"' in record.read_bytes():

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from known_unknowns.benchmark import registry
+from known_unknowns.comparison.audit import audit_published, output, published
+
 
 def audit(
     benchmark: Annotated[
@@ -29,9 +32,6 @@ def audit(
       known-unknowns audit
       known-unknowns audit --benchmark BENCHMARK --json
     """
-    from known_unknowns.benchmark import registry
-    from known_unknowns.comparison.audit import audit_published, output, published
-
     numbers = {name: published(name) for name in dict.fromkeys(benchmark or registry.names())}
     findings = {name: audit_published(read) for name, read in numbers.items()}
     if as_json:

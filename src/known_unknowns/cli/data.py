@@ -8,6 +8,11 @@ from typing import Annotated
 import typer
 
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.data import lock_command
+from known_unknowns.data.fetch import default_out
+from known_unknowns.data.fetch import fetch as run
+from known_unknowns.errors import ConfigError
+from known_unknowns.workflow import configuration, selection
 
 
 def fetch(
@@ -34,10 +39,6 @@ def fetch(
     Example:
       known-unknowns fetch BENCHMARK --edition full --from ~/Downloads
     """
-    from known_unknowns.data.fetch import default_out
-    from known_unknowns.data.fetch import fetch as run
-    from known_unknowns.workflow import configuration, selection
-
     chosen = configuration.load(params, edition=edition)
     if name in chosen.raw["benchmarks"]:
         chosen = selection.select(chosen, "fetch", benchmark=name)
@@ -63,10 +64,6 @@ def lock(
     Example:
       known-unknowns lock --check
     """
-    from known_unknowns.data import lock_command
-    from known_unknowns.errors import ConfigError
-    from known_unknowns.workflow import configuration
-
     if update and check:
         raise ConfigError("--check writes nothing and cannot be combined with --update", path="lock")
     if not lock_command.run(configuration.load(params, edition=edition), names or (), update=update, check=check):

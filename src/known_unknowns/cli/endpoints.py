@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
+from known_unknowns import json_files
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.inference.probe import probe as run
+from known_unknowns.workflow import selection
 
 
 def probe(
@@ -29,10 +32,6 @@ def probe(
     Example:
       known-unknowns probe MODEL
     """
-    from known_unknowns import json_files
-    from known_unknowns.inference.probe import probe as run
-    from known_unknowns.workflow import selection
-
     chosen = selection.load(params, "probe", edition=edition, model=model)
     found = run(model, chosen.model(model), journals)
     if out is not None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from known_unknowns import exchange
+from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.config import DataEntry, Params
+from known_unknowns.data import check as checks
+from known_unknowns.data.check import CheckResult
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError
-
-if TYPE_CHECKING:
-    from known_unknowns.config import DataEntry, Params
-    from known_unknowns.data.check import CheckResult
+from known_unknowns.exchange import output
+from known_unknowns.tables import Part
+from known_unknowns.workflow import configuration, prerequisites, selection
 
 
 def check(
@@ -37,16 +42,11 @@ def check(
     Example:
       known-unknowns check params
     """
-    from known_unknowns.data import check as checks
-    from known_unknowns.workflow import configuration
-
     if what != "params" and raw is not None and params == PARAMS and not params.is_file():
         _report(checks.check(what, raw), as_json=as_json)
         return
     checked = configuration.load(params, edition=edition)
     if what == "params":
-        from known_unknowns.workflow import prerequisites
-
         for note in prerequisites.checked(checked)[1]:
             print(_printable(note))
         print(
@@ -61,8 +61,6 @@ def check(
 
 def _report(found: CheckResult, *, as_json: bool) -> None:
     """Print the result of a check, and exit with its code."""
-    from known_unknowns.data import check as checks
-
     print(checks.as_json(found) if as_json else _printable(checks.as_table(found)))
     if found.exit_code:
         raise typer.Exit(found.exit_code)
@@ -72,16 +70,12 @@ def _settings(params: Params, benchmark: str) -> DataEntry | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
     if benchmark not in params.raw["benchmarks"]:
         return None
-    from known_unknowns.workflow import selection
 
     return selection.select(params, "check", benchmark=benchmark).data(benchmark)
 
 
 def _own_questions(params: Params | None, benchmark: str) -> Path | None:
     """Return the edition's table of questions if it exists and files of predictions cannot contain the questions."""
-    from known_unknowns.benchmark import registry
-    from known_unknowns.edition_files import EditionFiles
-
     if params is None or benchmark not in params.benchmarks:
         return None
     table = EditionFiles.of(params).question_table(benchmark)
@@ -129,10 +123,6 @@ def rescore(
     Example:
       known-unknowns rescore predictions.csv --benchmark BENCHMARK
     """
-    from known_unknowns import exchange
-    from known_unknowns.exchange import output
-    from known_unknowns.workflow import configuration
-
     required = params != PARAMS or import_as is not None
     checked = configuration.load(params, edition=edition) if required or params.is_file() else None
     if import_as is not None and checked is not None:
@@ -190,10 +180,6 @@ def export(
       known-unknowns export --questions variants/noise.parquet --variant noise \\
         --replies replies.parquet --format csv --out predictions.csv
     """
-    from known_unknowns import exchange
-    from known_unknowns.tables import Part
-    from known_unknowns.workflow import configuration
-
     if questions is not None and replies is not None and model is None:
         if out is None:
             raise ConfigError("name the file to write", path="--out")

@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
+from known_unknowns.comparison.models import write_model_comparison
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.metrics.power import PairedDesign
+from known_unknowns.metrics.summary import main_parser
+from known_unknowns.workflow import configuration, prerequisites
 
 
 def compare_models(
@@ -27,6 +33,7 @@ def compare_models(
     """Compare models with each other on the same questions, in all pairs.
 
     Models are also compared by dual accuracy, where both of its variants are selected.
+    Variants without content (noise, blank images, no image) are not compared by accuracy.
     With one model, two or more variants (prompts, protocols) or two or more parsers of it are compared instead.
 
     A pair has the difference of its accuracies with a confidence interval clustered by image, an exact sign-flip
@@ -36,15 +43,9 @@ def compare_models(
     \b
     Examples:
       known-unknowns compare-models MODEL OTHER --benchmark BENCHMARK
-      known-unknowns compare-models MODEL --variant original --variant noise
+      known-unknowns compare-models MODEL --variant original --variant nota_only
       known-unknowns compare-models MODEL --parser official --parser robust
     """
-    from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
-    from known_unknowns.comparison.models import write_model_comparison
-    from known_unknowns.edition_files import EditionFiles
-    from known_unknowns.metrics.summary import main_parser
-    from known_unknowns.workflow import configuration, prerequisites
-
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))
     selection = Selection(
         models=models or chosen.models,
@@ -91,8 +92,6 @@ def power(
     Example:
       known-unknowns power --n 300 --images 60 --accuracy 0.8 --difference 0.05
     """
-    from known_unknowns.metrics.power import PairedDesign
-
     if not 0 < target < 1 or difference == 0:
         raise ConfigError("the target is not between 0 and 1" if difference != 0 else "the difference is 0")
     try:

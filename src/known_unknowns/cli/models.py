@@ -7,19 +7,20 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 import yaml
 
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.config import ModelEntry, Params, catalogue, params_file, typed_model
+from known_unknowns.engines import memory_needs
+from known_unknowns.engines import new_model as description
+from known_unknowns.engines.memory_needs import ListedModel, Machine
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import write_text
-
-if TYPE_CHECKING:
-    from known_unknowns.config import ModelEntry, Params
-    from known_unknowns.engines.memory_needs import ListedModel, Machine
-    from known_unknowns.workflow.edition_needs import ModelNeeds, Totals
+from known_unknowns.workflow import configuration, edition_needs
+from known_unknowns.workflow.edition_needs import ModelNeeds, Totals
 
 _HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
 
@@ -45,10 +46,6 @@ def models(
       known-unknowns models --fits
       known-unknowns models --needs --edition papers
     """
-    from known_unknowns.config import catalogue
-    from known_unknowns.engines import memory_needs
-    from known_unknowns.workflow import configuration
-
     chosen = configuration.load(params, edition=edition)
     if needs:
         _print_needs(chosen, as_json=as_json)
@@ -69,8 +66,6 @@ def models(
 
 
 def _print_needs(params: Params, *, as_json: bool) -> None:
-    from known_unknowns.workflow import edition_needs
-
     data = Path("data", params.data_name)
     needs = edition_needs.of_edition(params, data)
     sums = edition_needs.totals(needs)
@@ -126,13 +121,9 @@ def new_model(
       known-unknowns new-model ~/models/my-model --edition mine
       known-unknowns new-model OWNER/NAME --name my-model --dry-run
     """
-    from known_unknowns.config import params_file, typed_model
-    from known_unknowns.engines import memory_needs, new_model
-    from known_unknowns.workflow import configuration
-
     before = configuration.load(params)
     text = _text_of(params)
-    found = new_model.describe(source, revision=revision)
+    found = description.describe(source, revision=revision)
     if dtype is not None:
         if dtype not in memory_needs.BYTES:
             raise ConfigError(unknown_name(dtype, memory_needs.BYTES), path="--dtype")
@@ -172,8 +163,6 @@ def _text_of(params: Path) -> str:
 
 def _refuse_duplicates(params: Params, name: str, entry: ModelEntry, *, named: bool) -> None:
     """Raise ConfigError if there is an entry of the name, or, unless a name was given, one of the same weights."""
-    from known_unknowns.config import catalogue
-
     known = dict(catalogue.models()) | params.every_model
     if name in known:
         raise ConfigError("there is an entry of this name; choose another one with --name", path=f"models.{name}")

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from known_unknowns.workflow import project
+
 _EXTRAS = "pip install 'known-unknowns[models,adapters,workflow,report]'"
 
 
@@ -23,8 +25,6 @@ def init(
     Example:
       known-unknowns init my-project
     """
-    from known_unknowns.workflow import project
-
     files = project.create(folder)
     size = sum((folder / path).stat().st_size for path in files)
     print(f"Created a project in {folder.resolve()}: {len(files)} files, {size / 1e6:.1f} MB.")

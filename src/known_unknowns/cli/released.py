@@ -16,6 +16,10 @@ from known_unknowns.command_options import (
     ScoresOfEdition,
     VariantFolder,
 )
+from known_unknowns.comparison.raw_replies import write_tables
+from known_unknowns.exchange.released import import_released as run
+from known_unknowns.exchange.released import write_published
+from known_unknowns.workflow import selection
 
 
 def import_released(
@@ -33,11 +37,8 @@ def import_released(
     Example:
       known-unknowns import-released MODEL BENCHMARK --edition released \\
         --raw data/released/raw/BENCHMARK --out replies \\
-        --variants data/released/variants/BENCHMARK
+        --variants results/released/variants/BENCHMARK
     """
-    from known_unknowns.exchange.released import import_released as run
-    from known_unknowns.workflow import selection
-
     chosen = selection.load(params, "import_released", edition=edition, model=model, benchmark=benchmark)
     run(chosen, model, benchmark, raw=raw, variants=variants, out=out)
 
@@ -50,17 +51,14 @@ def released_numbers(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write the numbers that were released with replies, and whether the replies reproduce them, as JSON.
+    """Write the numbers released with replies, and whether these reproduce them, as JSON.
 
     \b
     Example:
       known-unknowns released-numbers BENCHMARK --edition released \\
         --raw data/released/raw/BENCHMARK --out numbers.json \\
-        --variants data/released/variants/BENCHMARK
+        --variants results/released/variants/BENCHMARK
     """
-    from known_unknowns.exchange.released import write_published
-    from known_unknowns.workflow import selection
-
     chosen = selection.load(params, "released_numbers", edition=edition, benchmark=benchmark)
     write_published(chosen, benchmark, raw=raw, variants=variants, out=out)
 
@@ -78,11 +76,8 @@ def reply_tables(
     \b
     Example:
       known-unknowns reply-tables BENCHMARK --edition released \\
-        --variants data/released/variants/BENCHMARK \\
+        --variants results/released/variants/BENCHMARK \\
         --scores results/released/scores --out reply_tables
     """
-    from known_unknowns.comparison.raw_replies import write_tables
-    from known_unknowns.workflow import selection
-
     chosen = selection.load(params, "reply_tables", edition=edition, benchmark=benchmark)
     write_tables(chosen, benchmark, variants=variants, scores=scores, out=out)

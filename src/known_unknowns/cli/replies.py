@@ -10,7 +10,13 @@ from typing import Annotated, Literal
 import typer
 
 from known_unknowns.command_options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
+from known_unknowns.engines import stopping
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.inference import failures, journal_repair, retrying
+from known_unknowns.verification import verify as verification
+from known_unknowns.verification.summaries import folder_of
+from known_unknowns.workflow import configuration, selection
+from known_unknowns.workflow.run import LOCK_FILE, lock
 
 
 def retry(
@@ -23,7 +29,7 @@ def retry(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Ask the questions again whose recorded reply is a failure of the engine or the endpoint, and only these.
+    """Ask only the questions again whose recorded reply is a failure of the engine or the endpoint.
 
     Run the workflow afterwards: it updates the metrics and the report.
 
@@ -32,11 +38,6 @@ def retry(
       known-unknowns retry MODEL
       known-unknowns retry MODEL BENCHMARK --finish error --finish rejected
     """
-    from known_unknowns.engines import stopping
-    from known_unknowns.inference import failures, retrying
-    from known_unknowns.workflow import configuration, selection
-    from known_unknowns.workflow.run import LOCK_FILE, lock
-
     settings = configuration.load(params, edition=edition)
     stopping.install()
     with lock(LOCK_FILE):
@@ -67,8 +68,6 @@ def journal(
       known-unknowns journal check
       known-unknowns journal repair journal/pocket/MODEL/BENCHMARK.jsonl
     """
-    from known_unknowns.inference import journal_repair
-
     damaged = False
     if not (found_journals := journal_repair.journals(paths or ())):
         print("There are no journals below journal/ in this folder.")
@@ -109,11 +108,6 @@ def verify(
       known-unknowns verify MODEL
       known-unknowns verify MODEL BENCHMARK --sample 256 --seed 1 --json
     """
-    from known_unknowns.engines import stopping
-    from known_unknowns.verification import verify as verification
-    from known_unknowns.verification.summaries import folder_of
-    from known_unknowns.workflow import configuration, selection
-
     settings = configuration.load(params, edition=edition)
     for argument, name, known in (("MODEL", model, settings.models), ("BENCHMARK", benchmark, settings.benchmarks)):
         if name is not None and name not in known:

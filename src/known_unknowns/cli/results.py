@@ -8,7 +8,11 @@ from typing import Annotated
 import typer
 
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.metrics.summary_files import write_all_metrics
+from known_unknowns.workflow import bundle as bundling
+from known_unknowns.workflow import configuration, serve
 
 
 def open(
@@ -25,8 +29,6 @@ def open(
     Example:
       known-unknowns open --edition pocket --no-browser
     """
-    from known_unknowns.workflow import configuration, serve
-
     serve.serve(
         configuration.load(params, edition=edition),
         port=port,
@@ -56,9 +58,6 @@ def bundle(
     Example:
       known-unknowns bundle public --edition pocket
     """
-    from known_unknowns.workflow import bundle as bundling
-    from known_unknowns.workflow import configuration
-
     chosen = configuration.load(params, edition=edition)
     written = bundling.bundle(chosen, out or Path("results", chosen.edition, "bundle"), redistribute=redistribute or ())
     for name, why in written.left_out.items():
@@ -85,10 +84,6 @@ def metrics(
     Example:
       known-unknowns metrics --name accuracy --category Overall --out accuracy.csv
     """
-    from known_unknowns.edition_files import benchmark_of, model_of
-    from known_unknowns.metrics.summary_files import write_all_metrics
-    from known_unknowns.workflow import configuration
-
     settings = configuration.load(params, edition=edition)
     for option, value, known in (
         ("--model", model, settings.models),

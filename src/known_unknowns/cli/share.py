@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.data import pinning
+from known_unknowns.data.licences import all_terms
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.workflow import configuration
 
 
 def pin(
@@ -34,9 +37,6 @@ def pin(
     Example:
       known-unknowns pin --edition pocket
     """
-    from known_unknowns.data import pinning
-    from known_unknowns.workflow import configuration
-
     if results and redistribute:
         other = f"run  known-unknowns pin --redistribute {redistribute[0]}"
         raise ConfigError(f"cannot be combined with --results, which pins no data; {other}", path="--redistribute")
@@ -65,8 +65,6 @@ def licences(
     Example:
       known-unknowns licences --bibtex
     """
-    from known_unknowns.data.licences import all_terms
-
     every = all_terms()
     for name in names or ():
         if name not in every:

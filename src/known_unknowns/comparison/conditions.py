@@ -43,6 +43,8 @@ class Conditions:
         The measured flips by model.
     turns : callable
         ``(model, variant) -> mean number of turns of a question`` (`margins.mean_turns`).
+    limit : int or None
+        The largest number of questions that were asked.
     """
 
     other_questions: str = ""
@@ -50,6 +52,7 @@ class Conditions:
     other_protocols: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, Flips] = field(default_factory=dict)
     turns: Callable[[str, str], float] = _one_turn
+    limit: int | None = None
 
 
 def conditions_of(
@@ -65,6 +68,7 @@ def conditions_of(
         _other_protocols(params, benchmark),
         flips,
         _one_turn if replies is None else _turns(params, benchmark, replies),
+        params.limit,
     )
 
 
@@ -133,6 +137,8 @@ def difference(
     if cell.variant in conditions.other_protocols:
         return PROTOCOL, conditions.other_protocols[cell.variant]
     n = published_number(cell)
+    if conditions.limit is not None and own.get(OVERALL, 0) < counts.get(OVERALL, n or 0):
+        return NUMBER, f"ours are a sample of {ours.n:,} questions"
     if n is not None and n not in (ours.n, ours.denominator):
         return NUMBER, f"published of {n:,} questions, ours are {ours.n:,}"
     if n is None and OVERALL not in counts:

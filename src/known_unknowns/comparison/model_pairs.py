@@ -11,6 +11,7 @@ from known_unknowns.comparison.models import Answers, PairedRow, Series, compare
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.variants.of_benchmark import content_free
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Selection:
         With one model, its variants or its parsers are compared.
     benchmarks : sequence of str
     variants : sequence of str
-        Empty for all variants of the benchmark.
+        Empty for all variants of the benchmark with content.
     parsers : sequence of str
     """
 
@@ -50,7 +51,7 @@ class Selection:
         return found[0]
 
     def check(self, params: Params) -> None:
-        """Raise ConfigError if a name is unknown."""
+        """Raise ConfigError if a name is unknown, or a selected variant has no content."""
         for name in self.benchmarks:
             if name not in params.raw["benchmarks"]:
                 raise ConfigError(unknown_name(name, params.raw["benchmarks"]), path="--benchmark")
@@ -64,14 +65,18 @@ class Selection:
             for name in chosen:
                 if name not in known:
                     raise ConfigError(unknown_name(name, known), path=option)
+        for benchmark in self.benchmarks:
+            if free := content_free(params, benchmark) & set(self.variants):
+                text = f"{min(free)!r} has no content, so that it is not compared by accuracy; its metric is recognised"
+                raise ConfigError(text, path="--variant")
 
 
 def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
     """Compare what was selected, in all pairs.
 
-    Models are also compared by their dual accuracy on two selected variants (`known_unknowns.metrics.dual`); the
-    variant of such a row is ``<first>+<second>``. The tests are corrected for the pairs that have the same benchmark
-    and, if models are compared, the same variant and parser.
+    Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy on
+    two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is ``<first>+<second>``. The tests
+    are corrected for the pairs that have the same benchmark and, if models are compared, the same variant and parser.
 
     Parameters
     ----------
@@ -88,7 +93,7 @@ def compare_selection(params: Params, selection: Selection, files: EditionFiles)
     Raises
     ------
     ConfigError
-        If a name is unknown, or nothing is a pair.
+        If a name is unknown, a selected variant has no content, or nothing is a pair.
     DataError
         If scores are missing.
     """
@@ -113,12 +118,13 @@ def _common(series: Series, compared: str) -> tuple[str, ...]:
 
 
 def _read(params: Params, selection: Selection, benchmark: str, files: EditionFiles) -> list[Answers]:
-    """The selected answers to a benchmark. Imported models have some of the variants only."""
+    """The selected answers to a benchmark's variants with content. Imported models have some of the variants only."""
+    left_out = content_free(params, benchmark)
     found: list[Answers] = []
     for model in dict.fromkeys(selection.models):
         seeds: dict[str, list[int]] = {}
         for variant, seed in params.cells(benchmark, model):
-            if not selection.variants or variant in selection.variants:
+            if variant not in left_out and (not selection.variants or variant in selection.variants):
                 seeds.setdefault(variant, []).append(seed)
         for variant, of_variant in seeds.items():
             found += read_answers(

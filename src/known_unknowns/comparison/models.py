@@ -74,7 +74,8 @@ class Answers:
     ids, groups : tuple of str
         The questions and their groups.
     correct : mapping from int to ndarray of bool, shape (questions,)
-        Flags of correct answers, by seed. Unparsed and failed answers are not correct.
+        Flags of correct answers, by seed. Answers that abstain, are unparsed, cut or failed
+        are not correct.
     refusal_is_right : tuple of bool
         Whether the refusal is the right answer to each question.
     """

@@ -3,13 +3,15 @@
 | table           | one row is                                                                                     |
 |-----------------|------------------------------------------------------------------------------------------------|
 | parsers.csv     | a model and a variant: the official and the robust parser on the same replies                   |
-| sensitivity.csv | a model and a variant: accuracy and share of refusals, less those of the questions as published |
+| sensitivity.csv | a model and a variant: accuracy, and shares of refused and of abstained questions, less those of  |
+|                 | the questions as published                                                                     |
 | agreement.csv   | two models and a variant: how often both give the same answer                                   |
 | questions.csv   | a question as published: how many models are right, and the answer of most of them              |
 | all_wrong.csv   | the questions of questions.csv that no model answers correctly                                  |
 
 Differences are paired by question, with intervals clustered by group (`known_unknowns.metrics.paired`). A question that
-no model answers correctly may have a wrong label: it is a candidate for a review, not an error.
+no model answers correctly may have a wrong label: it is a candidate for a review, not an error. On variants without
+content (`Variant.content_free`) accuracies are not compared, and only the official one is stated.
 """
 
 from __future__ import annotations
@@ -25,12 +27,14 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns import tables
-from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.edition_files import asked, scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
-from known_unknowns.records import FAILED, REFUSED, Question
+from known_unknowns.records import Question
+from known_unknowns.scoring.dialogues import final_scores
+from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -41,30 +45,14 @@ TABLES = ("parsers", "sensitivity", "agreement", "questions", "all_wrong")
 
 
 @dataclass(frozen=True)
-class Answers:
-    """The answers of a model to a variant, as one parser parsed them: arrays in the order of the questions.
-
-    Attributes
-    ----------
-    choice : ndarray of int
-        Index of the chosen option; -1 without one.
-    correct, refused, failed : ndarray of bool
-    """
-
-    choice: np.ndarray
-    correct: np.ndarray
-    refused: np.ndarray
-    failed: np.ndarray
-
-
-@dataclass(frozen=True)
 class Variant:
-    """A variant with the answers of every model that has some, by model and parser."""
+    """A variant with the scores of every model that has some, by model and parser."""
 
     name: str
     groups: np.ndarray
     questions: Sequence[Question]
-    answers: Mapping[tuple[str, str], Answers]
+    answers: Mapping[tuple[str, str], ScoreArrays]
+    content_free: bool = False
 
     @property
     def models(self) -> list[str]:
@@ -112,42 +100,33 @@ def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: 
     if not models:
         return Variant(variant, np.array([]), (), {})
     questions = tables.read_questions(asked(variants, variant, seed))
-    ids = [question.id for question in questions]
     answers = {
         (model, parser): found
         for model in models
-        for parser, found in _answers(tables.Part(scores_table(scores, model, benchmark), seed, variant), ids).items()
+        for parser, found in _answers(
+            tables.Part(scores_table(scores, model, benchmark), seed, variant), questions
+        ).items()
     }
     groups = np.unique([question.group for question in questions], return_inverse=True)[1]
-    return Variant(variant, groups, questions, answers)
+    return Variant(variant, groups, questions, answers, variant in content_free(params, benchmark))
 
 
-def _answers(file: tables.Part, ids: Sequence[str]) -> dict[str, Answers]:
-    """The last answer to each question, by parser. Reading columns is much faster than building records."""
-    columns = ["question_id", "turn", "step", "parser", "outcome", "choice", "correct"]
-    frame = tables.read_columns(file, tables.SCORES, columns).to_pandas()
-    frame = frame[frame.step == ANSWER].sort_values("turn", kind="stable")
+def _answers(file: tables.Part, questions: Sequence[Question]) -> dict[str, ScoreArrays]:
+    """The scores of the answer to each question, by parser."""
+    scores = final_scores(tables.read_scores(file))
     found = {}
     for parser in _PARSERS:
-        of_parser = frame[frame.parser == parser].drop_duplicates("question_id", keep="last").set_index("question_id")
-        if of_parser.empty:
-            continue
-        if len(of_parser) != len(ids) or not of_parser.index.isin(ids).all():
-            raise DataError("not the scores of these questions; score again", file=file)
-        ordered = of_parser.loc[list(ids)]
-        found[parser] = Answers(
-            choice=ordered.choice.fillna(-1).to_numpy(dtype=int),
-            correct=ordered.correct.to_numpy(dtype=bool),
-            refused=(ordered.outcome == REFUSED).to_numpy(),
-            failed=(ordered.outcome == FAILED).to_numpy(),
-        )
+        if of_parser := scores.get(parser):
+            if of_parser.keys() != {question.id for question in questions}:
+                raise DataError("not the scores of these questions; score again", file=file)
+            found[parser] = ScoreArrays.of(questions, [of_parser[question.id] for question in questions])
     return found
 
 
 _DIFFERENCE = ("difference", "low", "high", "p", "method", "test")
 _PARSER_COLUMNS = (
     *("model", "variant", "n", "failed", "changed", "official", "robust", *_DIFFERENCE),
-    *("official_refused", "robust_refused"),
+    *("official_refused", "robust_refused", "robust_abstained"),
 )
 
 
@@ -158,7 +137,12 @@ def _parsers(variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
             official, robust = (variant.answers.get((model, parser)) for parser in _PARSERS)
             if official is None or robust is None:
                 continue
-            changed = (official.choice != robust.choice) | (official.refused != robust.refused)
+            changed = official.choice != robust.choice
+            changed |= (official.refused != robust.refused) | (official.abstained != robust.abstained)
+            compared = {}
+            if not variant.content_free:
+                compared = {"robust": robust.correct.mean()}
+                compared |= _difference(robust.correct, official.correct, variant.groups, confidence)
             yield {
                 "model": model,
                 "variant": variant.name,
@@ -166,10 +150,10 @@ def _parsers(variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
                 "failed": int(official.failed.sum()),
                 "changed": int(changed.sum()),
                 "official": official.correct.mean(),
-                "robust": robust.correct.mean(),
-                **_difference(robust.correct, official.correct, variant.groups, confidence),
+                **compared,
                 "official_refused": official.refused.mean(),
                 "robust_refused": robust.refused.mean(),
+                "robust_abstained": robust.abstained.mean(),
             }
 
 
@@ -182,7 +166,7 @@ _SENSITIVITY_COLUMNS = ("model", "variant", "parser", "measure", "n", "as_publis
 
 
 def _sensitivity(base: Variant, variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
-    """The change of the accuracy and of the share of refusals when the question is changed."""
+    """The changes of accuracy, and of the shares of refused and abstained questions, when the question is changed."""
     place = {question.id: index for index, question in enumerate(base.questions)}
     for variant in variants:
         if variant.name == base.name:
@@ -193,7 +177,8 @@ def _sensitivity(base: Variant, variants: Any, confidence: float) -> Iterator[di
             published = base.answers.get((model, parser))
             if published is None or not here:
                 continue
-            for measure, name in (("accuracy", "correct"), ("refused", "refused")):
+            measures = {"accuracy": "correct", "refused": "refused", "abstained": "abstained"}
+            for measure, name in list(measures.items())[variant.content_free :]:
                 first, second = getattr(changed, name)[here], getattr(published, name)[there]
                 yield {
                     "model": model,
@@ -247,7 +232,19 @@ def _kappa(first: np.ndarray, second: np.ndarray) -> float | None:
     return None if expected == 1 else (float((first == second).mean()) - expected) / (1 - expected)
 
 
-_QUESTION_COLUMNS = ("id", "category", "group", "models", "right", "refused", "top", "top_count", "label", "question")
+_QUESTION_COLUMNS = (
+    "id",
+    "category",
+    "group",
+    "models",
+    "right",
+    "refused",
+    "abstained",
+    "top",
+    "top_count",
+    "label",
+    "question",
+)
 
 
 def _questions(base: Variant) -> Iterator[dict[str, Any]]:
@@ -255,7 +252,9 @@ def _questions(base: Variant) -> Iterator[dict[str, Any]]:
     found = [answers for (_, parser), answers in base.answers.items() if parser == ROBUST]
     if not found:
         return
-    right, refused = (np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused"))
+    right, refused, abstained = (
+        np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused", "abstained")
+    )
     choices = np.stack([each.choice for each in found])
     for index, question in enumerate(base.questions):
         counts = Counter(int(choice) for choice in choices[:, index] if choice >= 0)
@@ -267,6 +266,7 @@ def _questions(base: Variant) -> Iterator[dict[str, Any]]:
             "models": len(found),
             "right": int(right[index]),
             "refused": int(refused[index]),
+            "abstained": int(abstained[index]),
             "top": "" if top is None else question.labels[top],
             "top_count": count,
             "label": "" if question.answer is None else question.labels[question.answer],

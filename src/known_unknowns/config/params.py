@@ -85,6 +85,11 @@ class Params:
         return list(self._selected["seeds"])
 
     @property
+    def limit(self) -> int | None:
+        """The largest number of questions of a benchmark that are asked; None for all."""
+        return self._selected.get("limit")
+
+    @property
     def parsers(self) -> list[str]:
         """The parsers that are computed."""
         return list(self.raw["parsers"])

@@ -18,6 +18,8 @@ _FILE = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
 class Edition(Entry):
     """One scenario: benchmarks, models and seeds."""
 
+    nullable = frozenset({"limit"})
+
     data: Text | None = None
     """The key under ``data`` of every benchmark of this edition; by default the edition's own name."""
     benchmarks: Names
@@ -27,6 +29,9 @@ class Edition(Entry):
     """Whether every model of the catalogue with a published row of these benchmarks is added to ``models``."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
+    limit: Count | None = None
+    """At most this many questions of each benchmark: a sample of whole images, the same for every model. A later run
+    with a larger limit, or without, asks only the other questions."""
 
 
 class ScenesData(Entry):

@@ -10,6 +10,7 @@ from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ReleasedData, ResolvedVariant
 from known_unknowns.data import licences, released_cells
+from known_unknowns.data.sample import sample
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.progress import Advance, progress
@@ -54,10 +55,33 @@ def _loaded(
             advance(1)
 
 
-def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[int]) -> None:
-    """Apply a variant, given by its entry in params.yaml, to a table of questions, with each seed."""
+def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[int], limit: int | None = None) -> None:
+    """Apply a variant, given by its entry in params.yaml, to a table of questions, with each seed.
+
+    Parameters
+    ----------
+    entry : ResolvedVariant
+    questions, out : Path
+        The table of original questions, and the table to write.
+    seeds : sequence of int
+    limit : int, optional
+        The number of original questions of which the variant is made (`known_unknowns.data.sample`).
+
+    Raises
+    ------
+    DataError
+        If the variant fits no question, or fails for one.
+    """
     originals = tables.read_questions(questions)
     fitting = _fitting(entry, originals, questions)
+    if limit is not None:
+        asked = {question.id for question in sample(originals, limit)}
+        fitting = [(row, question) for row, question in fitting if question.id in asked]
+        if not fitting:
+            raise DataError(
+                f"the variant fits none of the {len(asked)} questions of the sample; raise `limit` of the edition",
+                file=questions,
+            )
     known = variants_of(originals[0].benchmark) if originals else variants.VARIANTS
 
     def varied(seed: int) -> Iterator[Question]:
@@ -73,7 +97,7 @@ def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[
 def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:
     """Return the questions that a variant fits, with their rows.
 
-    All questions are kept unless the benchmark's questions differ (`Benchmark.contents`).
+    What a variant needs is looked at if the benchmark's questions differ (`Benchmark.contents`).
     """
     try:
         dropped = corrections.dropped(entry, originals)
@@ -82,14 +106,22 @@ def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) 
     rows = [(row, question) for row, question in enumerate(originals) if question.id not in dropped]
     if dropped:
         print(f"{len(dropped)} of {len(originals)} questions are left out by the corrections", file=sys.stderr)
-    if not originals or not registry.get(originals[0].benchmark).has("contents"):
+    if not originals:
         return rows
-    variant = variant_of(originals[0].benchmark, entry)
-    fitting = [(row, question) for row, question in rows if variant.fits(question)]
-    if not fitting:
-        raise DataError(
-            f"no question has {variant.needs}, which the variant needs; remove it from params.yaml", file=path
-        )
-    if left_out := len(rows) - len(fitting):
-        print(f"{left_out} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
-    return fitting
+    known = variants_of(originals[0].benchmark)
+    if registry.get(originals[0].benchmark).has("contents"):
+        variant = variant_of(originals[0].benchmark, entry)
+        fitting = [(row, question) for row, question in rows if variant.fits(question)]
+        if not fitting:
+            raise DataError(
+                f"no question has {variant.needs}, which the variant needs; remove it from params.yaml", file=path
+            )
+        if left_out := len(rows) - len(fitting):
+            print(f"{left_out} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
+        rows = fitting
+    unclear = variants.unclear(entry, (question for _, question in rows), known=known)
+    if unclear and len(unclear) == len(rows):
+        raise DataError(f"every question is left out: {variants.UNCLEAR}; remove it from params.yaml", file=path)
+    if unclear:
+        print(f"{len(unclear)} of {len(rows)} questions are left out: {variants.UNCLEAR}", file=sys.stderr)
+    return [(row, question) for row, question in rows if question.id not in unclear]

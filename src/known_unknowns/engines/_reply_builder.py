@@ -6,8 +6,12 @@ from collections.abc import Sequence
 
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._option_labels import Forms, LabelRecorder, label_step, token_forms
+from known_unknowns.reasoning_marks import opens_reasoning, split_reply
 from known_unknowns.records import Reply, Turn
 from prefix_sharing.prompts import image_token_ids
+
+_TAIL = 16
+"""Last tokens of a prompt, in which a template may open the reasoning."""
 
 
 class ReplyBuilder:
@@ -50,14 +54,31 @@ class ReplyBuilder:
         forms, logprobs = self._label_forms(turn), None
         if turn.labels and len(forms) == len(turn.labels):
             logprobs = recorder.logprobs(row, label_step(self._tokenizer, tokens, forms), forms)
+        text, reasoning, is_open = self._text(prompt, tokens)
         return Reply(
-            text=self._tokenizer.decode(tokens, skip_special_tokens=True),
+            text=text,
             logprobs=logprobs,
             input_tokens=len(prompt),
             visual_tokens=images,
             output_tokens=len(tokens),
-            finish=finish,
+            finish="length" if is_open else finish,
+            details={"reasoning": reasoning} if reasoning else None,
         )
+
+    def _text(self, prompt: Sequence[int], tokens: Sequence[int]) -> tuple[str, str, bool]:
+        """Return the answer, the reasoning before it, and whether the reasoning did not end.
+
+        Marks of reasoning may be special tokens, and the template may have written the first one.
+        """
+        text = self._tokenizer.decode(list(tokens), skip_special_tokens=True)
+        opened = opens_reasoning(self._tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False))
+        split = split_reply(self._tokenizer.decode(list(tokens), skip_special_tokens=False), opened=opened)
+        if not split.reasoning and not split.open and not opened:
+            return text, "", False
+        answer = split.text
+        for token in self._tokenizer.all_special_tokens:
+            answer = answer.replace(token, "")
+        return answer.strip(), split.reasoning, split.open
 
     def _label_forms(self, turn: Turn) -> Forms:
         labels = turn.labels or ()

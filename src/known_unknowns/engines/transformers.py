@@ -59,11 +59,12 @@ class TransformersEngine:
 
     Notes
     -----
-    ``Reply.text`` holds the new tokens without special tokens. ``finish`` is "stop", "length" if the limit cut the
-    reply, "rejected" if no prompt can be built, or "error"; ``error`` explains the last two. ``output_tokens`` includes
-    the end token. ``logprobs`` are natural logarithms over the whole vocabulary, rounded to 6 decimals, at the step of
-    the reply's first bare option label (else at step 0). They are None for free text, or if a label is not a single
-    token. ``seconds`` is the chunk's time divided by its size.
+    ``Reply.text`` holds the new tokens without special tokens, and without reasoning, which ``details`` holds.
+    ``finish`` is "stop", "length" if the limit cut the reply, "rejected" if no prompt can be built, or "error";
+    ``error`` explains the last two. ``output_tokens`` includes the end token. ``logprobs`` are natural logarithms over
+    the whole vocabulary, rounded to 6 decimals, at the step of the reply's first bare option label (else at step 0).
+    They are None for free text, or if a label is not a single token. ``seconds`` is the chunk's time divided by its
+    size.
 
     ``about["sharing"]`` reports the plans used, their difference from ``generate`` in the check, and the disabled plans
     with the reason. ``about["linear_layers"]`` and ``about["vision_attention"]`` name their implementation (see

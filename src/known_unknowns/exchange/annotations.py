@@ -73,13 +73,14 @@ def _is_question_table(path: Path) -> bool:
 
 
 def apply_variant(questions: list[Question], entry: ResolvedVariant, *, seed: int, path: Path) -> list[Question]:
-    """Return the questions in a variant, as they were asked, without those that corrections leave out.
+    """Return the questions in a variant, as they were asked, without those that it leaves out.
 
     ``path`` is their file, for error messages.
     """
     changed, known = [], variants_of(questions[0].benchmark) if questions else {}
     try:
         dropped = corrections.dropped(entry, questions)
+        dropped |= variants.unclear(entry, questions, known=known) if questions else frozenset()
     except ValueError as error:
         raise DataError(str(error), file=path) from error
     for row, question in enumerate(questions):

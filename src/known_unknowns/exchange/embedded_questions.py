@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.option_marks import check_marks
 from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import PredictionFile
@@ -88,12 +89,14 @@ def build_question(
     """Build the question that the ``fields`` of a row describe, in a variant made by ``function``.
 
     ``find_refusal`` returns the index of the refusal option. ``category`` lists the fields that can name the category.
-    Raises ValueError if the question or its label is missing, or if the label cannot be right in this variant.
+    Raises ValueError if the question or its label is missing, if the label cannot be right in this variant, or if marks
+    such as "B. " at the start of options contradict their labels.
     """
     stem, options = stem_and_options(fields)
     refusal = find_refusal(options)
     path = image_path(fields)
     labels = [option.label for option in options]
+    check_marks(labels, [option.text for option in options])
     return Question(
         id=identifier,
         benchmark=benchmark,

@@ -4,7 +4,11 @@
 |------------|------------------------------|---------------------------------------------------------------|
 | lmms_eval  | lmms-eval, ``--log_samples`` | doc_id, filtered_resps; resps, doc, target                    |
 | vlmevalkit | VLMEvalKit                   | index, prediction; question_id, question, A, B, ..., answer   |
-| plain      | any program                  | question_id, prediction; step. Exported as ``csv``, ``jsonl`` |
+| plain      | any program                  | question_id, prediction; step, finish. Exported as ``csv``,   |
+|            |                              | ``jsonl``                                                     |
+
+A file holds replies; their outcomes follow when it is scored. Only ``plain`` says that the length limit ended a reply
+(``finish`` is "length"), which distinguishes a cut reply from an unparsed one.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import parse_reply, parse_rows, reply_text
 from known_unknowns.exchange.rows import parse_identifier
 from known_unknowns.files.csv_cells import escape_row
+from known_unknowns.inference.failures import CUT_OFF
 from known_unknowns.records import AnsweredTurn, Question
 
 FAILURE = "Failed to obtain answer"
@@ -160,7 +165,10 @@ def _parse_plain(row: Row) -> Prediction:
     step = row.fields.get("step") or ANSWER
     if not isinstance(step, str):
         raise row.error(f"the step is {step!r}, not a name")
-    return Prediction(row, text, error, id=parse_identifier(row, "question_id"), step=step)
+    finish = row.fields.get("finish") or "stop"
+    if not isinstance(finish, str):
+        raise row.error(f"finish is {finish!r}, not a word such as {CUT_OFF!r}")
+    return Prediction(row, text, error, id=parse_identifier(row, "question_id"), step=step, finish=finish)
 
 
 def _write_csv(answers: Answers) -> str:
@@ -174,12 +182,14 @@ def _write_jsonl(answers: Answers) -> str:
 
 
 def _plain_rows(answers: Answers) -> list[dict[str, Any]]:
-    """Return question_id and prediction; and the step, if a question has turns besides its answer."""
+    """Return question_id and prediction; step, if a question has further turns; finish, if a limit ended a reply."""
     with_steps = any(turn.step != ANSWER for _, turn in answers)
+    with_finish = any(turn.reply.finish == CUT_OFF for _, turn in answers)
     return [
         {"question_id": question.id}
         | ({"step": turn.step} if with_steps else {})
         | {"prediction": None if turn.reply.error is not None else turn.reply.text}
+        | ({"finish": turn.reply.finish} if with_finish else {})
         for question, turn in answers
     ]
 

@@ -4,8 +4,8 @@
 - results/<edition>/replies/<model>/<benchmark>/engine.json, which names the imported files
 
 The workflow scores, measures and reports the replies if params.yaml has an entry with the engine "imported" that lists
-the variants and seeds. The questions are those of the edition's tables (data/<edition>/variants), all of them, because
-numbers on other questions are not comparable.
+the variants and seeds. The questions are those of the edition's tables (results/<edition>/variants), all of them,
+because numbers on other questions are not comparable.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from known_unknowns.exchange.results import RescoreResult, compute_metrics, refu
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants import corrections
+from known_unknowns.variants.of_benchmark import content_free, variant_of
 
 ENGINE = "imported"
 """The engine of an imported model in params.yaml and in engine.json."""
@@ -84,8 +85,10 @@ def import_predictions(
         raise DataError(f"no questions of this variant yet; make them with snakemake {target}", file=asked.path)
     questions = tables.read_questions(asked)
     parsed = [parse_file(file) for file in files]
-    corrects = corrections.files(params.variant(variant))
-    published = tables.read_questions(edition.question_table(benchmark)) if corrects else questions
+    entry = params.variant(variant)
+    leaves_out = corrections.files(entry) or variant_of(benchmark, entry).keeps_meaning
+    table = edition.question_table(benchmark)
+    published = tables.read_questions(table) if leaves_out and table.is_file() else questions
     pairs = match(parsed, questions, source=str(asked), by_index=True, published=published)
     parsers = [name for name in params.parsers if name != JUDGE]  # the judge is asked when the workflow runs
     unforced = list(refusals_without_forced_choice(pairs, parsers))
@@ -103,6 +106,7 @@ def import_predictions(
         statistics=params.statistics,
         model=model,
         seed=seed,
+        content_free=variant in content_free(params, benchmark),
     )
     replies = edition.replies(model, benchmark)
     cells = _cells(replies) | {(variant, seed): [turn for pair in pairs for turn in _turns(pair, model)]}

@@ -37,7 +37,7 @@ def match(
     partial : bool
         Leave out questions without a prediction, instead of raising an error.
     published : sequence of Question
-        The published questions, if corrections left some of them out. Predictions for these are ignored.
+        The published questions, if the variant leaves some of them out. Predictions for these are ignored.
 
     Returns
     -------
@@ -59,6 +59,7 @@ def match(
             if question.id in left_out:
                 continue
             _check_text(prediction, question, file.format)
+            _check_options(prediction, question)
             steps = found.setdefault(question.id, {})
             if prediction.step in steps:
                 other = steps[prediction.step].row
@@ -97,11 +98,11 @@ def _ordered(
 
 
 def left_out_note(questions: Sequence[Question], published: Sequence[Question]) -> tuple[str, ...]:
-    """Return how many published questions corrections left out; () if none."""
+    """Return how many published questions the variant leaves out; () if none."""
     count = len(published) - len(questions)
     if not count:
         return ()
-    text = f"{count} of {len(published)} questions are left out by the corrections; predictions for them are not scored"
+    text = f"{count} of {len(published)} questions are left out of the variant; predictions for them are not scored"
     return (text,)
 
 
@@ -143,6 +144,22 @@ def _check_text(prediction: Prediction, question: Question, format: FileFormat) 
         )
 
 
+def _check_options(prediction: Prediction, question: Question) -> None:
+    """Check that a row which repeats its options in columns has them under the question's labels.
+
+    Otherwise a letter would mean another option: the options were shuffled, or the labels are wrong.
+    """
+    labels = {" ".join(option.text.split()): option.label for option in question.options}
+    for option in question.options:
+        given = (prediction.fields or {}).get(option.label)
+        text = " ".join(given.split()) if isinstance(given, str) else ""
+        if text != " ".join(option.text.split()) and labels.get(text, option.label) != option.label:
+            raise prediction.row.error(
+                f"column {option.label} is {text[:60]!r}, which is option {labels[text]} of question {question.id!r}; "
+                "put the options in the question's order, or name the variant and the seed that they are from"
+            )
+
+
 def _turns(question: Question, steps: Mapping[str, Prediction]) -> list[AnsweredTurn]:
     if ANSWER not in steps:
         raise next(iter(steps.values())).row.error(f"the step {ANSWER!r} of question {question.id!r} is missing")
@@ -160,7 +177,7 @@ def _turn(question: Question, number: int, prediction: Prediction) -> AnsweredTu
 
 def _reply(prediction: Prediction, question: Question) -> Reply:
     if prediction.logprobs is None:
-        return Reply(prediction.text, error=prediction.error)
+        return Reply(prediction.text, error=prediction.error, finish=prediction.finish)
     if len(prediction.logprobs) != len(question.labels):
         message = f"{len(prediction.logprobs)} likelihoods for {len(question.labels)} options"
         raise prediction.row.error(message)

@@ -10,6 +10,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.metrics.leaderboard import NUMBERS
+from known_unknowns.metrics.proportions import RECOGNISED
 
 _TASK = "visual-question-answering"
 
@@ -33,12 +34,15 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
     found = []
     for row in rows:
         data = params.data(row["benchmark"])
-        variants = {"accuracy": row["variant"], "dual_accuracy": row.get("dual_variant")}
+        variants = {"accuracy": row.get("variant"), "dual_accuracy": row.get("dual_variant")}
         for number in NUMBERS:
             if number not in row:
                 continue
+            metric_type = next(
+                name for name in ("dual_accuracy", *RECOGNISED[::-1], "accuracy") if number.endswith(name)
+            )
             arguments = {
-                "variant": variants.get(number) or number.removesuffix("_accuracy"),
+                "variant": variants.get(number) or number.removesuffix(f"_{metric_type}"),
                 "parser": row["parser"],
                 "n": row[f"{number}_n"],
                 "low": row.get(f"{number}_low"),
@@ -53,7 +57,7 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
                     dataset_name=registry.get(row["benchmark"]).title,
                     dataset_config=params.edition,
                     dataset_revision=getattr(data, "revision", None),
-                    metric_type="dual_accuracy" if number == "dual_accuracy" else "accuracy",
+                    metric_type=metric_type,
                     metric_name=number.replace("_", " "),
                     metric_value=row[number],
                     metric_args=arguments,

@@ -16,6 +16,7 @@ from known_unknowns.exchange.matching import file_names, have_logprobs, left_out
 from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
+from known_unknowns.variants.of_benchmark import variant_of
 
 _TOLERANCE = 1e-9
 
@@ -69,8 +70,8 @@ def rescore(
     left_out: tuple[str, ...] = ()
     if annotations is None:
         name = variant or guess_function(parsed)
-        function = variant_entry(name, benchmark, known or {}).function
-        pairs = match(parsed, collect_questions(parsed, benchmark, function), source=file_names(parsed))
+        entry = variant_entry(name, benchmark, known or {})
+        pairs = match(parsed, collect_questions(parsed, benchmark, entry.function), source=file_names(parsed))
     else:
         name = variant or ORIGINAL
         entry = variant_entry(name, benchmark, known or {})
@@ -79,7 +80,14 @@ def rescore(
         pairs = match(parsed, asked, source=str(annotations), by_index=True, partial=partial, published=published)
         left_out = left_out_note(asked, published)
     parsers = default_parsers(have_logprobs=have_logprobs(pairs))
-    metrics = compute_metrics(pairs, benchmark=benchmark, variant=name, parsers=parsers, seed=seed)
+    metrics = compute_metrics(
+        pairs,
+        benchmark=benchmark,
+        variant=name,
+        parsers=parsers,
+        seed=seed,
+        content_free=variant_of(benchmark, entry).content_free,
+    )
     notes = (*left_out, *_notes([question for question, _ in pairs]), *_compare_accuracy(parsed, metrics))
     return RescoreResult(benchmark, name, len(pairs), tuple(metrics), notes)
 

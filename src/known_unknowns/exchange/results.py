@@ -47,6 +47,7 @@ def compute_metrics(
     statistics: Statistics = STATISTICS,
     model: str = "rescored",
     seed: int = 0,
+    content_free: bool = False,
 ) -> list[Metric]:
     """Compute the metrics of one variant and seed.
 
@@ -65,6 +66,8 @@ def compute_metrics(
         Settings of the intervals.
     seed : int
         The seed of the variant.
+    content_free : bool
+        Whether the variant has no content (`Variant.content_free`).
 
     Returns
     -------
@@ -73,7 +76,9 @@ def compute_metrics(
     unforced = set(refusals_without_forced_choice(pairs, parsers))
     completed = [_with_failed_choice(pair) if pair[0].id in unforced else pair for pair in pairs]
     table = ScoreTable.of(variant, seed, {name: _score(name, completed) for name in parsers})
-    metrics = metrics_of([table], statistics, model=model, benchmark=benchmark)
+    metrics = metrics_of(
+        [table], statistics, model=model, benchmark=benchmark, content_free={variant} if content_free else ()
+    )
     undefined = registry.get(benchmark).forced_choice_metrics if unforced else ()
     return [
         replace(metric, value=None, low=None, high=None, method=_NO_FORCED_CHOICE)

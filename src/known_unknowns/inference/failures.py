@@ -15,12 +15,13 @@ FINISHES = ("error", "rejected", "no_choice", "content_filter")
 """``Reply.finish`` of questions that the engine or the endpoint failed to answer. A model's refusal is an answer."""
 
 CUT_OFF = "length"
-"""``Reply.finish`` of a reply that ended at the token limit. It has an error if no text of an answer came before."""
+"""``Reply.finish`` of a reply that ended at the token limit."""
 
 
 def is_failure(reply: Reply, finishes: Collection[str] = FINISHES) -> bool:
-    """Whether the engine failed to answer, in one of these ways."""
-    return reply.error is not None and reply.finish in finishes
+    """Whether the engine failed to answer, in one of these ways. A reply that was cut off has no text of an answer."""
+    failed = reply.error is not None or (reply.finish == CUT_OFF and not reply.text.strip())
+    return failed and reply.finish in finishes
 
 
 def count(replies: Iterable[Reply]) -> dict[str, int]:

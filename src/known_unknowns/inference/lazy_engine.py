@@ -17,6 +17,7 @@ from typing import Any
 
 from known_unknowns import engines, json_files
 from known_unknowns.config import ModelEntry, ModelSettings, TransformersModel
+from known_unknowns.data import lock_file
 from known_unknowns.engines import Batches, Engine, ScriptedEngine
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
@@ -147,8 +148,6 @@ def _digest(folder: Path, pattern: str) -> str:
 
 def _is_locked_at(entry: TransformersModel, commit: str | None) -> bool:
     """Whether params.lock.yaml allows this commit for the entry. It does unless it names another one."""
-    from known_unknowns.data import lock_file
-
     source = lock_file.model_source(entry)
     locked = lock_file.read().get(source.key) if source is not None else None
     return locked is None or locked.commit is None or locked.commit == commit

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.config import ModelEntry, OpenAIModel, TransformersModel
+from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine
 
@@ -39,8 +40,6 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
     if journals is not None and lazy_engine.has_every_reply(entry, journals):
         return found | {"checked": "journal"}
     if isinstance(entry, OpenAIModel) and entry.check_served:
-        from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
-
         return found | {"checked": "endpoint", "endpoint": check_endpoint(model, entry)}
     if isinstance(entry, TransformersModel) and (folder := Path(entry.source).expanduser()).is_dir():
         for problem in _incomplete(folder):

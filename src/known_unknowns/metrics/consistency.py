@@ -1,10 +1,10 @@
 """Consistency of answers when the options of a question are shuffled.
 
-Answers are compared by content, that is by the option's text, not by its label. An unparsed reply agrees with nothing,
-not even with another unparsed reply.
+Answers are compared by content, that is by the option's text, not by its label. A reply that abstains, is unparsed, cut
+or failed chose no option: it agrees with nothing, not even with another such reply.
 
 The position metrics ask whether an answer follows its content or its position. They count ordered pairs of seeds
-(first, second). A pair is *informative* if both replies were parsed and the option chosen with the first seed is at
+(first, second). A pair is *informative* if both replies chose an option and the option chosen with the first seed is at
 another position with the second seed. The second answer then keeps the content (the same text), keeps the position
 (the same label, another text), or does neither. A pair of seeds that is informative in both directions is counted
 twice.
@@ -16,7 +16,7 @@ negative for a model that avoids its previous position.
 
 | metric              | numerator                                                        | denominator          |
 |---------------------|------------------------------------------------------------------|----------------------|
-| same_answer         | parsed, and the same text with all seeds                         | all questions        |
+| same_answer         | an option was chosen, and the same text with all seeds           | all questions        |
 | content_agreement   | share of pairs of seeds with the same text                       | all questions        |
 | content_kept        | informative pairs that keep the text                             | informative pairs    |
 | position_kept       | informative pairs that keep the label                            | informative pairs    |
@@ -33,16 +33,16 @@ from itertools import permutations
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import Ratio, ScoredAnswers
+from known_unknowns.benchmark.metrics import Ratio, ScoreArrays
 from known_unknowns.records import Question
 
 
-def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+def across_seeds(seeds: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     """Compute the metrics of the module's table.
 
     Parameters
     ----------
-    seeds : sequence of ScoredAnswers
+    seeds : sequence of ScoreArrays
         The answers with each seed, to the same questions in the same order. At least two.
 
     Returns

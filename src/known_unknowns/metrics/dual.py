@@ -7,16 +7,18 @@
 |                          |                                               | the refusal                          |
 | right_as_published       | right as published                            | all pairs                            |
 | refused_when_changed     | refused when changed                          | all pairs                            |
+| recognised_when_changed  | refused or abstained when changed             | all pairs                            |
 | refused_given_right      | right as published, and refused when changed  | pairs that are right as published    |
 | chance                   | probability that two uniform guesses are both | all pairs                            |
 |                          | right                                         |                                      |
 | unpaired                 | questions of only one of the variants         | questions of either variant          |
 
 A pair is a question under two variants, joined by its id. "Changed" is the second variant, whose right answer is the
-refusal: its right option is removed, or its images have no content. Unparsed and failed answers are neither right nor
-refused. If the published answer is the refusal, `nota_only` does not change the question, so that a model that always
-refuses is right twice; ``dual_accuracy_answerable`` leaves these pairs out. ``unpaired`` is computed by
-`known_unknowns.metrics.measure`. The metrics are defined by this project, not by a paper.
+refusal: its right option is removed, or its images have no content. Answers that abstain, and unparsed, cut and failed
+ones, are neither right nor refused; ``recognised_when_changed`` also counts those that abstain. If the published answer
+is the refusal, `nota_only` does not change the question, so that a model that always refuses is right twice;
+``dual_accuracy_answerable`` leaves these pairs out. ``unpaired`` is computed by `known_unknowns.metrics.measure`. The
+metrics are defined by this project, not by a paper.
 """
 
 from __future__ import annotations
@@ -24,9 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoredAnswers
+from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoreArrays
 from known_unknowns.metrics.proportions import CHANCE
 from known_unknowns.records import REFUSED
 
@@ -72,12 +72,12 @@ def combinations(params: Params, benchmark: str) -> tuple[AcrossVariants, ...]:
     return tuple(found)
 
 
-def dual_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+def dual_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     """Compute the metrics of the module's table, except ``unpaired``.
 
     Parameters
     ----------
-    answers : sequence of ScoredAnswers
+    answers : sequence of ScoreArrays
         The answers to the published questions, and to the same questions in the same order as changed.
 
     Returns
@@ -86,25 +86,19 @@ def dual_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
         Numerators and denominators, arrays of shape (questions,). Empty if the changed questions have no refusal.
     """
     first, second = answers
-    pairs = _refusal_is_right(second)
+    pairs = second.refusal_is_correct
     if len(pairs) and not pairs.any():
         return {}
     right, refused = first.correct & pairs, (second.outcome == REFUSED) & pairs
-    both, answerable = right & refused, pairs & ~_refusal_is_right(first)
-    guesses = _chance(first) * _chance(second) * pairs
+    recognised = refused | (second.abstained & pairs)
+    both, answerable = right & refused, pairs & ~first.refusal_is_correct
+    guesses = first.chance * second.chance * pairs
     return {
         DUAL: Ratio(both, pairs),
         "dual_accuracy_answerable": Ratio(both & answerable, answerable),
         "right_as_published": Ratio(right, pairs),
         "refused_when_changed": Ratio(refused, pairs),
+        "recognised_when_changed": Ratio(recognised, pairs),
         "refused_given_right": Ratio(both, right),
         CHANCE: Ratio(guesses, pairs),
     }
-
-
-def _refusal_is_right(scored: ScoredAnswers) -> np.ndarray:
-    return np.array([q.answer is not None and q.answer == q.refusal for q in scored.questions], dtype=bool)
-
-
-def _chance(scored: ScoredAnswers) -> np.ndarray:
-    return np.array([0.0 if q.answer is None else 1 / len(q.options) for q in scored.questions])

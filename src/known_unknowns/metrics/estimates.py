@@ -87,7 +87,9 @@ class Estimates:
         ]
 
 
-def estimates(table: ScoreTable, parser: str, labels: Sequence[str], groups: np.ndarray) -> dict[str, Estimates]:
+def estimates(
+    table: ScoreTable, parser: str, labels: Sequence[str], groups: np.ndarray, *, content_free: bool = False
+) -> dict[str, Estimates]:
     """Estimate all metrics of one parser.
 
     Parameters
@@ -100,6 +102,8 @@ def estimates(table: ScoreTable, parser: str, labels: Sequence[str], groups: np.
         All labels that any question of the benchmark offers.
     groups : ndarray of str, shape (groups,)
         Sorted names of all groups.
+    content_free : bool
+        Whether the variant's questions have no content (`Variant.content_free`).
 
     Returns
     -------
@@ -111,7 +115,7 @@ def estimates(table: ScoreTable, parser: str, labels: Sequence[str], groups: np.
         raise ValueError(
             f"the metric {taken[0]} of a benchmark: names in {SHARE}... are those of the shares of answers"
         )
-    all_ratios = ratios(table.arrays[parser], labels) | dict(own)
+    all_ratios = ratios(table.arrays[parser], labels, content_free=content_free) | dict(own)
     column = np.searchsorted(groups, table.groups)
     by_category = ratio_estimates(all_ratios, table.categories, column)
     for name, curve in table.curves[parser].items():

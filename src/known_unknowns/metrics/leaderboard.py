@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.metrics.dual import DUAL
-from known_unknowns.metrics.summary import main_parser, rounded
+from known_unknowns.metrics.proportions import RECOGNISED
+from known_unknowns.metrics.summary import has_content, main_parser, rounded
 from known_unknowns.records import Metric
 
-NUMBERS = ("accuracy", "dual_accuracy", "nota_only_accuracy", "blank_accuracy")
-"""Numbers of a row: the accuracy of the main variant, the first dual accuracy, and the accuracy of two stress tests.
+NUMBERS = ("accuracy", "dual_accuracy", "nota_only_accuracy", *(f"blank_{name}" for name in RECOGNISED))
+"""Numbers of a row: the accuracy of the main variant, the first dual accuracy, and those of two stress tests.
 
-After both stress tests the refusal is the right answer, if the benchmark offers one."""
+`nota_only` has an accuracy: the refusal is right. Without content (`blank`), only the share that recognised it counts,
+and its two parts."""
 _PARTS = ("", "_low", "_high", "_n", "_method")
 COLUMNS = ("model", "benchmark", "parser", "variant", "dual_variant", *(n + part for n in NUMBERS for part in _PARTS))
 
@@ -26,7 +28,7 @@ def leaderboard_row(metrics: Iterable[Metric]) -> dict[str, Any]:
     ----------
     metrics : iterable of Metric
         Metrics over all questions, one row per metric, in the order of the model's table of metrics: the first variant
-        is the main one.
+        with content is the main one.
 
     Returns
     -------
@@ -36,15 +38,15 @@ def leaderboard_row(metrics: Iterable[Metric]) -> dict[str, Any]:
     every = list(metrics)
     parser = main_parser(dict.fromkeys(metric.parser for metric in every))
     found = {(metric.variant, metric.name): metric for metric in every if metric.parser == parser}
-    main = every[0].variant
-    dual = next((variant for variant, name in found if name == DUAL), "")
-    row = {"model": every[0].model, "benchmark": every[0].benchmark, "parser": parser, "variant": main}
-    keys = [(main, "accuracy"), (dual, DUAL), ("nota_only", "accuracy"), ("blank", "accuracy")]
+    main = next((metric.variant for metric in every if has_content(metric.variant)), "")
+    dual = next((variant for variant, name in found if name == DUAL and has_content(variant)), "")
+    row = {"model": every[0].model, "benchmark": every[0].benchmark, "parser": parser}
+    keys = [(main, "accuracy"), (dual, DUAL), ("nota_only", "accuracy"), *(("blank", name) for name in RECOGNISED)]
     for number, key in zip(NUMBERS, keys, strict=True):
         if metric := found.get(key):
             values = (metric.value, metric.low, metric.high, metric.n, metric.method)
             row |= {number + part: rounded(value) for part, value in zip(_PARTS, values, strict=True)}
-    return row | ({"dual_variant": dual} if dual else {})
+    return row | ({"variant": main} if main else {}) | ({"dual_variant": dual} if dual else {})
 
 
 def by_model(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, float | None]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -21,6 +21,7 @@ from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
 from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
+from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics
@@ -71,8 +72,15 @@ def measure(
             )
             raise DataError(text, file=name)
     statistics = params.statistics
-    pairs = dual.combinations(params, benchmark)
-    tables.write_metrics(out, metrics_of(found, statistics, model=model, benchmark=benchmark, combined=pairs))
+    metrics = metrics_of(
+        found,
+        statistics,
+        model=model,
+        benchmark=benchmark,
+        combined=dual.combinations(params, benchmark),
+        content_free=content_free_variants(params, benchmark),
+    )
+    tables.write_metrics(out, metrics)
 
 
 def metrics_of(
@@ -82,6 +90,7 @@ def metrics_of(
     model: str,
     benchmark: str,
     combined: Sequence[AcrossVariants] = (),
+    content_free: Collection[str] = (),
 ) -> list[Metric]:
     """Compute all metrics of one model on one benchmark.
 
@@ -95,6 +104,8 @@ def metrics_of(
         Names written to the metrics.
     combined : sequence of AcrossVariants
         Metrics across variants, besides the benchmark's own.
+    content_free : collection of str
+        Names of the variants without content (`Variant.content_free`).
 
     Returns
     -------
@@ -106,7 +117,10 @@ def metrics_of(
     for variant in dict.fromkeys(table.variant for table in score_tables):
         seeds = [table for table in score_tables if table.variant == variant]
         for parser in seeds[0].arrays:
-            by_seed = {table.seed: estimates(table, parser, labels, groups) for table in seeds}
+            by_seed = {
+                table.seed: estimates(table, parser, labels, groups, content_free=variant in content_free)
+                for table in seeds
+            }
             for category in by_seed[seeds[0].seed]:
                 blank = Metric(model, benchmark, variant, None, parser, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
@@ -197,7 +211,7 @@ def _across_seeds(
     compute = registry.get(blank.benchmark).metrics().across_seeds
     if len(seeds) < 2 or compute is None:
         return
-    ratios = compute([table.answers[blank.parser] for table in seeds])
+    ratios = compute([table.arrays[blank.parser] for table in seeds])
     column = np.searchsorted(groups, seeds[0].groups)
     for category, estimated in ratio_estimates(ratios, seeds[0].categories, column).items():
         row = replace(blank, category=category)
@@ -216,8 +230,8 @@ def _across_variants(
         raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
     common = {seed: CommonQuestions.of(of_seed) for seed, of_seed in _tables_by_seed(combined, score_tables).items()}
     seeds = list(common)
-    for parser in score_tables[0].answers if common else ():
-        ratios = {seed: combined.ratios(part.answers[parser]) for seed, part in common.items()}
+    for parser in score_tables[0].arrays if common else ():
+        ratios = {seed: combined.ratios(part.arrays[parser]) for seed, part in common.items()}
         if not all(ratios.values()):
             return
         by_seed = {
@@ -320,22 +334,17 @@ def _metric(
     denominator: float | None,
     spread: float | None = None,
 ) -> Metric:
-    """``blank`` with the numbers of one metric; NaN becomes None. `dataclasses.replace` is much slower."""
-    return Metric(
-        blank.model,
-        blank.benchmark,
-        blank.variant,
-        blank.seed,
-        blank.parser,
-        blank.category,
-        name,
-        None if value != value else float(value),
-        interval.low,
-        interval.high,
-        n,
-        interval.method,
-        spread,
-        None if denominator is None else float(denominator),
+    """``blank`` with the numbers of one metric; NaN becomes None."""
+    return replace(
+        blank,
+        name=name,
+        value=None if value != value else float(value),
+        low=interval.low,
+        high=interval.high,
+        n=n,
+        method=interval.method,
+        spread=spread,
+        denominator=None if denominator is None else float(denominator),
     )
 
 

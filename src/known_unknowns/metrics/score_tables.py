@@ -2,67 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.metrics import OnDemand, Ratio, RiskCoverage, ScoreColumns, ScoredAnswers
+from known_unknowns.benchmark.metrics import Ratio, RiskCoverage, ScoreArrays, ScoredAnswers
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
-from known_unknowns.metrics.proportions import ScoreArrays
 from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input
-from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
-from known_unknowns.scoring.table import read_turns
+from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers, read_scores, read_turns
 from known_unknowns.tables import Part
-
-
-@dataclass(frozen=True)
-class QuestionArrays:
-    """The questions of one variant and seed, and what follows from them; the same for all models.
-
-    Attributes
-    ----------
-    questions : sequence of Question
-    ids, groups, categories, labels
-        As in `ScoreTable`.
-    refusal_is_correct, chance : ndarray, shape (questions,)
-        As in `ScoreArrays`.
-    """
-
-    questions: Sequence[Question]
-    ids: tuple[str, ...]
-    groups: np.ndarray
-    categories: Mapping[str, np.ndarray]
-    labels: frozenset[str]
-    refusal_is_correct: np.ndarray
-    chance: np.ndarray
-
-    @property
-    def benchmark(self) -> str:
-        """The benchmark's name; "" without questions."""
-        return self.questions[0].benchmark if self.questions else ""
-
-    @classmethod
-    def of(cls, questions: Sequence[Question]) -> QuestionArrays:
-        """Compute the arrays of the questions."""
-        return cls(
-            questions=questions,
-            ids=tuple(question.id for question in questions),
-            groups=np.array([question.group for question in questions]),
-            categories=_categories(questions[0].benchmark if questions else "", questions),
-            labels=frozenset(label for question in questions for label in question.labels),
-            refusal_is_correct=np.array([q.answer is not None and q.answer == q.refusal for q in questions]),
-            chance=np.array([0.0 if q.answer is None else 1 / len(q.options) for q in questions]),
-        )
 
 
 @dataclass(frozen=True)
@@ -83,10 +37,8 @@ class ScoreTable:
         The questions of each category.
     labels : frozenset of str
         All labels that the questions offer.
-    answers : mapping from str to ScoredAnswers
-        The answers as each parser parsed them.
     arrays : mapping from str to ScoreArrays
-        The same as arrays.
+        The scores under each parser.
     benchmark_ratios : mapping from str to mapping from str to Ratio
         The benchmark's own metrics under each parser.
     curves : mapping from str to mapping from str to RiskCoverage
@@ -101,7 +53,6 @@ class ScoreTable:
     groups: np.ndarray
     categories: Mapping[str, np.ndarray]
     labels: frozenset[str]
-    answers: Mapping[str, ScoredAnswers]
     arrays: Mapping[str, ScoreArrays]
     benchmark_ratios: Mapping[str, Mapping[str, Ratio]]
     curves: Mapping[str, Mapping[str, RiskCoverage]]
@@ -110,44 +61,26 @@ class ScoreTable:
     @classmethod
     def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
         """Build the table from each parser's ``answers`` to the same questions in the same order."""
-        asked = QuestionArrays.of(next(iter(answers.values())).questions)
-        lacking = frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns))
-        return cls.of_asked(variant, seed, asked, answers, lacking)
-
-    @classmethod
-    def of_asked(
-        cls,
-        variant: str,
-        seed: int,
-        asked: QuestionArrays,
-        answers: Mapping[str, ScoredAnswers],
-        lacking: frozenset[str],
-    ) -> ScoreTable:
-        """Build the table of answers to questions whose arrays are known."""
-        hooks = registry.get(asked.benchmark).metrics()
+        questions = next(iter(answers.values())).questions
+        benchmark = questions[0].benchmark if questions else ""
+        hooks = registry.get(benchmark).metrics()
         return cls(
             variant=variant,
             seed=seed,
-            ids=asked.ids,
-            groups=asked.groups,
-            categories=asked.categories,
-            labels=asked.labels,
-            answers=answers,
-            arrays={
-                parser: ScoreArrays(
-                    scored.outcome, scored.label, scored.correct, asked.refusal_is_correct, asked.chance
-                )
-                for parser, scored in answers.items()
-            },
+            ids=tuple(question.id for question in questions),
+            groups=np.array([question.group for question in questions]),
+            categories=_categories(benchmark, questions),
+            labels=frozenset(label for question in questions for label in question.labels),
+            arrays={parser: scored.arrays for parser, scored in answers.items()},
             benchmark_ratios={parser: hooks.ratios(scored) for parser, scored in answers.items()},
             curves={parser: hooks.risk_coverage(scored) for parser, scored in answers.items()},
-            without_input=lacking,
+            without_input=frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns)),
         )
 
 
 @dataclass(frozen=True)
 class CommonQuestions:
-    """Answers of one seed to the questions that several variants have in common.
+    """Scores of one seed for the questions that several variants have in common.
 
     Attributes
     ----------
@@ -155,15 +88,15 @@ class CommonQuestions:
         The group of each question.
     categories : mapping from str to ndarray of bool, shape (questions,)
         The questions of each non-empty category of the first variant.
-    answers : mapping from str to list of ScoredAnswers
-        The answers under each variant, by parser.
+    arrays : mapping from str to list of ScoreArrays
+        The scores under each variant, by parser.
     left_out : mapping from str to tuple of frozenset of str
         By category, the ids of each variant's questions that another variant lacks.
     """
 
     groups: np.ndarray
     categories: Mapping[str, np.ndarray]
-    answers: Mapping[str, list[ScoredAnswers]]
+    arrays: Mapping[str, list[ScoreArrays]]
     left_out: Mapping[str, tuple[frozenset[str], ...]]
 
     @classmethod
@@ -179,9 +112,9 @@ class CommonQuestions:
         return cls(
             groups=tables[0].groups[first],
             categories={name: members for name, members in categories.items() if members.any()},
-            answers={
-                parser: [table.answers[parser].select(at) for table, at in zip(tables, of_each, strict=True)]
-                for parser in tables[0].answers
+            arrays={
+                parser: [table.arrays[parser].select(at) for table, at in zip(tables, of_each, strict=True)]
+                for parser in tables[0].arrays
             },
             left_out={
                 name: tuple(_ids(table, name).difference(ids) for table in tables)
@@ -196,7 +129,7 @@ class CommonQuestions:
         return cls(
             groups=tables[0].groups,
             categories={name: members for name, members in tables[0].categories.items() if members.any()},
-            answers={parser: [table.answers[parser] for table in tables] for parser in tables[0].answers},
+            arrays={parser: [table.arrays[parser] for table in tables] for parser in tables[0].arrays},
             left_out=dict.fromkeys((name for table in tables for name in table.categories), nothing),
         )
 
@@ -241,97 +174,41 @@ def load(variants: Path, scores: Path, replies: Path, *, variant: str, seed: int
     DataError
         If a parser's score of a question's answer is missing or doubled.
     """
-    file, part = asked(variants, variant, seed), Part(replies, seed, variant)
-    arrays = QuestionArrays.of(tables.read_questions(file))
-    columns = ("step", "letters", "reply", "logprobs", "error")
-    found = ReplyTable.read(file, arrays.ids, part, columns)
-    answering = found.answering_rows()
-    with_input = [parser for parser in parsers if found.has_input(parser)]
-    scored = ScoreRows.read(Part(scores, seed, variant), found, with_input)
-    dialogues = OnDemand(len(arrays.ids), partial(_dialogues, file, part))
-    answers = {parser: _scored_answers(parser, arrays, found, answering, scored, dialogues) for parser in parsers}
-    return ScoreTable.of_asked(variant, seed, arrays, answers, frozenset(parsers) - frozenset(with_input))
-
-
-def _dialogues(questions: Part, replies: Part) -> list[list[AnsweredTurn]]:
-    return [turns for _, turns in read_turns(questions, replies)]
+    part, file = Part(replies, seed, variant), Part(scores, seed, variant)
+    pairs = read_turns(asked(variants, variant, seed), part)
+    answers = [turn for _, turn in final_answers(pairs, file=part)]
+    turns = [turn for _, of_question in pairs for turn in of_question]
+    scored = read_scores(file, pairs, [parser for parser in parsers if has_input(parser, turns)])
+    return ScoreTable.of(
+        variant, seed, {parser: _scored_answers(parser, pairs, answers, scored.get(parser), file) for parser in parsers}
+    )
 
 
 def _scored_answers(
     parser: str,
-    asked: QuestionArrays,
-    replies: ReplyTable,
-    answering: np.ndarray,
-    scores: ScoreRows,
-    dialogues: OnDemand,
+    pairs: Sequence[tuple[Question, list[AnsweredTurn]]],
+    answers: Sequence[AnsweredTurn],
+    scored: ScoresByTurn | None,
+    file: Part,
 ) -> ScoredAnswers:
     """The answers as one parser parsed them; unparsed if the parser has no input."""
-    count, first = len(asked.ids), replies.starts[:-1]
-    rows = scores.row_of.get(parser)
-    if rows is not None and (rows[answering] < 0).any():
-        name = asked.ids[int(np.argmax(rows[answering] < 0))]
-        raise DataError(f"question {name!r} is not scored by {parser!r}; score again", file=scores.path)
-    texts = partial(_texts, replies, answering)
-    columns = _score_columns(scores, None if rows is None else rows[answering], count, texts)
-    turns = (answering - first).tolist()
-
-    def score(row: int, place: int) -> Score:
-        if rows is None:
-            return Score(asked.ids[place], turns[place], ANSWER, parser, UNPARSED, None, None, False)
-        values = [column[int(rows[row])].as_py() for column in scores.columns.columns]
-        step = replies.rows.column("step")[row].as_py()
-        return Score(asked.ids[place], row - int(first[place]), step, parser, *values)
-
-    def others() -> Sequence[Mapping[str, Score]]:
-        found: list[dict[str, Score]] = [{} for _ in range(count)]
-        if rows is not None:
-            is_other = rows >= 0
-            is_other[answering] = False
-            places = np.searchsorted(first, np.flatnonzero(is_other), side="right") - 1
-            for row, place in zip(np.flatnonzero(is_other).tolist(), places.tolist(), strict=True):
-                other = score(row, place)
-                found[place][other.step] = other
-        return found
-
+    scores: list[Score] = []
+    others: list[dict[str, Score]] = []
+    for (question, turns), answer in zip(pairs, answers, strict=True):
+        if scored is None:
+            scores.append(Score(question.id, answer.turn, ANSWER, parser, UNPARSED, None, None, False))
+            others.append({})
+            continue
+        if (question.id, answer.turn) not in scored:
+            raise DataError(f"question {question.id!r} is not scored by {parser!r}; score again", file=file)
+        found = [scored[question.id, turn.turn] for turn in turns if (question.id, turn.turn) in scored]
+        scores.append(scored[question.id, answer.turn])
+        others.append({score.step: score for score in found if score.turn != answer.turn})
     return ScoredAnswers(
-        parser,
-        asked.questions,
-        OnDemand(count, lambda: [turns_[turn] for turns_, turn in zip(dialogues, turns, strict=True)]),
-        OnDemand(count, lambda: [score(row, place) for place, row in enumerate(answering.tolist())]),
-        OnDemand(count, others),
-        dialogues,
-        columns,
+        parser=parser,
+        questions=[question for question, _ in pairs],
+        answers=answers,
+        scores=scores,
+        other_scores=others,
+        dialogues=[turns for _, turns in pairs],
     )
-
-
-def _score_columns(
-    scores: ScoreRows, rows: np.ndarray | None, count: int, texts: Callable[[], list[str]]
-) -> ScoreColumns:
-    """The scores of these rows; unparsed without rows."""
-    if rows is None:
-        return ScoreColumns(
-            np.full(count, UNPARSED), np.full(count, ""), np.full(count, -1), np.zeros(count, dtype=bool), texts
-        )
-    found = scores.columns.take(pa.array(rows))
-    return ScoreColumns(
-        outcome=_strings(found.column("outcome")),
-        label=_strings(found.column("letter")),
-        choice=pc.fill_null(found.column("choice"), -1).to_numpy(),
-        correct=found.column("correct").to_numpy(),
-        texts=texts,
-    )
-
-
-def _strings(column: pa.ChunkedArray) -> np.ndarray:
-    """The column as an array of str, "" for null. Equal values are converted once."""
-    encoded = pc.fill_null(column, "").combine_chunks().dictionary_encode()
-    values = np.array(encoded.dictionary.to_pylist() or [""])
-    return values[encoded.indices.to_numpy()]
-
-
-def _texts(replies: ReplyTable, answering: np.ndarray) -> list[str]:
-    """The raw replies of these rows; "" for a failed request."""
-    rows = replies.rows.take(pa.array(answering))
-    failed = pc.is_valid(rows.column("error"))
-    texts: list[str] = pc.if_else(failed, "", rows.column("reply")).to_pylist()
-    return texts

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from known_unknowns.benchmark import registry
-from known_unknowns.metrics.dual import DUAL
+from known_unknowns.metrics.dual import DUAL, SEPARATOR
+from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.records import Metric
+from known_unknowns.variants import VARIANTS
 
 HEADLINE_PARSERS = ("official", "robust")
 HEADLINE_METRICS = (
@@ -15,14 +17,28 @@ HEADLINE_METRICS = (
     "accuracy_answered",
     "refusal_recall",
     "refusal_precision",
+    *RECOGNISED,
+    "share_abstained",
     "share_unparsed",
+    "share_cut",
     "share_failed",
     DUAL,
 )
 """Headline metrics of all benchmarks, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
-MODEL_METRICS = ((None, "accuracy"), (None, "refusal_recall"), ("nota_only", "accuracy"), ("blank", "accuracy"))
+MODEL_METRICS = (
+    (None, "accuracy"),
+    (None, "refusal_recall"),
+    ("nota_only", "accuracy"),
+    *(("blank", name) for name in RECOGNISED),
+)
 """Variant and metric of the few numbers per benchmark that compare models. None is the benchmark's main variant."""
 _DIGITS = 6
+
+
+def has_content(variant: str) -> bool:
+    """Whether a variant, or each of a pair, is not named after a function without content (`Variant.content_free`)."""
+    functions = (VARIANTS.get(name) for name in variant.split(SEPARATOR))
+    return not any(function.content_free for function in functions if function)
 
 
 def main_parser(parsers: Iterable[str]) -> str:
@@ -42,7 +58,8 @@ def model_headline(metrics: Iterable[Metric], parser: str) -> dict[str, Metric]:
     Parameters
     ----------
     metrics : iterable of Metric
-        The model's metrics over all questions, one row each. The first variant of a benchmark is its main variant.
+        The model's metrics over all questions, one row each. The first variant of a benchmark with content is its main
+        variant.
     parser : str
         The parser whose metrics are taken.
 
@@ -54,10 +71,15 @@ def model_headline(metrics: Iterable[Metric], parser: str) -> dict[str, Metric]:
     found = {(m.benchmark, m.variant, m.name): m for m in metrics if m.parser == parser}
     main: dict[str, str] = {}
     for benchmark, variant, _ in found:
-        main.setdefault(benchmark, variant)
+        if has_content(variant):
+            main.setdefault(benchmark, variant)
     wanted = {
-        ".".join(part for part in (benchmark, variant, name) if part): (benchmark, variant or main[benchmark], name)
-        for benchmark in main
+        ".".join(part for part in (benchmark, variant, name) if part): (
+            benchmark,
+            variant or main.get(benchmark, ""),
+            name,
+        )
+        for benchmark in dict.fromkeys(benchmark for benchmark, _, _ in found)
         for variant, name in MODEL_METRICS
     }
     return {name: found[key] for name, key in wanted.items() if key in found}

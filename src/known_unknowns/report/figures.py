@@ -37,8 +37,13 @@ _LABELS = (
     *("#3f9a80", "#66b39c", "#92cbb9", "#bfe2d6", "#dcf0e9"),
 )
 """Colours of labels: A to E blue, F to I purple, J to N green, then again from the first."""
-_OTHER_ANSWERS = {"share_no_letter": "no label", "share_failed": "failed"}
-_OTHER_COLOURS = {"no label": "#7d858f", "failed": "#a8324a"}
+_OTHER_ANSWERS = {
+    "share_abstained": "abstained",
+    "share_no_letter": "no label",
+    "share_cut": "cut",
+    "share_failed": "failed",
+}
+_OTHER_COLOURS = {"abstained": "#c9b458", "no label": "#7d858f", "cut": "#b4bac2", "failed": "#a8324a"}
 _LEGEND_CHARACTERS, _LEGEND_COLUMNS = 40, 4
 """A legend with more characters than this has this number of columns."""
 
@@ -206,8 +211,9 @@ def answers(run: Run) -> Figure:
         return placeholder(name, title, "not drawn: no shares of answers were measured")
     alt_text = (
         f"Stacked bars, one for each of {counted(len(run.models), 'model')} under each of "
-        f"{counted(len(run.variants), 'variant')}: the share of questions by the label of the answer, without a parsed "
-        f"label, and without a reply, under the {run.parser_name(run.main_parser)} parser."
+        f"{counted(len(run.variants), 'variant')}: the share of questions by the label of the answer, "
+        f"abstained, without a parsed label, cut by the length limit, and without a reply, under the "
+        f"{run.parser_name(run.main_parser)} parser."
     )
     drawn = {(bar["model"], bar["variant"]) for bar in bars}
     absent = "A model without a bar was not run." if len(drawn) < len(run.models) * len(run.variants) else ""
@@ -219,13 +225,21 @@ def answer_shares(run: Run) -> list[dict[str, Any]]:
     """Return one row per model, variant and answer, in percent. The shares of a bar add up to 100.
 
     ``share_unparsed`` is left out: it overlaps the labels, since a parsed label may be one that was not offered.
+    Replies that abstain or were cut are parts of ``share_no_letter``, and are shown apart.
     """
+
+    def share(m: Metric) -> float:
+        if m.name != "share_no_letter":
+            return m.value or 0.0
+        parts = (run.get(m.model, m.variant, m.parser, name) for name in ("share_abstained", "share_cut"))
+        return max((m.value or 0.0) - sum(part.value or 0.0 for part in parts if part is not None), 0.0)
+
     return [
         {
             "model": m.model,
             "variant": run.section.name(m.variant),
             "answer": _OTHER_ANSWERS.get(m.name, m.name.removeprefix(SHARE)),
-            "share": 100 * m.value,
+            "share": 100 * share(m),
         }
         for m in run.numbers
         if m.benchmark == run.benchmark
@@ -241,8 +255,8 @@ def answer_shares(run: Run) -> list[dict[str, Any]]:
 def answer_colours(present: Iterable[str], refusal: str) -> dict[str, str]:
     """Return the answers in their order in a bar, with their colours.
 
-    Letters and numbers come first, then other labels in alphabetical order, "no label" and "failed". A letter or a
-    number always has the same colour.
+    Letters and numbers come first, then other labels in alphabetical order, and the outcomes without a label. A letter
+    or a number always has the same colour.
     """
     present = set(present)
     labels = sorted(present - set(_OTHER_COLOURS), key=_label_key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from known_unknowns.comparison import UNJUDGED, ComparisonRow
@@ -14,7 +14,7 @@ from known_unknowns.metrics import dual
 from known_unknowns.records import Metric
 from known_unknowns.report.tables import ACCURACY, Run
 
-NO_RIGHT_OPTION, NO_CONTENT = ("nota_only",), ("blank", "noise", "gaussian")
+NO_RIGHT_OPTION, NO_CONTENT = ("nota_only",), ("blank", "noise", "gaussian", "text_only")
 """Functions of variants: the right option is removed; the images have no content. The first one of a run is used."""
 AREA = "aurc"
 
@@ -62,31 +62,36 @@ class Overview:
 
     @cached_property
     def pair(self) -> str | None:
-        """The pair of variants of the dual accuracy, preferably without a right option; None without a pair."""
+        """The pair of variants of the dual accuracy, without a right option; None without a pair.
+
+        A pair with a variant without content ranks no models.
+        """
         measured = {m.variant for m in self.run.numbers if (m.benchmark, m.name) == (self.run.benchmark, dual.DUAL)}
-        found = [c for c in dual.combinations(self.run.params, self.run.benchmark) if c.name in measured]
-        found.sort(key=lambda c: self.run.params.variant(c.variants[1]).function not in NO_RIGHT_OPTION)
-        return found[0].name if found else None
+        found = dual.combinations(self.run.params, self.run.benchmark)
+        return next((c.name for c in found if c.name in measured and not self.run.content_free & set(c.variants)), None)
 
     @cached_property
     def main(self) -> str:
-        """The variant of the published questions; empty if nothing was measured."""
-        return self.pair.split(dual.SEPARATOR)[0] if self.pair else next(iter(self.run.headline), "")
+        """The variant of the published questions; empty if nothing with content was measured."""
+        if self.pair:
+            return self.pair.split(dual.SEPARATOR)[0]
+        return next((name for name in self.run.headline if name not in self.run.content_free), "")
 
-    def refusing(self, functions: Sequence[str]) -> str | None:
-        """Return the variant with one of these functions in which the refusal is right; None without one."""
+    def unanswerable(self, functions: Sequence[str]) -> str | None:
+        """Return the variant with one of these functions in which no option but the refusal is right, or None."""
         if not self.main:
             return None
         protocol = self.run.params.protocol(self.run.benchmark, self.main)
         for function in functions:
             for name in self.run.variants:
                 same = self.run.params.protocol(self.run.benchmark, name) == protocol
-                if same and self.run.params.variant(name).function == function and self._has_refusals(name):
+                if same and self.run.params.variant(name).function == function and self._is_defined(name):
                     return name
         return None
 
-    def _has_refusals(self, variant: str) -> bool:
-        found = (self.number(name, variant, "refusal_recall") for name in self.run.models)
+    def _is_defined(self, variant: str) -> bool:
+        name = "recognised" if variant in self.run.content_free else "refusal_recall"
+        found = (self.number(model, variant, name) for model in self.run.models)
         return any(metric is not None and metric.value is not None for metric in found)
 
     def number(self, model: str, variant: str | None, name: str) -> Metric | None:
@@ -107,15 +112,11 @@ class Overview:
 
     def refused(self, model: str) -> Metric | None:
         """Return the share of refusals without a right option."""
-        return self.number(model, self.refusing(NO_RIGHT_OPTION), ACCURACY)
+        return self.number(model, self.unanswerable(NO_RIGHT_OPTION), ACCURACY)
 
-    def wrong(self, model: str) -> Metric | None:
-        """Return the share of answers without content of the images that are not the refusal."""
-        found = self.number(model, self.refusing(NO_CONTENT), ACCURACY)
-        if found is None or found.value is None:
-            return found
-        low, high = (None if bound is None else 1 - bound for bound in (found.high, found.low))
-        return replace(found, name="wrong", value=1 - found.value, low=low, high=high)
+    def recognised(self, model: str, name: str = "recognised") -> Metric | None:
+        """Return the share that recognised that nothing can be answered without content, or a part of it."""
+        return self.number(model, self.unanswerable(NO_CONTENT), name)
 
     def area(self, model: str) -> Metric | None:
         """Return the area under the risk-coverage curve, of the parser that has one."""

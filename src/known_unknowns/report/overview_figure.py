@@ -40,7 +40,7 @@ def draw(overview: Overview, name: str) -> Figure:
     """Draw the models, and the scripted baselines in grey. Without refusals, only the accuracy is drawn."""
     import altair as alt
 
-    no_option = overview.refusing(NO_RIGHT_OPTION)
+    no_option = overview.unanswerable(NO_RIGHT_OPTION)
     rows = [row for model in overview.run.models if (row := _row(overview, model, no_option)) is not None]
     title = f"{overview.title}: what models know, and what they know that they do not know"
     if not no_option:

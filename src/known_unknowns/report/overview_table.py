@@ -9,7 +9,7 @@ from known_unknowns.metrics import dual
 from known_unknowns.records import Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
 from known_unknowns.report.overview import NO_CONTENT, NO_RIGHT_OPTION, Overview
-from known_unknowns.report.tables import ACCURACY, confidence
+from known_unknowns.report.tables import ACCURACY, RECOGNISED_HEADINGS, confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
 
 def _columns(overview: Overview) -> list[_Column]:
     name = overview.run.section.name
-    no_option, no_content = overview.refusing(NO_RIGHT_OPTION), overview.refusing(NO_CONTENT)
-    noise = "blank" if no_content and overview.run.params.variant(no_content).function == "blank" else "noise"
+    no_option, no_content = overview.unanswerable(NO_RIGHT_OPTION), overview.unanswerable(NO_CONTENT)
+    missing = overview.run.params.variant(no_content).function if no_content else "blank"
+    images = {"blank": "on blank images", "text_only": "without images"}.get(missing, "on noise images")
     no_refusal = "the questions have no refusal option, or the variant was not run"
     area = any(overview.area(model) is not None for model in overview.run.models)
     judged = any(overview.verdicts(model)[0] for model in overview.models)
@@ -68,12 +69,7 @@ def _columns(overview: Overview) -> list[_Column]:
             lambda m: _short(overview.refused(m)),
             "" if no_option else no_refusal,
         ),
-        _Column(
-            f"Wrong on {noise} images",
-            name(no_content) if no_content else "",
-            lambda m: _short(overview.wrong(m)),
-            "" if no_content else no_refusal,
-        ),
+        *(_recognised(overview, images, part, no_content) for part in RECOGNISED_HEADINGS),
         _Column("Accuracy", name(overview.main), lambda m: _short(overview.number(m, overview.main, ACCURACY))),
         _Column(
             "Risk-coverage area",
@@ -96,6 +92,17 @@ def _own_metric(overview: Overview, name: str, label: str) -> _Column:
         f"{label[:1].upper()}{label[1:]}",
         overview.run.section.name(variant),
         lambda m: _short(overview.number(m, variant, name)),
+    )
+
+
+def _recognised(overview: Overview, images: str, part: str, variant: str | None) -> _Column:
+    """The share that recognised that nothing can be answered, or the part of it that refused or abstained."""
+    verb = {"recognised": "Recognised", "recognised_refused": "Refused", "recognised_abstained": "Abstained"}[part]
+    return _Column(
+        f"{verb} {images}",
+        overview.run.section.name(variant) if variant else "",
+        lambda m: _short(overview.recognised(m, part)),
+        "" if variant else "the variant was not run",
     )
 
 

@@ -30,8 +30,7 @@ def _best(overview: Overview) -> str:
         if overview.models[1:]:
             accuracy = f"the highest accuracy on {overview.title}: {shown}"
         return f"{best} has {accuracy}, n = {n}. {_without_pair(overview, best)}"
-    changed = "without their right option" if overview.refusing(NO_RIGHT_OPTION) else "without content in the image"
-    what = f"answers {shown} of {n} {overview.title} questions correctly, and refuses them {changed}"
+    what = f"answers {shown} of {n} {overview.title} questions correctly, and refuses them without their right option"
     if not overview.models[1:]:
         return f"{best} {what} (dual accuracy)."
     if not _is_distinguished(overview):
@@ -122,12 +121,13 @@ def _test(row: PairedRow, best: str) -> str:
 def _guesses(overview: Overview) -> str:
     parts = []
     several = bool(overview.models[1:])
-    if overview.refusing(NO_RIGHT_OPTION):
+    if overview.unanswerable(NO_RIGHT_OPTION):
         share = _range(overview, overview.refused)
         parts.append(f"{'refuse' if several else 'refuses'} {share} of the questions without a right option")
-    if overview.refusing(NO_CONTENT):
-        share = _range(overview, overview.wrong)
-        parts.append(f"{'do' if several else 'does'} not refuse {share} of those without content in the image")
+    if overview.unanswerable(NO_CONTENT):
+        share = _range(overview, overview.recognised)
+        verb = "recognise" if several else "recognises"
+        parts.append(f"{verb} that {share} of those without content in the image cannot be answered")
     if not parts:
         accuracy = _range(overview, lambda model: overview.number(model, overview.main, ACCURACY))
         chance = _shown(overview.run.chance(overview.models[0], overview.main))

@@ -16,6 +16,7 @@ _PARTS = {
     "dual_accuracy_answerable": "dual, answer is an option",
     "right_as_published": "right {unchanged}",
     "refused_when_changed": "refused when changed",
+    "recognised_when_changed": "recognised when changed",
     "refused_given_right": "refused among right",
     "chance": "chance of both",
     "unpaired": "questions not paired",

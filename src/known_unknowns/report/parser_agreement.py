@@ -1,7 +1,4 @@
-"""How often two parsers disagree, from the tables of scores.
-
-The published data have millions of rows, so scores are columns here, not objects.
-"""
+"""How often two parsers disagree, from the tables of scores."""
 
 from __future__ import annotations
 
@@ -9,42 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pyarrow.compute as pc
 
 from known_unknowns import tables
-from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.edition_files import scores_table
+from known_unknowns.records import Score
 from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
+from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.tables import Part
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Pair = tuple[str, str]
-_QUESTION = ["question_id", "parser"]
-_COLUMNS = ["question_id", "turn", "step", "parser", "outcome", "choice", "correct"]
 
 
 def scores_of(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Part:
     """Return the scores of a variant and seed."""
     return Part(scores_table(results / "scores", model, benchmark), seed, variant)
-
-
-def final_scores(scores: Part) -> pd.DataFrame:
-    """Return the answer of each question under each parser: the last turn of the step "answer".
-
-    Columns question_id, parser, outcome, choice, correct, and ``parsed``: the index of the option chosen as text, or
-    the outcome where none was. Raises DataError when the file is not a table of scores.
-    """
-    table = tables.read_columns(scores, tables.SCORES, _COLUMNS, what="a readable table of scores")
-    answers = table.filter(pc.equal(table.column("step"), ANSWER)).drop_columns("step").to_pandas()
-    last = answers.sort_values("turn", kind="stable").drop_duplicates(_QUESTION, keep="last")
-    chosen = last["choice"].astype("Int64").astype("string")
-    parsed = chosen.where(chosen.notna(), last["outcome"].astype("string"))
-    return last.drop(columns="turn").assign(parsed=parsed).reset_index(drop=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +78,18 @@ def _count(parts: Iterable[Part], pairs: Sequence[Pair]) -> dict[Pair, tuple[int
     for part in parts:
         if not tables.has_rows(part):
             continue
-        scores = final_scores(part)
-        answers_by_parser = scores.pivot(index="question_id", columns="parser", values="parsed")  # noqa: PD010
+        scores = final_scores(tables.read_scores(part))
         for pair in pairs:
-            if set(pair) <= set(answers_by_parser.columns):
-                both = answers_by_parser[list(pair)].dropna()
-                differ, n = counts[pair]
-                counts[pair] = differ + int((both[pair[0]] != both[pair[1]]).sum()), n + len(both)
+            first, second = (scores.get(parser, {}) for parser in pair)
+            both = first.keys() & second.keys()
+            differ, n = counts[pair]
+            counts[pair] = (
+                differ + sum(_parsed(first[question]) != _parsed(second[question]) for question in both),
+                n + len(both),
+            )
     return counts
+
+
+def _parsed(score: Score) -> int | str:
+    """The index of the chosen option, or the outcome without one."""
+    return score.outcome if score.choice is None else score.choice

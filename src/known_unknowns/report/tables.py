@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex
+from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
+from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -23,6 +25,9 @@ PARSER_NAMES = {
 }
 """Headings of parsers."""
 ACCURACY = "accuracy"
+OFFICIAL = "official"
+RECOGNISED_HEADINGS = dict(zip(RECOGNISED, ("recognised", "of it refused", "of it abstained"), strict=True))
+"""Headings of the share that recognised that nothing can be answered, and of its two parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,17 @@ class Run:
 
     def get(self, model: str, variant: str, parser: str, name: str, category: str = OVERALL) -> Metric | None:
         return self.numbers.get(model, self.benchmark, variant, parser, name, category)
+
+    def score(self, model: str, variant: str, parser: str, name: str, category: str = OVERALL) -> Metric | None:
+        """Return a score of right answers; None without content in the images, except as the benchmark publishes it."""
+        if variant in self.content_free and parser != OFFICIAL:
+            return None
+        return self.get(model, variant, parser, name, category)
+
+    @property
+    def content_free(self) -> frozenset[str]:
+        """The variants without content, in which only the share that recognised it counts."""
+        return content_free(self.params, self.benchmark)
 
     def chance(self, model: str, variant: str, category: str = OVERALL) -> Metric | None:
         """Return the chance level, which is the same for every parser that has it."""
@@ -90,7 +106,12 @@ def headline(run: Run) -> Table:
     shown = [s for s in ("official", "robust") if s in run.parsers] or list(run.parsers[:1])
     groups, columns, names = [], [], []
     for variant in run.headline:
-        names_here = [(variant, parser, measured, run.parser_name(parser)) for parser in shown]
+        free = variant in run.content_free
+        names_here = [
+            (variant, parser, measured, run.parser_name(parser)) for parser in shown if parser == OFFICIAL or not free
+        ]
+        if free:
+            names_here += [(variant, run.main_parser, name, label) for name, label in RECOGNISED_HEADINGS.items()]
         if "official" in run.parsers:
             names_here += [
                 (variant, "official", metric.name, metric.heading)
@@ -104,14 +125,18 @@ def headline(run: Run) -> Table:
         Row(
             (Head(model),),
             tuple(
-                metric_cell(run.get(model, variant, parser, name), chance=_guessing(run, model, variant), gauge=True)
+                metric_cell(
+                    run.get(model, variant, parser, name),
+                    chance=None if name in RECOGNISED else _guessing(run, model, variant),
+                    gauge=True,
+                )
                 for variant, parser, name in names
             ),
         )
         for model in run.models
     ]
     columns, rows = move_n_to_heading(columns, rows)
-    chance = tuple(_chance_cell(run, variant) for variant, _, _ in names)
+    chance = tuple(Cell(DASH) if name in RECOGNISED else _chance_cell(run, variant) for variant, _, name in names)
     return Table(
         caption=f"{run.section.title}: {label}, with {confidence(run)} intervals",
         corner=("Model",),
@@ -149,7 +174,7 @@ def by_category(run: Run) -> Table:
                 heads = [Head(model, span=len(variants) * len(names))] if v == c == 0 else []
                 heads += [Head(run.section.name(variant), span=len(names))] if c == 0 else []
                 heads.append(Head(category))
-                measured = [run.get(model, variant, s, measured_name, category) for s in run.parsers]
+                measured = [run.score(model, variant, s, measured_name, category) for s in run.parsers]
                 counts = {m.n for m in measured if m is not None}
                 methods = dict.fromkeys(m.method for m in measured if m is not None)
                 cells = [Cell(" / ".join(f"{n:,}" for n in sorted(counts)) or DASH, kind="plain")]
@@ -185,16 +210,23 @@ def _plain(cell: Cell) -> Cell:
     return replace(cell, n=None, denominator="", kind="plain")
 
 
+_ACCURACIES = {
+    "accuracy_answered": "right among answered",
+    "accuracy_low_bound": "right, unread all wrong",
+    "accuracy_high_bound": "right, unread all right",
+}
 _DETAILS = {
+    **RECOGNISED_HEADINGS,
     "refusal_recall": "refusals found",
     "refusal_precision": "refusals right",
-    "accuracy_answered": "right among answered",
-    "accuracy_low_bound": "right, unparsed all wrong",
-    "accuracy_high_bound": "right, unparsed all right",
+    **_ACCURACIES,
+    "share_abstained": "abstained",
     "share_unparsed": "unparsed",
+    "share_cut": "cut",
     "share_failed": "failed",
 }
 _REFUSAL_METRICS = ("refusal_recall", "refusal_precision")
+_SCORES = (ACCURACY, *_ACCURACIES)
 
 
 def has_refusals(run: Run) -> bool:
@@ -205,17 +237,24 @@ def has_refusals(run: Run) -> bool:
     )
 
 
+def _applies(run: Run, name: str) -> bool:
+    """Return whether a detail is of use: refusals need a refusal option, and what was recognised must be defined."""
+    if name in (*_REFUSAL_METRICS, "recognised_refused"):
+        return has_refusals(run)
+    if name in RECOGNISED:
+        return any(m.benchmark == run.benchmark and m.name == name and m.value is not None for m in run.numbers)
+    return True
+
+
 def all_variants(run: Run) -> Table:
-    """Return accuracy under every parser, refusals, and unparsed replies per model and variant."""
+    """Return accuracy under every parser, refusals, and the other outcomes per model and variant."""
     groups = {
         "right, by parser": [("accuracy", parser, run.parser_name(parser)) for parser in run.parsers],
         run.section.official_name: [
             (metric.name, "official", metric.long_heading) for metric in run.section.official_metrics
         ],
         f"under the {run.parser_name(run.main_parser)} parser": [
-            (name, run.main_parser, label)
-            for name, label in _DETAILS.items()
-            if has_refusals(run) or name not in _REFUSAL_METRICS
+            (name, run.main_parser, label) for name, label in _DETAILS.items() if _applies(run, name)
         ],
     }
     if "official" not in run.parsers or not run.section.official_metrics:
@@ -227,7 +266,10 @@ def all_variants(run: Run) -> Table:
             heads = [Head(model, span=len(run.variants))] if v == 0 else []
             heads.append(Head(run.section.name(variant), note=variant))
             chance = run.chance(model, variant)
-            cells = [metric_cell(run.get(model, variant, parser, name)) for name, parser, _ in columns_of]
+            cells = [
+                metric_cell((run.score if name in _SCORES else run.get)(model, variant, parser, name))
+                for name, parser, _ in columns_of
+            ]
             rows.append(Row(tuple(heads), (_plain(metric_cell(chance)), *cells)))
     columns, rows = move_n_to_heading([Head("chance"), *(Head(label) for *_, label in columns_of)], rows)
     return Table(

@@ -1,8 +1,8 @@
-"""The turns of each question, and the score of one turn."""
+"""The turns of each question and their scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from known_unknowns import tables
@@ -13,6 +13,9 @@ from known_unknowns.records import CUT, FAILED, UNPARSED, AnsweredTurn, Question
 from known_unknowns.scoring import PARSERS, WITHOUT_TEXT
 from known_unknowns.scoring.robust import ended_by_limit
 from known_unknowns.tables.parquet import Source
+
+ScoresByTurn = dict[tuple[str, int], Score]
+"""One parser's scores, by question and turn."""
 
 
 def combine_views(scores: Sequence[Score]) -> list[Score]:
@@ -153,3 +156,55 @@ def final_answers(
         if turn is None:
             raise DataError(f"question {question.id!r} has no turn of the step {ANSWER!r}", file=file)
         yield question, turn
+
+
+def read_scores(
+    scores: Source, pairs: Iterable[tuple[Question, list[AnsweredTurn]]], parsers: Iterable[str]
+) -> dict[str, ScoresByTurn]:
+    """Read the scores of some parsers. Scores of turns without a reply are left out.
+
+    Parameters
+    ----------
+    scores : Path or Part
+        The table of scores.
+    pairs : iterable of (Question, list of AnsweredTurn)
+        The result of `read_turns`.
+    parsers : iterable of str
+        Names of the parsers.
+
+    Returns
+    -------
+    dict from str to dict
+        The scores by parser; by question and turn.
+
+    Raises
+    ------
+    DataError
+        If a score has no question, or a turn is scored twice.
+    """
+    turns = {question.id: len(of_question) for question, of_question in pairs}
+    found: dict[str, ScoresByTurn] = {parser: {} for parser in parsers}
+    for row, score in enumerate(tables.read_scores(scores)):
+        if score.question_id not in turns:
+            raise DataError(f"question {score.question_id!r} was never asked; score again", file=scores, row=row)
+        if score.parser not in found or not 0 <= score.turn < turns[score.question_id]:
+            continue
+        of_parser, turn = found[score.parser], (score.question_id, score.turn)
+        if turn in of_parser:
+            raise DataError(
+                f"question {score.question_id!r} is scored twice by {score.parser!r}; score again", file=scores
+            )
+        of_parser[turn] = score
+    return found
+
+
+def final_scores(scores: Iterable[Score]) -> dict[str, dict[str, Score]]:
+    """Return the score of each question's answer, by parser and question: of its last turn of the step "answer"."""
+    found: dict[str, dict[str, Score]] = {}
+    for score in scores:
+        if score.step == ANSWER:
+            of_parser = found.setdefault(score.parser, {})
+            known = of_parser.get(score.question_id)
+            if known is None or score.turn >= known.turn:
+                of_parser[score.question_id] = score
+    return found

@@ -13,7 +13,7 @@ _AROUND_A_LETTER = " \n.:;()*"
 
 def ended_by_limit(reply: Reply) -> bool:
     """Return whether the length limit ended a reply, or it ends within its reasoning."""
-    from known_unknowns.scoring.reasoning_marks import final_text  # compiles patterns, which most processes do not need
+    from known_unknowns.reasoning_marks import final_text  # compiles patterns, which most processes do not need
 
     return reply.finish == "length" or final_text(reply.text).open
 

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from known_unknowns import tables
 from known_unknowns.benchmark.parsed_answer import Parser
-from known_unknowns.benchmark.protocol import VIEW
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Score
-from known_unknowns.scoring import PARSERS
+from known_unknowns.scoring import PARSERS, has_input
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import parsed_answer
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
-from known_unknowns.scoring.reply_table import ReplyTable
 from known_unknowns.scoring.robust import noting_removed
 from known_unknowns.tables.parquet import Cell, Source
-
-_QUESTIONS = 512
-"""Questions whose replies are records at the same time. Records take far more memory than columns."""
-_Row = tuple[Any, ...]
 
 
 def parse(
@@ -110,39 +103,25 @@ def score_table(
     for name in parsers:
         if name not in known:
             raise ConfigError(unknown_name(name, known), path="parsers")
-    in_table = tables.read_questions(questions)
-    found = ReplyTable.read(questions, [question.id for question in in_table], replies)
-    chosen = {name: known[name] for name in parsers if found.has_input(name)}
-    parts = [tables.SCORES.empty_table()]
-    for start in range(0, len(in_table), _QUESTIONS):
-        starts = found.starts[start : start + _QUESTIONS + 1].tolist()
-        turns = tables.replies_of(replies, found.rows.slice(starts[0], starts[-1] - starts[0]))
-        rows: list[_Row] = []
-        for question, (first, last) in zip(in_table[start : start + _QUESTIONS], pairwise(starts), strict=True):
-            rows += _rows(question, turns[first - starts[0] : last - starts[0]], chosen)
-        parts.append(tables.table_of(replies, rows, tables.SCORES))
-    scores = pa.concat_tables(parts).combine_chunks()
-    scored_turns = found.rows.num_rows - found.rows.column("letters").null_count
+    pairs = read_turns(questions, replies)
+    turns = [turn for _, of_question in pairs for turn in of_question]
+    chosen = {name: known[name] for name in parsers if has_input(name, turns)}
+    scores = [score for question, of_question in pairs for score in _scores(question, of_question, chosen)]
+    scored_turns = sum(turn.labels is not None for turn in turns)
     assert len(scores) == scored_turns * len(chosen), f"{replies}: scores were lost or doubled"
-    return scores
+    return tables.score_table(replies, scores)
 
 
-def _rows(question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[str, Parser]) -> Iterator[_Row]:
-    """The scores of one question, as rows of the table."""
+def _scores(question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[str, Parser]) -> Iterator[Score]:
+    """The scores of one question."""
     scored = [turn for turn in turns if turn.labels is not None]
-    by_parser = [[_row(question, turn, name, parse) for turn in scored] for name, parse in parsers.items()]
-    if any(turn.step == VIEW for turn in scored):
-        by_parser = [[_values(score) for score in combine_views([Score(*row) for row in rows])] for rows in by_parser]
-    return chain.from_iterable(zip(*by_parser, strict=True))
+    by_parser = [[_score(question, turn, name, parse) for turn in scored] for name, parse in parsers.items()]
+    return chain.from_iterable(zip(*map(combine_views, by_parser), strict=True))
 
 
-def _row(question: Question, turn: AnsweredTurn, parser: str, parse: Parser) -> _Row:
+def _score(question: Question, turn: AnsweredTurn, parser: str, parse: Parser) -> Score:
     """The score of one turn by one parser."""
     parsed = parsed_answer(turn, question, parser, parse)
     choice = parsed.choice
     correct = choice is not None and choice == question.answer
-    return question.id, turn.turn, turn.step, parser, parsed.outcome, parsed.label, choice, correct
-
-
-def _values(score: Score) -> _Row:
-    return tuple(getattr(score, name) for name in Score.__slots__)
+    return Score(question.id, turn.turn, turn.step, parser, parsed.outcome, parsed.label, choice, correct)

@@ -19,14 +19,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
@@ -44,24 +41,9 @@ from known_unknowns.tables.parquet import read_columns as read_columns
 from known_unknowns.tables.parquet import write_cells as write_cells
 from known_unknowns.tables.parquet import write_table as write_table
 
-_BATCH_ROWS = 1024
 _METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "parser", "category", "name")
 _SCORE_VALUES = attrgetter(*("label" if name == "letter" else name for name in SCORES.names))
 Row = TypeVar("Row")
-
-
-def _in_batches(
-    path: str | Path,
-    rows: Iterable[Row],
-    schema: pa.Schema,
-    convert: Callable[[str | Path, list[Row], pa.Schema], pa.Table],
-) -> pa.Table:
-    """Convert rows in batches, because Python objects take far more memory than Arrow arrays."""
-    rows = iter(rows)
-    parts = [schema.empty_table()]
-    while batch := list(islice(rows, _BATCH_ROWS)):
-        parts.append(convert(path, batch, schema))
-    return pa.concat_tables(parts).combine_chunks()
 
 
 def table_of(path: Source, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
@@ -72,13 +54,6 @@ def table_of(path: Source, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise DataError(f"nothing was written: a value does not fit its column ({error})", file=path) from error
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _as_table(path: str | Path, rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    try:
-        return pa.Table.from_pylist(rows, schema=schema)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        raise DataError(f"nothing was written: a value does not fit its column ({error})", file=path) from error
 
 
 def _read(path: Source, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
@@ -95,11 +70,6 @@ def _records(path: Source, rows: Iterable[tuple[Any, ...]], build: Callable[...,
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(str(error), file=path, row=number) from error
     return records
-
-
-def _shallow(record: Any) -> dict[str, Any]:
-    """The fields of a record by name. `dataclasses.asdict` also copies their content."""
-    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def write_questions(path: str | Path, questions: Iterable[Question], *, expect: int | None = None) -> None:
@@ -129,52 +99,49 @@ def write_variant(path: str | Path, questions: Mapping[int, Iterable[Question]])
 
 
 def _question_table(path: str | Path, questions: Iterable[Question]) -> pa.Table:
-    rows = (
-        _shallow(q)
-        | {
-            "images": [_shallow(image) for image in q.images],
-            "options": [{"letter": option.label, "text": option.text, "mark": option.mark} for option in q.options],
-            "extra": json.dumps(dict(q.extra), sort_keys=True),
-        }
-        for q in questions
+    return table_of(path, map(_question_row, questions), QUESTIONS)
+
+
+def _question_row(question: Question) -> tuple[Any, ...]:
+    """The values in the order of `QUESTIONS`."""
+    return (
+        question.id,
+        question.benchmark,
+        question.text,
+        [(option.label, option.text, option.mark) for option in question.options],
+        question.answer,
+        question.refusal,
+        [(image.source, image.sha256, image.width, image.height) for image in question.images],
+        question.category,
+        question.group,
+        json.dumps(dict(question.extra), sort_keys=True),
     )
-    return _in_batches(path, rows, QUESTIONS, _as_table)
 
 
-def _parts(column: pa.ChunkedArray) -> Iterator[list[tuple[Any, ...]]]:
-    """The structs of each list of a column, as tuples. `to_pylist` would build a mapping for each struct."""
-    for chunk in column.chunks:
-        fields = [field.to_pylist() for field in chunk.flatten().flatten()]
-        rows = list(zip(*fields, strict=True))
-        ends = np.cumsum(pc.list_value_length(chunk).to_numpy(zero_copy_only=False)).tolist()
-        for start, end in zip([0, *ends], ends, strict=False):
-            yield rows[start:end]
-
-
-def _questions(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """The values of `_question`. Equal options and images are one object each."""
-    options: dict[tuple[Any, ...], Option] = {}
-    images: dict[tuple[Any, ...], Image] = {}
-    columns = {name: table.column(name) for name in QUESTIONS.names}
-    parsed = {
-        "options": (
-            _shared(parts, options, lambda label, text, mark: Option(label, text, mark))
-            for parts in _parts(columns["options"])
-        ),
-        "images": (_shared(parts, images, Image) for parts in _parts(columns["images"])),
-    }
-    return zip(*(parsed.get(name) or column.to_pylist() for name, column in columns.items()), strict=True)
-
-
-def _shared(
-    parts: Iterable[tuple[Any, ...]], known: dict[tuple[Any, ...], Row], build: Callable[..., Row]
-) -> tuple[Row, ...]:
-    return tuple(known.get(part) or known.setdefault(part, build(*part)) for part in parts)
-
-
-def _question(*values: Any) -> Question:
-    *others, extra = values
-    return Question(*(*others, {} if extra == "{}" else json.loads(extra)))
+def _question(  # the columns of `QUESTIONS`
+    id: str,
+    benchmark: str,
+    text: str,
+    options: list[dict[str, str]],
+    answer: int | None,
+    refusal: int | None,
+    images: list[dict[str, Any]],
+    category: str,
+    group: str,
+    extra: str,
+) -> Question:
+    return Question(
+        id,
+        benchmark,
+        text,
+        tuple(Option(option["letter"], option["text"], option["mark"]) for option in options),
+        answer,
+        refusal,
+        tuple(Image(**image) for image in images),
+        category,
+        group,
+        json.loads(extra),
+    )
 
 
 def read_questions(source: Source) -> list[Question]:
@@ -186,7 +153,7 @@ def read_questions(source: Source) -> list[Question]:
         If the file is not such a table, it lacks the seed, a record is not sound, or two rows have the same id. The
         error names the file and the row.
     """
-    questions = _records(source, _questions(read_columns(source, QUESTIONS)), _question)
+    questions = _records(source, _read(source, QUESTIONS, "a readable table"), _question)
     if isinstance(source, Part) and not questions:
         raise DataError("there are no such questions; make the variant again", file=source)
     seen: dict[str, int] = {}
@@ -203,7 +170,7 @@ def read_questions(source: Source) -> list[Question]:
 
 def write_replies(path: str | Path, cells: Mapping[Cell, Iterable[AnsweredTurn]]) -> None:
     """Write the answered turns of each variant and seed, in the given order."""
-    found = ((cell, _in_batches(path, map(_reply_row, turns), REPLIES, table_of)) for cell, turns in cells.items())
+    found = ((cell, table_of(path, map(_reply_row, turns), REPLIES)) for cell, turns in cells.items())
     write_cells(path, REPLIES, found)
 
 
@@ -246,14 +213,9 @@ def _answered_turn(  # the columns of `REPLIES`
     )
 
 
-def replies_of(path: Source, table: pa.Table) -> list[AnsweredTurn]:
-    """Return the rows of a table of replies (`read_columns`) as records; ``path`` is named in errors."""
-    return _records(path, zip(*(column.to_pylist() for column in table.columns), strict=True), _answered_turn)
-
-
 def read_replies(source: Source) -> list[AnsweredTurn]:
     """Read a table of answered turns, or a part of it. Raises DataError, as all readers of tables do."""
-    return replies_of(source, read_columns(source, REPLIES))
+    return _records(source, _read(source, REPLIES, "a readable table"), _answered_turn)
 
 
 def write_scores(path: str | Path, cells: Mapping[Cell, Iterable[Score]]) -> None:
@@ -261,7 +223,7 @@ def write_scores(path: str | Path, cells: Mapping[Cell, Iterable[Score]]) -> Non
     write_cells(path, SCORES, ((cell, score_table(path, scores)) for cell, scores in cells.items()))
 
 
-def score_table(path: str | Path, scores: Iterable[Score]) -> pa.Table:
+def score_table(path: Source, scores: Iterable[Score]) -> pa.Table:
     """Return scores as a table; ``path`` is named in errors."""
     return table_of(path, map(_SCORE_VALUES, scores), SCORES)
 
@@ -288,8 +250,7 @@ def read_metrics(path: str | Path) -> list[Metric]:
 
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
     """Write instances of a dataclass as a table, atomically; the same rows give the same bytes."""
-    values = attrgetter(*schema.names)  # the fields are not copied, as `dataclasses.asdict` does
-    write_table(path, _as_table(path, [dict(zip(schema.names, values(row), strict=True)) for row in rows], schema))
+    write_table(path, table_of(path, map(attrgetter(*schema.names), rows), schema))
 
 
 def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schema, what: str) -> list[Row]:

@@ -65,7 +65,7 @@ def path_of(source: Source) -> Path:
 def read_columns(
     source: Source, schema: pa.Schema, names: Iterable[str] | None = None, *, what: str = "a readable table"
 ) -> pa.Table:
-    """Read columns of a table without building records, which takes far less time and memory.
+    """Read columns of a table.
 
     Parameters
     ----------

@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import inspect
 import random
-import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark.option_references import (
+    keeps_its_meaning_shuffled,
+    keeps_its_meaning_without_answer,
+    refusal_alone_speaks,
+    shuffled_together,
+)
 from known_unknowns.benchmark.variant import IMAGE, REFUSAL, Variant, by_name, parameters_of
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.images import recipe_image
@@ -31,10 +36,6 @@ if TYPE_CHECKING:
 OFFICIAL_NOISE_SEED = 3720
 """Seed of every random number generator in the code released with Tong et al. (2025)."""
 _NOISE_SIDE = 256
-_REFERS_TO_OTHER_OPTIONS = re.compile(
-    r"\b(?:none|all|both|any|neither|either|one)(?:\s+of)?(?:\s+the)?\s+(?:above|below|other\s+(?:options?|choices?))\b",
-    re.IGNORECASE,
-)  # "None of the above", but not "It's above the stove"
 
 
 def original(question: Question) -> Question:
@@ -65,6 +66,9 @@ def nota_only(question: Question, *, relettered: bool = False) -> Question:
 
     Notes
     -----
+    The variant leaves out questions with another option that speaks of options, such as "Both A and B": it could hold
+    without the correct option (`known_unknowns.benchmark.option_references`).
+
     Tong et al. (2025, Section 3.2) [1]_ remove the correct option unless it is E, and set E as the answer. Their
     released code drops the line of the correct option, so the labels have a gap, while the prompt still names A to E.
     The default follows the code.
@@ -220,23 +224,27 @@ def shuffled_options(question: Question, *, seed: int = 0) -> Question:
     Returns
     -------
     Question
-        The question with shuffled options. An option that refers to the others by position ("None of the above") is not
-        moved; any other refusal is.
+        The question with shuffled options. An option that speaks of others ("None of the above", "Both A and B") is not
+        moved, and those that it speaks of stay the same; any other refusal is moved.
 
     Notes
     -----
+    The variant leaves out questions whose options would change their meaning
+    (`known_unknowns.benchmark.option_references`).
+
     Y. Wang et al. (2024, Section 4.1) [1]_ average five runs with shuffled options.
 
     References
     ----------
     .. [1] Y. Wang et al., 2024, arXiv:2401.07529, Section 4.1.
     """
-    movable = [i for i, option in enumerate(question.options) if not _REFERS_TO_OTHER_OPTIONS.search(option.text)]
     order = list(range(len(question.options)))
-    shuffled = movable.copy()
-    random.Random(f"{seed}:{question.id}").shuffle(shuffled)
-    for place, source in zip(movable, shuffled, strict=True):
-        order[place] = source
+    generator = random.Random(f"{seed}:{question.id}")
+    for places in shuffled_together(question.options) or ():
+        shuffled = places.copy()
+        generator.shuffle(shuffled)
+        for place, source in zip(places, shuffled, strict=True):
+            order[place] = source
     options = tuple(
         replace(question.options[place], text=question.options[source].text) for place, source in enumerate(order)
     )
@@ -267,6 +275,9 @@ def shuffled_all_options(question: Question, *, seed: int = 0, first_seed: int =
 
     Notes
     -----
+    The variant leaves out questions with another option than the refusal that speaks of options, such as "Both A and
+    B".
+
     The setting ``shuffle_nota_position`` of the code released with Tong et al. (2025) [1]_: the labels are shuffled,
     and the i-th label gets the option of the i-th shuffled label. The paper does not mention it.
 
@@ -298,14 +309,14 @@ def _derived_seed(seed: int, name: str) -> int:
 VARIANTS: Mapping[str, Variant] = by_name(
     [
         Variant(original),
-        Variant(nota_only, needs=REFUSAL),
+        Variant(nota_only, needs=REFUSAL, keeps_meaning=keeps_its_meaning_without_answer),
         Variant(without_refusal),
-        Variant(noise, needs=IMAGE),
-        Variant(gaussian, needs=IMAGE),
-        Variant(blank, needs=IMAGE),
-        Variant(text_only, needs=IMAGE, removes=frozenset({"images"})),
-        Variant(shuffled_options),
-        Variant(shuffled_all_options),
+        Variant(noise, needs=IMAGE, content_free=True),
+        Variant(gaussian, needs=IMAGE, content_free=True),
+        Variant(blank, needs=IMAGE, content_free=True),
+        Variant(text_only, needs=IMAGE, removes=frozenset({"images"}), content_free=True),
+        Variant(shuffled_options, keeps_meaning=keeps_its_meaning_shuffled),
+        Variant(shuffled_all_options, keeps_meaning=refusal_alone_speaks),
         Variant(corrected),
     ]
 )
@@ -347,3 +358,17 @@ def apply(
 ) -> Question:
     """Apply the variant that ``entry`` (see `check_arguments`) describes."""
     return known[entry.function](question, seed=seed, **entry.arguments)
+
+
+def unclear(
+    entry: ResolvedVariant, questions: Iterable[Question], *, known: Mapping[str, Variant] = VARIANTS
+) -> frozenset[str]:
+    """Return the ids of the questions that a variant leaves out because options that speak of others would mislead."""
+    keeps_meaning = known[entry.function].keeps_meaning
+    if keeps_meaning is None:
+        return frozenset()
+    return frozenset(question.id for question in questions if not keeps_meaning(question))
+
+
+UNCLEAR = "an option speaks of others, and its meaning would change"
+"""Why `unclear` questions are left out."""

@@ -10,7 +10,7 @@ from known_unknowns.benchmark.variant import Variant
 from known_unknowns.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
-    from known_unknowns.config import ResolvedVariant
+    from known_unknowns.config import Params, ResolvedVariant
 
 
 def variants_of(benchmark: str) -> dict[str, Variant]:
@@ -38,3 +38,10 @@ def variant_of(benchmark: str, entry: ResolvedVariant) -> Variant:
     if entry.function not in known:
         raise ConfigError(unknown_name(entry.function, known), path=f"benchmarks.{benchmark}.variants")
     return known[entry.function]
+
+
+def content_free(params: Params, benchmark: str) -> frozenset[str]:
+    """Return the names of the benchmark's variants without content (`Variant.content_free`)."""
+    known = variants_of(benchmark)
+    functions = {name: params.variant(name).function for name in params.variants(benchmark)}
+    return frozenset(name for name, used in functions.items() if used in known and known[used].content_free)

@@ -19,8 +19,10 @@ from known_unknowns.config import Params
 from known_unknowns.data import licences
 from known_unknowns.edition_files import model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.exchange.model_index import as_yaml
 from known_unknowns.files import write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.report.browser import replacement, shards
 from known_unknowns.workflow.private_texts import PrivateTexts
 
 LISTING = "bundle.json"
@@ -125,8 +127,6 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
 
     The passages of its replies move with their texts.
     """
-    from known_unknowns.report.browser import replacement, shards
-
     page, source = (report / name for name in _BROWSER)
     target = folder / _BROWSER[1]
     files = {path.stem: path for path in source.glob("*.js")}
@@ -165,8 +165,6 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
 
 def _write_leaderboard(params: Params, rows: Iterable[dict[str, Any]], folder: Path) -> None:
     """Write the leaderboard, and the model-index form of every model that is no scripted respondent."""
-    from known_unknowns.exchange.model_index import as_yaml
-
     text = io.StringIO()
     writer = csv.DictWriter(text, ("model", "baseline", *COLUMNS[1:]), restval="", lineterminator="\n")
     writer.writeheader()

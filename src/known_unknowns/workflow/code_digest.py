@@ -21,7 +21,7 @@ _BASE = tuple(
         *("processes", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
     )
 )
-_SCORING = (*_BASE, "known_unknowns.scoring")
+_SCORING = (*_BASE, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
 _METRICS = (*_SCORING, "known_unknowns.metrics")
 _INFERENCE = (*_SCORING, "known_unknowns.engines", "known_unknowns.inference", "prefix_sharing")
 _COMPARISON = (*_INFERENCE, "known_unknowns.metrics", "known_unknowns.verification", "known_unknowns.comparison")

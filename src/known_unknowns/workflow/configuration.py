@@ -17,6 +17,7 @@ from known_unknowns import config, protocols, scoring, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
+from known_unknowns.data.released_cells import with_cells
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
@@ -45,8 +46,6 @@ def check(raw: Any) -> Params:
     params, errors = config.examine(raw)
     raise_all([*errors, *unknown_to_registries(params)])
     if any(params.data(name).source == "released" for name in params.benchmarks):
-        from known_unknowns.data.released_cells import with_cells
-
         return with_cells(params)
     return params
 
@@ -95,6 +94,11 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors.append(ConfigError(unknown_name(name, registry.names()), path=f"benchmarks.{name}"))
         else:
             errors += _impossible_protocols(params, name, known=protocol_functions)
+    for name, edition in params.raw.get("editions", {}).items():
+        imported = [model for model in edition["models"] if params.is_imported(model)]
+        if edition.get("limit") is not None and imported:
+            message = f"replies of {imported[0]} are imported, and no question is asked; remove the limit"
+            errors.append(ConfigError(message, path=f"editions.{name}.limit"))
     for section, module in SECTIONS.items():
         if params.raw.get(section):
             errors += import_module(module).unknown_to_registries(params)

@@ -8,8 +8,11 @@ kept, and the next attempt continues it.
 from __future__ import annotations
 
 from functools import cache
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
 from known_unknowns.engines import memory_needs
@@ -22,8 +25,6 @@ PROCESS_GIB = 6.0
 """Memory of a job in addition to a model: the same, Python's libraries, and prepared images."""
 UNKNOWN_GIB = 64.0
 """Size of the weights of a model with an unknown number of parameters: 34 billion in 16 bits."""
-DISK_GIB = 20.0
-"""Disk space of a job besides the weights, where nodes share no file system: images, questions, replies and journal."""
 MORE_PER_ATTEMPT = 1.5
 """The factor of the memory of the second attempt, and of each later one."""
 QUESTIONS = 25_000
@@ -58,13 +59,6 @@ def memory_mb(params: Params, model: str, attempt: int = 1) -> int:
     return _mb(own + PROCESS_GIB, attempt)
 
 
-def disk_mb(params: Params, model: str) -> int:
-    """Return the disk space of a job that asks a model, in MB. Weights that are in no local folder are downloaded."""
-    entry = params.model(model)
-    downloaded = isinstance(entry, TransformersModel) and not Path(entry.source).expanduser().is_dir()
-    return _mb(DISK_GIB + (_weights_gib(entry) if downloaded and isinstance(entry, TransformersModel) else 0.0))
-
-
 def minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
     """Return the time limit of a job that asks a model all questions of a benchmark.
 
@@ -75,7 +69,8 @@ def minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
     if entry.job.hours is not None:
         return ceil(60 * entry.job.hours)
     rows = rows_of(data / "questions" / benchmark / "questions.parquet")
-    seconds = _seconds(params, entry, benchmark, QUESTIONS if rows is None else rows)
+    questions = min(params.limit or inf, QUESTIONS if rows is None else rows)
+    seconds = _seconds(params, entry, benchmark, int(questions))
     if seconds is None:
         return MAX_MINUTES
     asking = ceil(round(SLACK * seconds / (_shards(entry) or 1) / 60, 6))
@@ -146,9 +141,6 @@ def rows_of(path: Path) -> int | None:
 
 @cache
 def _rows_at(path: Path, changed: int) -> int | None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return int(pq.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException):

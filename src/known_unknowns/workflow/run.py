@@ -16,9 +16,13 @@ from typing import TextIO
 
 import yaml
 
+from known_unknowns.benchmark import registry
+from known_unknowns.comparison import read_comparison, summarise
 from known_unknowns.config import Params, without_password
-from known_unknowns.errors import MachineError
+from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import write_text
+from known_unknowns.inference import failures
+from known_unknowns.metrics.leaderboard import read_leaderboard
 from known_unknowns.progress import duration
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
@@ -133,8 +137,6 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 
 def _failures(params: Params, results: Path) -> list[str]:
     """Return the number of questions without a usable reply, and what to do about them."""
-    from known_unknowns.inference import failures
-
     found = failures.recorded(params, results, program=_program())
     return [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
 
@@ -150,9 +152,6 @@ def _best_models(params: Params, leaderboard: Path) -> list[str]:
 
     Scripted respondents are left out, unless there is nothing else.
     """
-    from known_unknowns.benchmark import registry
-    from known_unknowns.metrics.leaderboard import read_leaderboard
-
     rows = (
         [row for row in read_leaderboard(leaderboard) if row["model"] in params.models] if leaderboard.is_file() else []
     )
@@ -180,9 +179,6 @@ def _verdicts(params: Params, comparison: Path) -> list[str]:
 
     A run whose jobs do not include the comparison succeeds without it.
     """
-    from known_unknowns.comparison import read_comparison, summarise
-    from known_unknowns.errors import DataError
-
     if not comparison.is_file():
         return []
     try:

@@ -167,7 +167,7 @@ def _edition(scope: _Scope, *keys: str) -> Raw:
 def _with_benchmarks(scope: _Scope, names: Iterable[str], *keys: str) -> Raw:
     """Return how the questions of benchmarks are asked, in which variants and seeds, and ``keys`` of their entries."""
     params, names = scope.params, list(names)
-    raw = _edition(scope, "data", "seeds", "variants")
+    raw = _edition(scope, "data", "seeds", "variants", "limit")
     own = raw["editions"][params.edition].get("variants", {})
     if own:
         raw["editions"][params.edition]["variants"] = {name: own[name] for name in names if name in own}
@@ -205,12 +205,12 @@ def _data(scope: _Scope) -> Raw:
 
 
 def _variant(scope: _Scope) -> Raw:
-    """Return one variant and its seeds."""
-    params, name = scope.params, scope.params.data_name
+    """Return one variant, its seeds, and how many questions are asked."""
+    params = scope.params
+    raw = _edition(scope, "data", "limit")
     seeds = params.seeds_of(scope.benchmark, scope.variant)
-    return {
-        "edition": name,
-        "editions": {name: {"data": name, "seeds": seeds}},
+    raw["editions"][params.edition]["seeds"] = seeds
+    return raw | {
         "benchmarks": {scope.benchmark: {"seeds": {scope.variant: seeds}}},
         "variants": {scope.variant: params.variant(scope.variant).as_dict()},
     }

@@ -51,7 +51,7 @@ class Targets:
 
 def variant_table(benchmark: str, variant: str) -> str:
     """Return the table of a variant."""
-    return f"<data>/variants/{benchmark}/{variant}.parquet"
+    return f"<results>/variants/{benchmark}/{variant}.parquet"
 
 
 def any_of(names: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoredAnswers
+from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoreArrays
 from known_unknowns.metrics.proportions import ACCURACY, CHANCE
 from known_unknowns_benchmarks.actiview.views import SPLITS
 
@@ -14,12 +14,12 @@ AVERAGED = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h")
 """The variants of the paper's "Model AVG" (Table 2)."""
 
 
-def mean_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+def mean_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     """Compute the mean accuracy of several pipelines with equal weights, and that of guessing.
 
     Parameters
     ----------
-    answers : sequence of ScoredAnswers
+    answers : sequence of ScoreArrays
         The answers of each pipeline to the same questions.
 
     Returns

@@ -20,9 +20,9 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
-from known_unknowns.report.parser_agreement import final_scores, scores_of
+from known_unknowns.report.parser_agreement import scores_of
 from known_unknowns.report.tables import Run
-from known_unknowns.scoring.table import read_turns
+from known_unknowns.scoring.dialogues import final_scores, read_turns
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
 
 DIFFERENCE = "difference"
@@ -36,7 +36,7 @@ class Outcomes:
         self._run, self._results = run, results
         self._files = EditionFiles(data, results)
         self._statistics = run.params.statistics
-        self._scores = lru_cache(maxsize=None)(final_scores)
+        self._scores = lru_cache(maxsize=None)(lambda part: final_scores(tables.read_scores(part)))
         self.right = lru_cache(maxsize=None)(self._right)
         self.cost = lru_cache(maxsize=None)(self._cost)
 
@@ -49,8 +49,11 @@ class Outcomes:
         ]
         if not all(map(tables.has_rows, parts)):
             return None
-        found = [self._scores(part) for part in parts]
-        found = [frame[frame["parser"] == parser].set_index("question_id")["correct"].astype(float) for frame in found]
+        scores = [self._scores(part).get(parser, {}) for part in parts]
+        found = [
+            pd.Series({name: float(score.correct) for name, score in of_seed.items()}, dtype=float)
+            for of_seed in scores
+        ]
         return pd.concat(found, axis=1).mean(axis=1).reindex(self._groups.index)
 
     def dialogues(self, model: str, variant: str) -> Dialogues | None:

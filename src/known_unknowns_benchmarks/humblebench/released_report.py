@@ -192,11 +192,17 @@ def _difference(row: pd.Series) -> Cell:
 
 
 def _sensitivity(run: Run, frame: pd.DataFrame) -> Iterator[Table]:
-    """The change of accuracy and of the share of refusals, by variant."""
+    """The change of accuracy, and of the shares of refused and abstained questions, by variant."""
     frame = frame[frame.parser == "robust"]
-    variants = [variant for variant in run.variants if variant in set(frame.variant)]
-    for measure, title in (("accuracy", "accuracy"), ("refused", "share of replies that choose the refusal")):
-        part = frame[frame.measure == measure].set_index(["model", "variant"])
+    measures = {
+        "accuracy": "accuracy",
+        "refused": "share of replies that choose the refusal",
+        "abstained": "share of replies that abstain without choosing it",
+    }
+    for measure, title in measures.items():
+        part = frame[frame.measure == measure]
+        variants = [variant for variant in run.variants if variant in set(part.variant)]
+        part = part.set_index(["model", "variant"])
         yield Table(
             f"Change of the {title} from the questions as published, in percentage points (robust parser)",
             ("Model",),

@@ -5,7 +5,9 @@
 | circular_standard            | all passes of the standard question are right      | standard questions | Section 4.2 |
 | circular_upd                 | all passes of the unsolvable question are right    | unsolvable ones    | Section 4.2 |
 | circular_dual                | both                                               | pairs of the two   | Section 4.2 |
-| circular_<...>_high_bound    | the same, with every reply without a letter right  | the same           | ours        |
+| circular_<...>_high_bound    | the same, with every unparsed, cut or failed reply | the same           | ours        |
+|                              | right, and every reply that abstains on an         |                    |             |
+|                              | unsolvable question                                |                    |             |
 | fraction_without_letter      | replies that the released code passes to a         | all passes         | ours        |
 |                              | language model                                     |                    |             |
 | standard_withheld            | the parser finds a refusal                         | standard passes    | ours        |
@@ -37,7 +39,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
-from known_unknowns.records import FAILED, REFUSED, UNPARSED, AnsweredTurn, Question
+from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Question
 from known_unknowns_benchmarks.mm_upd.extraction import withheld
 from known_unknowns_benchmarks.mm_upd.format import STANDARD
 from known_unknowns_benchmarks.mm_upd.official import read
@@ -80,7 +82,7 @@ def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class Passes:
-    """Flags of the passes, arrays of shape (questions,): right, without a letter or a reply, withheld."""
+    """Flags of the passes, arrays of shape (questions,): right, possibly right (`_high_bound`), withheld."""
 
     right: np.ndarray
     open: np.ndarray
@@ -97,10 +99,11 @@ class Passes:
         else:
             right = scored.correct.copy()
         if scored.parser == ROBUST:
-            for row in np.flatnonzero((outcome == UNPARSED) & ~right):
+            for row in np.flatnonzero(np.isin(outcome, (ABSTAINED, UNPARSED)) & ~right):
                 question = scored.questions[row]
                 right[row] = question.extra["type"] != STANDARD and withheld(scored.answers[row], question)
-        is_open = np.isin(outcome, (UNPARSED, FAILED)) & ~right
+        unsolvable = np.array([q.extra["type"] != STANDARD for q in scored.questions], dtype=bool)
+        is_open = (np.isin(outcome, (UNPARSED, CUT, FAILED)) | ((outcome == ABSTAINED) & unsolvable)) & ~right
         return cls(right.astype(bool), is_open, outcome == REFUSED)
 
 

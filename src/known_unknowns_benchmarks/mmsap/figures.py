@@ -49,7 +49,8 @@ QUADRANTS = {
     "quadrant_known_unknown": ("known unknown: refused, not known", "#e08a2e"),
     "quadrant_unknown_known": ("unknown known: refused, but known", "#f2c48d"),
     "quadrant_unknown_unknown": ("unknown unknown: wrong", "#a8324a"),
-    "quadrant_unread": ("unparsed", "#7d858f"),
+    "quadrant_abstained": ("abstained", "#c9b458"),
+    "quadrant_unread": ("unparsed, cut or failed", "#7d858f"),
 }
 _COVERAGES = np.arange(1, 101) / 100
 
@@ -237,7 +238,8 @@ def quadrant(run: Run) -> Figure:
         return placeholder(name, title, "not drawn: the quadrants were not measured")
     alt_text = (
         f"Stacked bars, one for each of {len(run.models)} models over all questions and over each subset: the share "
-        "answered correctly, refused and not known, refused although known, answered wrongly, and unparsed."
+        "answered correctly, refused and not known, refused although known, answered wrongly, abstained, and without a "
+        "parsed answer."
     )
     note = (
         "A question is answered or refused, and a refused question is known if the reply without the refusal is right. "

@@ -18,12 +18,13 @@ papers print percent.
 | refusal_share, refusal_number   | p = r                                     | Know               | final, Eq. 7   |
 | unknown_knowns_rate             | p = r and p' = c                          | Know               | final, Eq. 8   |
 | unknown_knowns_rate_of_refusals | p = r and p' = c                          | Know with p = r    | final, Table 4 |
-| forced_unread                   | p = r, and p' is unparsed or failed       | Know with p = r    | ours           |
+| forced_unread                   | p = r, and p' is no option                | Know with p = r    | ours           |
 | quadrant_known_known            | p = c                                     | all questions      | ours, Figure 2 |
 | quadrant_known_unknown          | p = r, and the question is unknown        | all questions      | ours, Figure 2 |
 | quadrant_unknown_known          | p = r, and the question is known          | all questions      | ours, Figure 2 |
 | quadrant_unknown_unknown        | p is another option                       | all questions      | ours, Figure 2 |
-| quadrant_unread                 | unparsed or failed                        | all questions      | ours           |
+| quadrant_abstained              | abstained                                 | all questions      | ours           |
+| quadrant_unread                 | unparsed, cut or failed                   | all questions      | ours           |
 | operating_coverage              | p is an option other than r               | all questions      | ours           |
 | operating_risk                  | p is an option other than r and c         | p is not r, parsed | ours           |
 | aurc                            | area under risk against coverage          | all questions      | ours           |
@@ -31,8 +32,9 @@ papers print percent.
 "All questions" are those of the category: of the whole benchmark in the papers' Total columns (`records.OVERALL`), of
 a subset in its columns, of a sub-task in the first preprint's Figure 4.
 
-- The equations do not define an unparsed reply. p is then neither c nor r, so the reply counts as answered (Eq. 6) and
-  wrong (Eq. 5). ``accuracy_answered``, a metric of all benchmarks, leaves such replies out.
+- The equations do not define a reply that chooses no option (abstained, unparsed, cut, failed). p is then neither c nor
+  r, so the reply counts as answered (Eq. 6) and wrong (Eq. 5). ``accuracy_answered``, a metric of all benchmarks,
+  leaves such replies out. A question is asked again only if p = r.
 - Table 4 cannot be Equation 8 as printed. InfMLLM-7b refuses 25.0 of 350 questions, so at most 7.1% of all questions
   can be refused and known. The printed 42.47% is a share of the refusals.
 - A question whose correct option is the refusal in a variant (``nota_only``, ``noise``, ...) counts as one of Beyond in
@@ -57,7 +59,7 @@ from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCovera
 from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.consistency import across_seeds
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Metric, Question
+from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Metric, Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW, SUBSETS
 
 __all__ = ["QUADRANTS", "across_seeds", "categories", "derived", "ratios", "risk_coverage"]
@@ -80,8 +82,8 @@ class AnswerFlags:
 
     Attributes
     ----------
-    correct, refused, unparsed : ndarray of bool
-        First pass: p = c; p = r; unparsed or failed.
+    correct, refused, abstained, unread : ndarray of bool
+        First pass: p = c; p = r; abstained; unparsed, cut or failed.
     basic, know, beyond : ndarray of bool
         Subset of the question. A question whose correct option is not offered is in ``beyond``.
     forced_correct, forced_parsed : ndarray of bool
@@ -90,7 +92,8 @@ class AnswerFlags:
 
     correct: np.ndarray
     refused: np.ndarray
-    unparsed: np.ndarray
+    abstained: np.ndarray
+    unread: np.ndarray
     basic: np.ndarray
     know: np.ndarray
     beyond: np.ndarray
@@ -123,7 +126,8 @@ class AnswerFlags:
         return cls(
             correct=scored.correct & ~beyond,
             refused=refused,
-            unparsed=np.isin(scored.outcome, (UNPARSED, FAILED)),
+            abstained=scored.outcome == ABSTAINED,
+            unread=np.isin(scored.outcome, (UNPARSED, CUT, FAILED)),
             basic=(subset == BASIC) & ~beyond,
             know=know,
             beyond=beyond,
@@ -136,7 +140,7 @@ class AnswerFlags:
         """Flags of unknown questions, Equation 3 (final).
 
         A BeyondVisQA question is always unknown and a BasicVisQA question never. A KnowVisQA question is unknown if it
-        was refused and its forced choice is not correct; an unparsed forced choice is not correct.
+        was refused and its forced choice is not correct; a forced choice that is no option is not correct.
         """
         return self.beyond | (self.know & self.refused & ~self.forced_correct)
 
@@ -208,7 +212,8 @@ def _additional(flags: AnswerFlags, scored: ScoredAnswers) -> dict[str, Ratio]:
     )
     refusals = flags.know & flags.refused
     shares = {f"quadrant_{name}": members for name, members in zip(QUADRANTS, quadrants, strict=True)}
-    shares |= {"quadrant_unread": flags.unparsed, "operating_coverage": answered}
+    shares |= {"quadrant_abstained": flags.abstained, "quadrant_unread": flags.unread}
+    shares["operating_coverage"] = answered
     return {name: Ratio(members, all_questions) for name, members in shares.items()} | {
         "operating_risk": Ratio(answered & ~flags.correct, answered),
         "forced_unread": Ratio(refusals & ~flags.forced_parsed, refusals),
@@ -233,7 +238,7 @@ def risk_coverage(scored: ScoredAnswers) -> dict[str, RiskCoverage]:
     The confidence is 1 - P(refusal). The answer is the likeliest option other than the refusal. Thus every question
     has an answer at full coverage, and every answer in BeyondVisQA is wrong. The model itself operates at another point
     (``operating_coverage``, ``operating_risk``): it refuses if no other single option is likelier. A question without
-    log-probabilities comes last and is wrong.
+    log-probabilities comes last and is wrong. The text of the reply, and thus its outcome, does not enter.
 
     References
     ----------

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks
+from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks, reference_findings
 from known_unknowns.config import DataEntry
 from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
 from known_unknowns_benchmarks.multiple_choice.loader import refusal_note
@@ -50,6 +50,7 @@ def _of_question(draft: Draft) -> Iterator[Finding]:
             yield Finding(WARNING, "option-twice", where, f"{count} options read {text!r}")
     for text in leaks(draft.options):
         yield Finding(NOTE, "leak", where, text)
+    yield from reference_findings(draft.options, where=where)
 
 
 def _repeated(drafts: Drafts) -> Iterator[Finding]:

@@ -7,8 +7,10 @@ again without the refusal option (`known_unknowns.protocols.forced_choice`); p' 
 |--------------------|---------------------------------------|---------------------------------|
 | refused_and_known  | refused, and p' is right              | answerable, with a refusal      |
 | known_of_refused   | refused, and p' is right              | answerable and refused          |
-| forced_unread      | refused, and p' is unparsed or failed | answerable and refused          |
+| forced_unread      | refused, and p' is no option          | answerable and refused          |
 | aurc               | area under risk against coverage      | all questions                   |
+
+"Refused" is the offered refusal option. A reply that abstains is not asked again.
 
 The first three follow Equation 8 and Table 4 of Wang et al. (2024) [1]_, for all answerable questions. They are
 undefined unless every refused answerable question was asked again.
@@ -72,7 +74,8 @@ def risk_coverage(scored: ScoredAnswers) -> dict[str, RiskCoverage]:
     Notes
     -----
     The answer is the likeliest option other than the refusal. Its confidence is its share of the probability of all
-    offered labels, the refusal included. A question without log-probabilities comes last and is wrong.
+    offered labels, the refusal included. A question without log-probabilities comes last and is wrong. The text of the
+    reply, and thus its outcome, does not enter.
 
     References
     ----------

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from known_unknowns.benchmark.option_marks import check_marks
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.multiple_choice.settings import LETTERS, Settings, is_empty
 
@@ -89,6 +90,7 @@ def read_options(values: Mapping[str, Any], settings: Settings) -> tuple[str, tu
             raise ColumnError(question_column, f"{message}; the columns are {', '.join(values)}")
     if not 2 <= len(options) <= len(LETTERS):
         raise ColumnError(name, f"{len(options)} option(s); a question needs 2 to {len(LETTERS)}")
+    _check_marks([option.label for option in options], [option.text for option in options], name)
     return stem, options, name
 
 
@@ -98,7 +100,7 @@ def _of_columns(values: Mapping[str, Any], columns: Sequence[str]) -> tuple[Opti
     for name, expected in zip(filled, columns, strict=False):
         if name != expected:
             raise ColumnError(expected, f"the option is empty, and {name} is not; move the options up, or fill it")
-    return labelled([text_of(values[name], name) for name in filled], filled)
+    return labelled([text_of(values[name], name) for name in filled], filled, f"{columns[0]} to {columns[-1]}")
 
 
 def _of_cell(value: Any, column: str) -> tuple[Option, ...]:
@@ -106,7 +108,7 @@ def _of_cell(value: Any, column: str) -> tuple[Option, ...]:
         value = _parsed(value, column)
     if isinstance(value, str):
         options = _of_lines("\n" + value)[1]
-        return options or labelled([line.strip() for line in value.splitlines() if line.strip()], None)
+        return options or labelled([line.strip() for line in value.splitlines() if line.strip()], None, column)
     if isinstance(value, Mapping):
         filled = {str(label).strip(): text for label, text in value.items() if not is_empty(text)}
         wrong = [label for label in filled if label not in tuple(LETTERS)]
@@ -118,7 +120,7 @@ def _of_cell(value: Any, column: str) -> tuple[Option, ...]:
     for place, text in enumerate(value):
         if is_empty(text):
             raise ColumnError(column, f"option {place + 1} is empty; fill it or remove it")
-    return labelled([text_of(text, column) for text in value], None)
+    return labelled([text_of(text, column) for text in value], None, column)
 
 
 def _parsed(cell: str, column: str) -> Any:
@@ -138,21 +140,34 @@ def _parsed(cell: str, column: str) -> Any:
         raise ColumnError(column, f"{cell[:60]!r} is not a list; write it in JSON") from None
 
 
-def labelled(texts: Sequence[str], columns: Sequence[str] | None) -> tuple[Option, ...]:
+def labelled(texts: Sequence[str], columns: Sequence[str] | None, name: str = "") -> tuple[Option, ...]:
     """Return options with the labels A, B, C, ... Labels at the start of all texts ("A. Red") are removed.
 
-    Columns that are single letters give their own names as labels.
+    Columns that are single letters give their own names as labels. ``name`` is that of the columns, for errors.
+
+    Raises
+    ------
+    ColumnError
+        If there are too many, or if labels at the start of the texts contradict those of the options.
     """
     if len(texts) > len(LETTERS):
         raise ColumnError("", f"{len(texts)} options; a question needs 2 to {len(LETTERS)}")
+    letters = columns if columns and all(name in tuple(LETTERS) for name in columns) else LETTERS
+    _check_marks(letters[: len(texts)], texts, name)
     marks = [_LABELLED.match(text) for text in texts]
     if texts and all(
         mark and mark[1] == label and text[mark.end() :]
         for mark, label, text in zip(marks, LETTERS, texts, strict=False)
     ):
         texts = [text[mark.end() :] for mark, text in zip(marks, texts, strict=True) if mark]
-    letters = columns if columns and all(name in tuple(LETTERS) for name in columns) else LETTERS
     return tuple(Option(label, text, f"{label}. ") for label, text in zip(letters, texts, strict=False))
+
+
+def _check_marks(labels: Sequence[str], texts: Sequence[str], column: str) -> None:
+    try:
+        check_marks(labels, texts)
+    except ValueError as error:
+        raise ColumnError(column, str(error)) from error
 
 
 def _of_lines(text: str) -> tuple[str, tuple[Option, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
+from known_unknowns_construction.benchmarks import actiview, humblebench
 from known_unknowns_construction.interface import Construction
 
 GROUP = "known_unknowns_construction.benchmarks"
@@ -13,12 +14,8 @@ GROUP = "known_unknowns_construction.benchmarks"
 def construction_of(benchmark: str) -> Construction | None:
     """Return how a benchmark is constructed; None if it cannot be."""
     if benchmark == "humblebench":
-        from known_unknowns_construction.benchmarks import humblebench
-
         return humblebench.CONSTRUCTION
     if benchmark == "actiview":
-        from known_unknowns_construction.benchmarks import actiview
-
         return actiview.CONSTRUCTION
     for entry in entry_points(group=GROUP, name=benchmark):
         found: Construction = entry.load()

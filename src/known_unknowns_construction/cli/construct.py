@@ -7,15 +7,18 @@ import os
 import subprocess
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from known_unknowns.command_options import PARAMS, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
-
-if TYPE_CHECKING:
-    from known_unknowns_construction.steps import Workspace
+from known_unknowns.workflow import selection
+from known_unknowns_construction import steps
+from known_unknowns_construction.filters import FILTERS
+from known_unknowns_construction.release import pin as pin_release
+from known_unknowns_construction.release import release as run
+from known_unknowns_construction.steps import Workspace
 
 HELP = """Construct a benchmark from scene graphs: generate questions, filter them, review them and release them.
 
@@ -47,8 +50,6 @@ def graphs(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct graphs pocket
     """
-    from known_unknowns_construction import steps
-
     work = _workspace(name, params)
     count = steps.import_graphs(work)
     print(f"{work.folder}: {count:,} scene graphs")
@@ -61,8 +62,6 @@ def attributes(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct attributes pocket
     """
-    from known_unknowns_construction import steps
-
     _print(steps.describe(_workspace(name, params)))
 
 
@@ -77,8 +76,6 @@ def generate(
     Example:
       known-unknowns construct generate pocket scenes
     """
-    from known_unknowns_construction import steps
-
     _print(steps.generate(_workspace(name, params), generator))
 
 
@@ -89,8 +86,6 @@ def generators(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct generators pocket
     """
-    from known_unknowns_construction.filters import FILTERS
-
     for key, each in _workspace(name, params).generators().items():
         print(f"generator {key}: {each.description}{' (needs a model)' if each.needs_model else ''}")
     for key, rule in FILTERS.items():
@@ -105,8 +100,6 @@ def filter(name: Name, params: ParamsFile = PARAMS) -> None:
     Example:
       known-unknowns construct filter pocket
     """
-    from known_unknowns_construction import steps
-
     work = _workspace(name, params)
     _print(steps.filter_candidates(work))
     print(f"Review the release candidate: known-unknowns review {work.filtered}")
@@ -131,9 +124,6 @@ def release(
       known-unknowns construct release pocket
       known-unknowns construct release pocket --decisions construction/pocket/filtered.decisions.jsonl --pin
     """
-    from known_unknowns_construction.release import pin as pin_release
-    from known_unknowns_construction.release import release as run
-
     work = _workspace(name, params)
     out, counts = run(work, decisions or (), required=required, partial=partial)
     state = "reviewed" if counts["review"] else "a release candidate that nobody has reviewed"
@@ -164,9 +154,6 @@ def endpoint(
 
 
 def _workspace(name: str, params: Path) -> Workspace:
-    from known_unknowns.workflow import selection
-    from known_unknowns_construction.steps import Workspace
-
     return Workspace(selection.load(params, "construct", construction=name), name)
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import getpass
+import json
+from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile, Reviewers
-from known_unknowns.errors import ConfigError
-
-if TYPE_CHECKING:
-    from known_unknowns_construction.review.items import Source
+from known_unknowns.edition_files import EditionFiles
+from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.tables import Part
+from known_unknowns.workflow import configuration
+from known_unknowns_construction.review import error_analysis, items, published, results, texts
+from known_unknowns_construction.review.decisions import counts_of, read_decisions
+from known_unknowns_construction.review.items import Source
+from known_unknowns_construction.review.log import DecisionLog
+from known_unknowns_construction.review.server import serve
+from known_unknowns_construction.review.session import Review
 
 Candidates = Annotated[
     Path | None, typer.Argument(metavar="[PATH]", help="A file of candidates (JSONL).", show_default=False)
@@ -110,13 +120,6 @@ def review(
       known-unknowns review --benchmark NAME --questions all_wrong.csv
       known-unknowns review --errors MODEL BENCHMARK --sample 100
     """
-    import getpass
-
-    from known_unknowns_construction.review.decisions import read_decisions
-    from known_unknowns_construction.review.log import DecisionLog
-    from known_unknowns_construction.review.server import serve
-    from known_unknowns_construction.review.session import Review
-
     _needs_server()
     source, file = _source(
         path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=sample,
@@ -137,8 +140,6 @@ def review(
 
 def _needs_server() -> None:
     """ConfigError unless the packages of the web application are installed."""
-    from importlib.util import find_spec
-
     missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
     if missing:
         raise ConfigError(
@@ -161,16 +162,10 @@ def _source(
     edition: str | None,
 ) -> tuple[Source, Path]:
     """Return what is reviewed, and the default file of its decisions."""
-    from known_unknowns_construction.review import items
-
     if sum(given is not None for given in (path, benchmark, errors)) != 1:
         raise ConfigError("give one of PATH, --benchmark NAME and --errors MODEL BENCHMARK")
     if path is not None:
         return items.candidate_source(path), path.with_name(f"{path.stem}.decisions.jsonl")
-    from known_unknowns.edition_files import EditionFiles
-    from known_unknowns.tables import Part
-    from known_unknowns.workflow import configuration
-    from known_unknowns_construction.review import published
 
     chosen = configuration.load(params, edition=edition)
     files = EditionFiles.of(chosen)
@@ -198,8 +193,6 @@ def _source(
 
 
 def _check_name(name: str, known: list[str], path: str) -> None:
-    from known_unknowns.errors import unknown_name
-
     if name not in known:
         raise ConfigError(unknown_name(name, known), path=path)
 
@@ -227,7 +220,7 @@ def review_summary(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Show the counts of a review, the reviewers' agreement, and what they dispute; for errors, the share of each kind.
+    """Show a review's counts, agreement and disputes; for errors, the share of each kind.
 
     Agreement is Cohen's kappa of each pair and Krippendorff's alpha of all, with bootstrap intervals over images.
 
@@ -236,12 +229,6 @@ def review_summary(
       known-unknowns review-summary candidates.jsonl --required 2
       known-unknowns review-summary --errors MODEL BENCHMARK --out errors.csv
     """
-    import json
-    from dataclasses import asdict
-
-    from known_unknowns_construction.review import error_analysis, results, texts
-    from known_unknowns_construction.review.decisions import read_decisions
-
     source, file = _source(
         path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=None, sample_seed=0,
         params=params, edition=edition,
@@ -273,7 +260,7 @@ def review_apply(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write what the decisions make of the questions: final candidates, or corrections of a benchmark.
+    """Write what the decisions make of questions: final candidates, or corrections of a benchmark.
 
     Of candidates, the folder gets final.jsonl (kept and modified) and review.json (counts, reasons). Of a benchmark,
     the corrections are a file for the variant "corrected" in params.yaml; the command prints the entry. Pending and
@@ -284,9 +271,6 @@ def review_apply(
       known-unknowns review-apply candidates.jsonl --out reviewed
       known-unknowns review-apply --benchmark NAME --out corrections/NAME.json
     """
-    from known_unknowns_construction.review import results, texts
-    from known_unknowns_construction.review.decisions import counts_of, read_decisions
-
     source, file = _source(
         path, benchmark, None, None, variant="original", seed=0, parser="robust", sample=None, sample_seed=0,
         params=params, edition=edition,

@@ -41,7 +41,7 @@ class WrongAnswer:
     reply : str
         The text of the reply.
     outcome : str
-        What the parser made of it: "answered", "refused" or "unparsed".
+        What the parser made of it (`known_unknowns.records.OUTCOMES`).
     choice : str
         Label of the option that the parser found; empty without one.
     """

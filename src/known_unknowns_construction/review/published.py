@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from known_unknowns import tables
-from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Question, Score
+from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, Image, Question, Score
+from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.tables import Part
 from known_unknowns_construction.review.items import (
     ERRORS,
@@ -25,7 +25,7 @@ from known_unknowns_construction.review.items import (
 )
 from known_unknowns_construction.review.records import Content
 
-_SHOWN_COLUMNS = ("models", "right", "refused", "top", "top_count")
+_SHOWN_COLUMNS = ("models", "right", "refused", "abstained", "top", "top_count")
 
 
 def content_of_question(question: Question) -> Content:
@@ -153,7 +153,8 @@ def error_source(
         If a table cannot be read, or no answer is wrong.
     """
     asked = {question.id: question for question in tables.read_questions(questions)}
-    wrong = [score for score in final_scores(tables.read_scores(scores), parser) if is_error(score)]
+    of_parser = final_scores(tables.read_scores(scores)).get(parser, {})
+    wrong = [score for score in of_parser.values() if is_error(score)]
     unknown = next((score.question_id for score in wrong if score.question_id not in asked), None)
     if unknown is not None:
         raise DataError(f"question {unknown!r} is not one of {questions}; score again", file=scores)
@@ -169,20 +170,9 @@ def error_source(
     return Source(title, ERRORS, items)
 
 
-def final_scores(scores: Iterable[Score], parser: str) -> list[Score]:
-    """Return the score of the final answer to each question, by one parser."""
-    found: dict[str, Score] = {}
-    for score in scores:
-        if score.parser == parser and score.step == ANSWER:
-            before = found.get(score.question_id)
-            if before is None or score.turn >= before.turn:
-                found[score.question_id] = score
-    return list(found.values())
-
-
 def is_error(score: Score) -> bool:
     """Whether an answer is wrong. A failed request is not an error of the model."""
-    return not score.correct and score.outcome in (ANSWERED, REFUSED, UNPARSED)
+    return not score.correct and score.outcome != FAILED
 
 
 def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Item:
@@ -190,6 +180,10 @@ def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Ite
     flags: Sequence[tuple[str, str]] = ()
     if score.outcome == UNPARSED:
         flags = (("parser", "the parser found no option in the reply"),)
+    elif score.outcome == CUT:
+        flags = (("cut", "the length limit ended the reply before an answer"),)
+    elif score.outcome == ABSTAINED:
+        flags = (("abstained", "the reply says that it cannot answer, and chooses no option"),)
     elif score.outcome == REFUSED:
         flags = (("over-refusal", "the model refused, but an option is correct"),)
     elif question.refusal is not None and question.answer == question.refusal:

@@ -22,7 +22,7 @@ def finished(tmp_path, monkeypatch):
     shutil.copy(ROOT / "params.yaml", tmp_path)
     asked = question("7")
     for variant, seed, text in (("original", 0, "A"), ("shuffled_options", 3, "B")):
-        tables.write_variant(tmp_path / f"data/pocket/variants/humblebench/{variant}.parquet", {seed: [asked]})
+        tables.write_variant(tmp_path / f"results/pocket/variants/humblebench/{variant}.parquet", {seed: [asked]})
         turn = AnsweredTurn("7", 0, "answer", "", (), asked.labels, "key", Reply(text))
         write_replies(tmp_path / "results/pocket/replies/always_a/humblebench/replies.parquet", variant, seed, [turn])
     return tmp_path
@@ -43,7 +43,7 @@ def test_a_model_and_a_benchmark_name_the_tables(finished):
 
 
 def test_the_paths_still_work(finished):
-    questions = "data/pocket/variants/humblebench/shuffled_options.parquet"
+    questions = "results/pocket/variants/humblebench/shuffled_options.parquet"
     replies = "results/pocket/replies/always_a/humblebench/replies.parquet"
     paths = ("--questions", questions, "--replies", replies, "--variant", "shuffled_options", "--seed", "3")
     done = export(*paths, "--format", "csv", "--out", "out.csv")

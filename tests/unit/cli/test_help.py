@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from importlib import import_module
 from types import ModuleType
 
 import pytest
@@ -18,7 +21,7 @@ audit compare-models power models new-model"""
 
 
 def commands() -> list[str]:
-    return [command.name or command.callback.__name__.replace("_", "-") for command in cli.app.registered_commands]
+    return [name for listed in cli.COMMANDS.values() for name in listed]
 
 
 def shown(*arguments: str) -> str:
@@ -51,24 +54,44 @@ def test_the_exit_codes_are_listed():
     assert "machine" in codes[str(MachineError.exit_code)]
 
 
-def test_every_public_function_of_a_module_is_a_command(monkeypatch):
+def test_every_public_function_of_a_module_is_a_command():
     module = ModuleType("steps")
-    exec("from json import dumps\ndef later(): ...\ndef _part(): ...\ndef earlier(): ...", vars(module))
-    assert [command.__name__ for command in cli.commands(module)] == ["later", "earlier"]
+    exec("from json import dumps\ndef later(): ...\ndef _part(): ...\ndef earlier_one(): ...", vars(module))
+    assert list(cli.functions(module)) == ["later", "earlier-one"]
 
 
 def test_steps_of_the_workflow_are_listed_apart():
-    panels = {name: cli.panel(name.replace("-", "_")) for name in commands()}
-    assert {name for name, panel in panels.items() if panel == cli.STEPS_PANEL} == {
-        name.replace("_", "-") for name in cli.STEPS
-    }
+    assert set(commands()) >= cli.STEPS
     text = shown("--help")
     first, second = text.index(f"─ {cli.COMMANDS_PANEL} "), text.index(f"─ {cli.STEPS_PANEL} ")
-    places = {name: text.index(f"\n│ {name} ") for name in commands()}
-    assert first < places["export"] < second < places["questions"]
+    places = {name: text.index(f"\n│ {name} ") for name in [*commands(), *cli.GROUPS]}
+    assert all(first < place < second for name, place in places.items() if name not in cli.STEPS)
+    assert all(second < place for name, place in places.items() if name in cli.STEPS)
 
 
-@pytest.mark.parametrize("command", cli.app.registered_commands, ids=commands())
-def test_the_first_line_of_a_command_describes_it(command):
-    first = command.callback.__doc__.strip().splitlines()[0]
+@pytest.mark.parametrize("path", cli.COMMANDS)
+def test_the_listed_commands_of_a_module_are_its_functions_with_their_first_paragraphs(path):
+    functions = cli.functions(import_module(path))
+    assert cli.COMMANDS[path] == {name: first_paragraph(function.__doc__) for name, function in functions.items()}
+
+
+def test_a_group_is_listed_with_the_first_paragraph_of_its_help():
+    assert {name: first_paragraph(import_module(path).HELP) for name, path in cli.GROUP_MODULES.items()} == cli.GROUPS
+
+
+def first_paragraph(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("name", commands())
+def test_the_first_line_of_a_command_describes_it(name):
+    first = next(listed[name] for listed in cli.COMMANDS.values() if name in listed)
     assert first.endswith(".") and first[0].isupper()
+
+
+def test_only_the_module_of_the_chosen_command_is_imported():
+    names = "print(*(name for name in sys.modules if name.startswith('known_unknowns.cli.')))"
+    program = "import sys; sys.argv = ['known-unknowns', 'init', '--help']; from known_unknowns import cli\n"
+    program += f"try: cli.main()\nexcept SystemExit: {names}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "known_unknowns.cli.project"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_origin, get_type_hints
@@ -17,10 +18,10 @@ from known_unknowns_construction.cli import construct
 from tests.paths import ROOT
 
 FUNCTIONS = {
-    **{command.__name__: command for module in cli.MODULES for command in cli.commands(module)},
-    **{f"construct {command.__name__}": command for command in cli.commands(construct)},
+    **{name: function for path in cli.COMMANDS for name, function in cli.functions(import_module(path)).items()},
+    **{f"construct {name}": function for name, function in cli.functions(construct).items()},
 }
-COMMANDS = {name.replace("_", "-"): command for name, command in FUNCTIONS.items() if name not in ("init", "train")}
+COMMANDS = {name: function for name, function in FUNCTIONS.items() if name not in ("init", "train")}
 ALONE = {"audit", "licences", "power", "journal", "construct endpoint"}
 """Commands that need no project."""
 NOWHERE = "--variants nowhere --scores nowhere --replies nowhere --out out"

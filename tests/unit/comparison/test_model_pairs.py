@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -21,12 +22,14 @@ QUESTIONS = 6
 RIGHT = {  # number of right answers, the first ones
     ("m", "original", "robust"): 6,
     ("m", "original", "official"): 5,
+    ("m", "nota_only", "robust"): 0,
+    ("m", "nota_only", "official"): 0,
     ("m", "noise", "robust"): 0,
-    ("m", "noise", "official"): 0,
+    ("o", "noise", "robust"): 6,
     ("o", "original", "robust"): 0,
     ("o", "original", "official"): 2,
 }
-PARAMS = params_of(["original", "noise"], [0], parsers=["official", "robust"])
+PARAMS = params_of(["original", "nota_only", "noise"], [0], parsers=["official", "robust"])
 PARAMS = type(PARAMS)(
     {**PARAMS.raw, "models": {name: {"engine": "respondent", "behaviour": "oracle"} for name in "mo"}}
 )
@@ -62,7 +65,9 @@ def test_models_variants_and_parsers(run: Path) -> None:
         ("o", "m", -0.5, pytest.approx(0.25)),
         ("o", "m", -1.0, pytest.approx(2 / 64)),
     ]
-    assert compared(run, "m", ["original", "noise"], robust) == [("original", "noise", 1.0, pytest.approx(2 / 64))]
+    assert compared(run, "m", ["original", "nota_only"], robust) == [
+        ("original", "nota_only", 1.0, pytest.approx(2 / 64))
+    ]
     assert compared(run, "m", ["original"], both) == [("official", "robust", pytest.approx(-1 / 6), 1.0)]
 
 
@@ -80,7 +85,7 @@ def test_the_text_has_each_family_once(run: Path) -> None:
     ("models", "variants", "parsers"),
     [
         ("m", ["original"], ["robust"]),
-        ("m", ["original", "noise"], ["robust", "official"]),
+        ("m", ["original", "nota_only"], ["robust", "official"]),
         ("mo", ["orignal"], ["robust"]),
         ("mo", [], ["robot"]),
         ("mx", [], ["robust"]),
@@ -92,8 +97,18 @@ def test_what_is_no_pair_is_refused(run: Path, models: str, variants: list[str],
 
 
 def test_missing_scores_are_an_error(run: Path) -> None:
-    with pytest.raises(DataError, match="noise"):
+    with pytest.raises(DataError, match="nota_only"):
+        compared(run, "mo", ["nota_only"], ["robust"])
+
+
+def test_variants_without_content_are_not_compared(run: Path) -> None:
+    """``o`` is right under noise, ``m`` is not."""
+    with pytest.raises(ConfigError, match="'noise' has no content"):
         compared(run, "mo", ["noise"], ["robust"])
+    params = type(PARAMS)(json.loads(json.dumps(PARAMS.raw)))
+    params.raw["benchmarks"]["humblebench"]["variants"].remove("nota_only")
+    every = Selection(["m", "o"], ["humblebench"], [], ["robust"])
+    assert [row.variant_a for row in compare_selection(params, every, EditionFiles(run, run))] == ["original"]
 
 
 def test_power_prints_the_plan() -> None:

@@ -23,7 +23,7 @@ CHOICES = {  # of six questions whose right answer is A
     ("two", "original", "official"): "AABBEB",
     ("two", "original", "robust"): "AABBEB",
     ("one", "noise", "official"): "EEEBE-",
-    ("one", "noise", "robust"): "EEEBEE",
+    ("one", "noise", "robust"): "EEE~EE",  # ~: it abstains
 }
 
 
@@ -61,8 +61,8 @@ def found(tmp_path):
 
 def _score(identifier: str, parser: str, letter: str, answer: int) -> Score:
     blank = Score(identifier, 0, "answer", parser, "unparsed", None, None, False)
-    if letter == "-":
-        return blank
+    if letter in "-~":
+        return replace(blank, outcome={"-": "unparsed", "~": "abstained"}[letter])
     choice = LETTERS.index(letter)
     outcome = "refused" if letter == "E" else "answered"
     return replace(blank, outcome=outcome, label=letter, choice=choice, correct=choice == answer)
@@ -75,16 +75,22 @@ def test_parsers_differ_in_one_reply(found):
     assert (row["n"], row["changed"]) == ("6", "1")
     assert [float(row[name]) for name in ("official", "robust", "difference")] == pytest.approx([3 / 6, 4 / 6, 1 / 6])
     assert rows["two", "original"]["changed"] == "0"
+    noise = rows["one", "noise"]  # without content: the official score, no other accuracy and no test
+    assert (
+        float(noise["official"]) == pytest.approx(4 / 6) and noise["robust"] == noise["p"] == noise["difference"] == ""
+    )
+    assert float(noise["robust_refused"]) == pytest.approx(5 / 6)
+    assert float(noise["robust_abstained"]) == pytest.approx(1 / 6)
 
 
 def test_sensitivity_is_the_change_from_the_questions_as_published(found):
     rows = {(r["model"], r["parser"], r["measure"]): float(r["difference"]) for r in found["sensitivity"]}
     assert rows == pytest.approx(
         {
-            ("one", "official", "accuracy"): 4 / 6 - 3 / 6,
             ("one", "official", "refused"): 4 / 6 - 1 / 6,
-            ("one", "robust", "accuracy"): 5 / 6 - 4 / 6,
+            ("one", "official", "abstained"): 0,
             ("one", "robust", "refused"): 5 / 6 - 1 / 6,
+            ("one", "robust", "abstained"): 1 / 6,  # noise, question 3
         }
     )
 

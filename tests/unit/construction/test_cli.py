@@ -15,7 +15,7 @@ from known_unknowns_construction.cli import construct
 from known_unknowns_construction.steps import Workspace
 from tests.paths import ROOT
 
-COMMANDS = [command.__name__ for command in cli.commands(construct)]
+COMMANDS = list(cli.functions(construct))
 
 
 def invoke(*arguments: str):

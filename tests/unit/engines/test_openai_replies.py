@@ -15,6 +15,7 @@ from known_unknowns.engines.endpoint.replies import (
     parse,
     same_model,
 )
+from known_unknowns.inference import failures
 from tests.servers.client import turn
 from tests.servers.endpoint import MODEL, completion
 
@@ -33,7 +34,7 @@ def reading(**changes):
         ({"content": None}, "", "empty", None),
         ({"content": " \n"}, " \n", "empty", None),
         ({"content": "The ans", "finish_reason": "length"}, "The ans", "length", None),
-        ({"content": "", "finish_reason": "length"}, "", "length", "before any answer"),
+        ({"content": "", "finish_reason": "length"}, "", "length", None),
         ({"content": None, "refusal": "No."}, "", "refusal", "declined: No."),
         ({"content": "Th", "finish_reason": "content_filter"}, "Th", "content_filter", "content filter"),
         ({"choices": []}, "", "no_choice", "without a choice"),
@@ -54,11 +55,27 @@ def test_each_outcome_is_distinguished(changes, text, finish, error):
         ({"content": "<think>A? No.</think>\n\nB"}, "A? No.", "B"),
         ({"content": "A? No.</think>B"}, "A? No.", "B"),  # the template wrote the opening mark into the prompt
         ({"content": "<think>A? No", "finish_reason": "length"}, "A? No", ""),
+        ({"content": "<thought>A? No.</thought> B"}, "A? No.", "B"),
+        ({"content": "[THINK]A? No.[/THINK]B"}, "A? No.", "B"),
+        ({"content": "<seed:think>A? No.</seed:think>B"}, "A? No.", "B"),
+        ({"content": "<|channel>thought\nA? No.<channel|>B"}, "A? No.", "B"),
+        ({"content": "analysisA? No.assistantfinalB"}, "A? No.", "B"),
     ],
 )
 def test_reasoning_is_separate_from_the_answer(changes, reasoning, text):
     reply = reading(**changes)
     assert reply.text == text and reply.details["reasoning"] == reasoning
+
+
+@pytest.mark.parametrize(
+    "opening", ["<think>", "<thought>", "[THINK]", "<seed:think>", "<|channel|>analysis<|message|>", "<|channel>"]
+)
+@pytest.mark.parametrize("finish", ["length", "stop"])
+def test_reasoning_that_does_not_end_is_no_answer(opening, finish):
+    reply = reading(content=f"{opening}The answer is A.", finish_reason=finish)
+    assert (reply.text, reply.finish, reply.error) == ("", "length", None)
+    assert reply.details["reasoning"] == "The answer is A."
+    assert failures.count([reply]) == {"length": 1}
 
 
 def test_token_counts_of_the_endpoint_are_recorded():
@@ -119,6 +136,7 @@ def steps(*tokens, likely=(("A", -0.5), (" B", -1.0), ("B", -3.0), ("a", -4.0)))
         (steps("U", "S", "B"), {"A": -0.5, "B": -1.0}),  # no bare letter: the first step
         (steps("A", "pple"), {"A": -0.25, "B": -1.0}),
         (steps("<think>", " A", "</think>", "\n\n", "C"), {"A": -0.5, "B": -1.0, "C": -0.25}),
+        (steps("[THINK]", " A", "[/", "THINK]", "C"), {"A": -0.5, "B": -1.0, "C": -0.25}),
         (steps("no", likely=()), None),
         (None, None),
         ({"content": None}, None),

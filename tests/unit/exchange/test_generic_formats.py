@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.errors import DataError
 from known_unknowns.exchange.export import export
+from known_unknowns.exchange.matching import match
 from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply
@@ -62,6 +64,21 @@ def test_replies_survive_the_round_trip(tmp_path, format, suffix, failed):
     assert [p.id for p in found] == ["1", "2"]
     assert found[0].text == NASTY
     assert (found[1].text, found[1].error) == failed
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_a_reply_that_the_limit_ended_is_known_after_the_round_trip(tmp_path, format):
+    (asked, _), (other, _) = two("")
+    pairs = [(asked, [("answer", Reply("The chair", finish="length"))]), (other, [("answer", Reply("A"))])]
+    found = parse_file(exported(tmp_path, format, pairs, format)).predictions
+    assert [(p.text, p.finish) for p in found] == [("The chair", "length"), ("A", "stop")]
+    replies = [
+        turns[0].reply for _, turns in match([parse_file(tmp_path / f"out.{format}")], [asked, other], source="")
+    ]
+    assert [reply.finish for reply in replies] == ["length", "stop"]
+    (tmp_path / "bad.jsonl").write_text('{"question_id": "1", "prediction": "A", "finish": 3}\n', encoding="utf-8")
+    with pytest.raises(DataError, match="finish is 3"):
+        parse_file(tmp_path / "bad.jsonl")
 
 
 def test_the_lines_of_lmms_eval(tmp_path):

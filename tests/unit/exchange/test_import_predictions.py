@@ -48,7 +48,7 @@ def questions(root: Path) -> dict[str, list[Question]]:
 
 
 def folder(root: Path) -> Path:
-    return root / "data" / "pocket" / "variants" / "humblebench"
+    return root / "results" / "pocket" / "variants" / "humblebench"
 
 
 def ours(root: Path, asked: dict[str, list[Question]], chosen: Params) -> list[Metric]:
@@ -151,7 +151,7 @@ def test_invalid_imports(tmp_path, model, variant, reason):
     chosen = params(asked={"engine": "respondent"})
     with pytest.raises(ConfigError, match=reason):
         import_predictions(chosen, model, "humblebench", [plain(tmp_path, SAID)], variant=variant, root=tmp_path)
-    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / "results/pocket/replies").exists()
 
 
 def test_replies_of_inference_are_not_overwritten(tmp_path):
@@ -174,14 +174,14 @@ def test_questions_must_exist_and_all_be_answered(tmp_path):
         import_predictions(
             params(), "theirs", "humblebench", [plain(tmp_path, SAID[:9])], variant="original", root=tmp_path
         )
-    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / "results/pocket/replies").exists()
 
 
 def test_refused_questions_need_a_forced_choice(tmp_path):
     refused = question(
         "KnowVisQA-1", benchmark="mmsap", extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"}
     )
-    tables.write_variant(tmp_path / "data/pocket/variants/mmsap/original.parquet", {0: [refused]})
+    tables.write_variant(tmp_path / "results/pocket/variants/mmsap/original.parquet", {0: [refused]})
     raw = params().raw
     chosen = Params(raw | {"benchmarks": {"mmsap": {"variants": ["original"]}}})
     file = tmp_path / "said.csv"

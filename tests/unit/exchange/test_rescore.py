@@ -64,6 +64,31 @@ def test_parsers_differ(tmp_path):
     assert value(found, "robust", "accuracy") == 1
 
 
+@pytest.mark.parametrize(
+    "swapped", [("A. B. Red", "B. A. Blue"), ("A. (B) Red", "B. (A) Blue"), ("A. 2. Red", "B. 1. Blue")]
+)
+def test_labels_in_the_options_that_contradict_them(swapped, tmp_path):
+    text = "\n".join(["What color is it?", *swapped, "E. None of the above"])
+    file = lines(tmp_path, humble(1, "E", "E"), humble(2, "A", "A", question=text))
+    with pytest.raises(
+        DataError, match=r"predictions.jsonl, line 2: option A reads '.*Red', which begins with the label"
+    ):
+        rescore("humblebench", [file], variant="original")
+
+
+def test_columns_with_the_options_in_another_order(tmp_path):
+    """The letters of the replies would mean other options."""
+    annotations = lines(tmp_path, humble(1, "A", ""), name="annotations.jsonl")
+    columns = {"question": "What color is it?", "A": "Red", "B": "Blue", "C": "Black", "D": "Gold"}
+    good = lines(tmp_path, {"index": 1, "prediction": "A", **columns}, name="good.jsonl")
+    assert value(rescore("humblebench", [good], annotations=annotations), "official", "accuracy") == 1
+    bad = lines(tmp_path, {"index": 1, "prediction": "A", **columns, "A": "Blue", "B": "Red"}, name="bad.jsonl")
+    with pytest.raises(
+        DataError, match=r"bad.jsonl, line 1: column A is 'Blue', which is option B of question '1'; put"
+    ):
+        rescore("humblebench", [bad], annotations=annotations)
+
+
 def test_gap_in_labels_means_nota_only(tmp_path):
     gap = TEXT.replace("B. Blue\n", "")
     file = lines(
@@ -216,7 +241,7 @@ def test_questions_that_corrections_leave_out_are_counted(tmp_path, ids):
             file = lines(tmp_path, *({"doc_id": i, "filtered_resps": [t], "target": "A"} for i, t in enumerate(said)))
         found = rescore("humblebench", [file], annotations=table, variant="corrected", known=known)
         assert (found.n, value(found, "official", "accuracy")) == (2, 1)
-        assert found.notes[0].startswith("1 of 3 questions are left out by the corrections")
+        assert found.notes[0].startswith("1 of 3 questions are left out of the variant")
     if not ids:
         with pytest.raises(DataError, match="add a column question_id"):
             rescore("humblebench", [file], annotations=table, variant="corrected", known=known, partial=True)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import config, variants
-from known_unknowns.benchmark.metrics import ScoredAnswers
+from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.metrics import clustered_interval, dual
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Reply, Score
 from tests.factories import question
@@ -190,7 +190,7 @@ def test_dual_accuracy_is_at_most_both_accuracies_and_at_least_their_overlap(row
     first = [ask(number, answer) for number, (answer, _, _) in enumerate(rows)]
     second = [variants.nota_only(q) for q in first]
     answers = [
-        ScoredAnswers("robust", asked, [], [score(q, row[place]) for q, row in zip(asked, rows, strict=True)])
+        ScoreArrays.of(asked, [score(q, row[place]) for q, row in zip(asked, rows, strict=True)])
         for place, asked in ((1, first), (2, second))
     ]
     found = {name: ratio.numerator.sum() for name, ratio in dual.dual_accuracy(answers).items()}

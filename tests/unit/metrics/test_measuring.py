@@ -40,7 +40,7 @@ TWELVE = [
     (ask(9, "Relation", "B"), Reply("a blue one")),  # B right     A wrong ("a")
     (ask(10, "Attribute", "D"), Reply("", error="out of memory")),  # failed   failed
     (ask(11, "Attribute", "E"), Reply("E.")),  # refused, right    refused, right, not exact
-    (ask(12, "Attribute", "C"), Reply("I can't tell")),  # unparsed   unparsed
+    (ask(12, "Attribute", "C"), Reply("It is heavy.")),  # unparsed   unparsed
 ]
 ORIGINAL = ("original", 0)
 
@@ -53,7 +53,12 @@ ROBUST = {
     "share_D": (0, 12),
     "share_E": (4, 12),  # 4 5 6 11
     "share_no_letter": (2, 12),  # 8 12
+    "share_abstained": (0, 12),
     "share_unparsed": (2, 12),
+    "share_cut": (0, 12),
+    "recognised": (3, 4),  # 4 5 11 of 4 5 7 11
+    "recognised_refused": (3, 4),
+    "recognised_abstained": (0, 4),
     "share_failed": (1, 12),  # 10
     "refusal_recall": (3, 4),  # 4 5 11 of 4 5 7 11
     "refusal_precision": (3, 4),  # 4 5 11 of 4 5 6 11
@@ -71,7 +76,12 @@ OFFICIAL = {
     "share_D": (0, 12),
     "share_E": (3, 12),  # 4 6 11
     "share_no_letter": (3, 12),  # 5 8 12
+    "share_abstained": (0, 12),
     "share_unparsed": (3, 12),
+    "share_cut": (0, 12),
+    "recognised": (2, 4),  # 4 11 of 4 5 7 11
+    "recognised_refused": (2, 4),
+    "recognised_abstained": (0, 4),
     "share_failed": (1, 12),
     "refusal_recall": (2, 4),  # 4 11 of 4 5 7 11
     "refusal_precision": (2, 3),  # 4 11 of 4 6 11

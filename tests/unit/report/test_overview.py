@@ -18,7 +18,7 @@ from known_unknowns.report.page import run_of
 from .fake_run import params
 
 PAIR = "original+nota_only"
-NUMBERS = {  # model: dual accuracy, accuracy, refused without a right option, refused on blank images
+NUMBERS = {  # model: dual accuracy, accuracy, refused without a right option, recognised on blank images
     "pocket": (0.6, 0.8, 0.7, 0.9),
     "pocket-never-refuses": (0.1, 0.9, 0.1, 0.25),
     "oracle": (1.0, 1.0, 1.0, 1.0),
@@ -47,8 +47,11 @@ def overview(*pairs: PairedRow, models: tuple[str, ...] = tuple(NUMBERS), dual: 
         both, right, refused, blank = NUMBERS[model]
         rows += [metric(model, PAIR, "dual_accuracy", both)] if dual else []
         rows.append(metric(model, "original", "accuracy", right))
-        for variant, value in (("nota_only", refused), ("blank", blank)) if dual else ():
-            rows += [metric(model, variant, name, value) for name in ("accuracy", "refusal_recall")]
+        if dual:
+            rows += [metric(model, "nota_only", name, refused) for name in ("accuracy", "refusal_recall")]
+            parts = {"recognised": blank, "recognised_refused": blank - 0.1, "recognised_abstained": 0.1}
+            rows += [metric(model, "blank", name, value) for name, value in parts.items()]
+            rows.append(metric(model, "blank", "accuracy", 0.99))  # not shown
     return Overview(run_of(Params(raw), MetricIndex(rows), "humblebench"), [], list(pairs))
 
 
@@ -68,23 +71,34 @@ def test_models_are_sorted_by_dual_accuracy_with_baselines_last() -> None:
         "Rank": "1",
         "Dual accuracy": "60.0",
         "Refused, no right option": "70.0",
-        "Wrong on blank images": "10.0",  # 100 - 90
+        "Recognised on blank images": "90.0",
+        "Refused on blank images": "80.0",
+        "Abstained on blank images": "10.0",
         "Accuracy": "80.0",
     }
     assert found["pocket-never-refuses"]["Rank"] == "2" and found["oracle"]["Rank"] == "–"
-    assert found["pocket-never-refuses"]["Wrong on blank images"] == "75.0"
+    assert found["pocket-never-refuses"]["Recognised on blank images"] == "25.0"
 
 
-def test_the_interval_of_wrong_answers_is_that_of_the_refusals_from_the_other_side() -> None:
-    wrong = overview().wrong("pocket")  # refused: 90 [85, 95]
-    assert (wrong.value, wrong.low, wrong.high) == (pytest.approx(0.1), pytest.approx(0.05), pytest.approx(0.15))
+def test_a_pair_with_a_variant_without_content_ranks_no_models() -> None:
+    found = overview()
+    rows = [replace(m, variant="original+blank") if m.variant == PAIR else m for m in found.run.numbers]
+    found = Overview(replace(found.run, numbers=MetricIndex(rows)), [], [])
+    assert found.pair is None and found.main == "original"
+    assert found.models == ("pocket-never-refuses", "pocket")  # by the accuracy on the published questions
+
+
+def test_a_benchmark_with_variants_without_content_alone_has_no_main_variant() -> None:
+    found = overview()
+    rows = [m for m in found.run.numbers if m.variant == "blank"]
+    run = run_of(found.run.params, MetricIndex(rows), "humblebench")
+    assert Overview(run, [], []).main == ""
 
 
 def test_undefined_columns_have_a_reason_and_no_zero() -> None:
     _, undefined = overview_table.table(overview(dual=False))
-    assert (
-        "no refusal option" in undefined["Dual accuracy"] and "no refusal option" in undefined["Wrong on noise images"]
-    )
+    assert "no refusal option" in undefined["Dual accuracy"]
+    assert undefined["Recognised on blank images"] == "the variant was not run"
     found = cells(overview(dual=False))
     assert next(iter(found)) == "pocket-never-refuses"  # by accuracy
     assert list(found["pocket"]) == ["Accuracy"]
@@ -99,8 +113,8 @@ def test_a_significant_difference_is_said() -> None:
         "+50.0 [+40.0, +60.0] points, p = 0.0010."
     )
     assert guesses == (
-        "The models refuse 10.0 to 70.0% of the questions without a right option and do not refuse 10.0 to 75.0% of "
-        "those without content in the image."
+        "The models refuse 10.0 to 70.0% of the questions without a right option and recognise that 25.0 to "
+        "90.0% of those without content in the image cannot be answered."
     )
 
 
@@ -140,8 +154,8 @@ def test_one_model_and_none() -> None:
         "pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench questions correctly, and refuses them without their "
         "right option (dual accuracy).",
         "It is the only model of this run, beside 1 scripted baseline.",
-        "It refuses 70.0% of the questions without a right option and does not refuse 10.0% of those without content "
-        "in the image.",
+        "It refuses 70.0% of the questions without a right option and recognises that 90.0% of those without "
+        "content in the image cannot be answered.",
     )
     (none,) = overview_text.sentences(overview(models=("oracle",)))
     assert "scripted baselines" in none

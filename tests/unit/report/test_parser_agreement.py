@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Score
-from known_unknowns.report.parser_agreement import final_scores
-from known_unknowns.tables import Part, write_scores
+from known_unknowns.scoring.dialogues import final_scores
+from known_unknowns.tables import write_scores
 from tests.cells import ONE
 
 from .fake_run import params
@@ -17,12 +17,9 @@ def score(parser: str, turn: int, outcome: str, choice: int | None, *, question:
     return Score(question, turn, "answer", parser, outcome, letter, choice, False)
 
 
-def test_the_last_turn_has_the_answer(tmp_path: Path) -> None:
-    part = Part(tmp_path / "scores.parquet", 0, "original")
+def test_the_last_turn_has_the_answer() -> None:
     rows = [score("official", 1, REFUSED, 4), score("official", 0, ANSWERED, 1), score("robust", 0, UNPARSED, None)]
-    write_scores(part.path, {ONE: rows})
-    frame = final_scores(part).set_index("parser")
-    assert frame["parsed"].to_dict() == {"official": "4", "robust": UNPARSED}
+    assert final_scores(rows) == {"official": {"1": rows[0]}, "robust": {"1": rows[2]}}
 
 
 def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:

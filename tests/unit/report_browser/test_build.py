@@ -6,13 +6,14 @@ import json
 import re
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Score
+from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, OUTCOMES, REFUSED, UNPARSED, Score
 from known_unknowns.report.browser import build, columns, outcomes
 from known_unknowns.report.browser.shards import read
 from tests.cells import ONE
@@ -55,10 +56,10 @@ def test_outcomes_and_answers(run):
     _, index = index_of(run)
     robust = index["parsers"].index("robust")
     # The right options are A, B, E, D, B, A; pocket replies A, B, E, nothing, "... is B ...", markup.
-    # An answer is 7 for the right option, the outcome without a choice, and else 8 plus the index of the option.
-    assert flags(run, 0, 0, robust) == [[R, R, F, U, R, U], [7, 7, 7, U, 7, U]]
+    # An answer is 9 for the right option, the outcome without a choice, and else 10 plus the index of the option.
+    assert flags(run, 0, 0, robust) == [[R, R, F, U, R, U], [9, 9, 9, U, 9, U]]
     # Without its right option, the question's refusal E is right. "B" and "C" remain wrong options where they remain.
-    assert flags(run, 0, 1, robust) == [[F, U, F, F, W, F], [7, U, 7, 7, 8 + 1, 7]]
+    assert flags(run, 0, 1, robust) == [[F, U, F, F, W, F], [9, U, 9, 9, 10 + 1, 9]]
     refusal_is_right = [list(read(run.shards / f"{cell[5]}.js")) for cell in index["cells"]]
     assert refusal_is_right == [[0, 0, 1, 0, 0, 0], [1] * 6, [1] * 6]
     assert flags(run, 1, 0, robust)[0][4] == X
@@ -102,9 +103,31 @@ def test_the_last_answer_counts_and_the_forced_answer_is_a_bit(tmp_path):
         score(2, "answer", REFUSED, False, 4),
     ]
     found = outcomes_of(tmp_path, 3, 1, scores)
-    assert found == [[0, outcomes.REFUSED_WRONGLY | outcomes.FORCED_RIGHT, 0], [0, 8 + 4, 0]]
+    assert found == [[0, outcomes.REFUSED_WRONGLY | outcomes.FORCED_RIGHT, 0], [0, 10 + 4, 0]]
     failed = Score("0", 0, "answer", "robust", FAILED, None, None, False)
     assert outcomes_of(tmp_path, 1, 0, [failed]) == [[outcomes.FAILED], [outcomes.FAILED]]
+
+
+def test_every_outcome_has_its_own_code_below_the_bits_of_the_forced_answer(tmp_path):
+    results = [(ANSWERED, True), (ANSWERED, False), (REFUSED, True), (REFUSED, False)]
+    results += [(outcome, False) for outcome in OUTCOMES if outcome not in (ANSWERED, REFUSED)]
+    kinds = [outcomes.codes_of([outcome], [correct], file=tmp_path)[0] for outcome, correct in results]
+    assert kinds == [R, W, F, outcomes.REFUSED_WRONGLY, outcomes.ABSTAINED, U, outcomes.CUT, X]
+    assert len({outcomes.NOT_ASKED, *kinds}) == 9 and max(kinds) <= outcomes.OUTCOME_BITS < outcomes.FORCED_RIGHT
+    assert max(kinds) < outcomes.RIGHT_OPTION < outcomes.FIRST_OPTION
+    for outcome in (ABSTAINED, CUT):  # no option was chosen: the byte of the answer is the outcome
+        score = Score("0", 0, "answer", "robust", outcome, None, None, False)
+        code = outcomes.codes_of([outcome], [False], file=tmp_path)[0]
+        assert outcomes_of(tmp_path, 1, 0, [score]) == [[code], [code]]
+
+
+def test_the_page_has_the_codes_of_this_module():
+    script = (Path(outcomes.__file__).parent / "static/filters.js").read_text(encoding="utf-8")
+    line = next(line for line in script.splitlines() if line.startswith("const NOT_ASKED"))
+    codes = dict(re.findall(r"(\w+) = (\d+)", line))
+    assert {name: int(code) for name, code in codes.items()} == {name: getattr(outcomes, name) for name in codes}
+    assert len(codes) == 9 and f"byte & {outcomes.OUTCOME_BITS}" in script
+    assert f"RIGHT_OPTION = {outcomes.RIGHT_OPTION}, FIRST_OPTION = {outcomes.FIRST_OPTION}" in script
 
 
 def test_an_impossible_outcome_is_named(tmp_path):
@@ -154,6 +177,6 @@ def test_an_earlier_folder_is_replaced_and_images_can_be_left_out(run, tmp_path)
 
 
 def test_a_missing_table_is_named_and_nothing_is_left(run, tmp_path):
-    with pytest.raises(DataError, match=r"replies\.parquet"):
+    with pytest.raises(DataError, match=r"original\.parquet: no such file"):
         build(run.params, results=tmp_path / "none", data=run.folder, out=tmp_path / "questions.html")
     assert not list(tmp_path.iterdir())

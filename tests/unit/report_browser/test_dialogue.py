@@ -8,6 +8,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.records import ANSWERED, UNPARSED, AnsweredTurn, Image, Reply, Score, Turn
+from known_unknowns.report.browser import outcomes
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import CHANGED, DialogueWriter, SharedValues
 from known_unknowns.report.browser.outcomes import codes_of
@@ -66,7 +67,7 @@ def test_a_result_that_the_parser_does_not_return_is_marked(rows):
 def test_a_label_that_was_not_offered_has_a_passage(rows):
     turn = answered(0, "forced", "The answer is E.", labels=LABELS[:4])
     (_, found), _ = rows([turn], [score(0, "forced", "E", UNPARSED)])
-    assert found == [[0, 1, 5, "E", None, 14, 15]]
+    assert found == [[0, 1, outcomes.UNPARSED, "E", None, 14, 15]]
 
 
 def test_images_of_a_turn_come_from_the_replayed_dialogue(rows):

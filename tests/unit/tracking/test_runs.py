@@ -215,6 +215,20 @@ def test_an_undefined_metric_is_never_a_number(world: World) -> None:
     assert cell_of(world, "oracle", "original").data.metrics == {"official.accuracy": 0.5}
 
 
+def test_the_outcomes_of_replies_are_metrics(world: World) -> None:
+    extra = {"share_abstained": 0.25, "share_cut": 0.5, "recognised": 0.75, "recognised_abstained": 0.25}
+    file = world.metrics_file("oracle")
+    metrics = tables.read_metrics(file)
+    (accuracy,) = [
+        m
+        for m in metrics
+        if (m.variant, m.seed, m.parser, m.category, m.name) == ("original", 0, "robust", OVERALL, "accuracy")
+    ]
+    tables.write_metrics(file, [*metrics, *(replace(accuracy, name=n, value=v) for n, v in extra.items())])
+    world.track()
+    assert extra.items() <= cell_of(world, "oracle", "original").data.metrics.items()
+
+
 def test_without_a_pin_the_question_table_identifies_the_data(world: World) -> None:
     (world.data / "raw" / "humblebench.dvc").unlink()
     world.track()

@@ -120,12 +120,6 @@ def test_the_job_that_writes_the_tables_of_shards_needs_no_model(tmp_path):
     assert job_needs.table_minutes(whole, "m", "humblebench", tmp_path) == 430
 
 
-def test_disk_space_has_room_for_downloaded_weights(tmp_path):
-    assert job_needs.disk_mb(params_of(EIGHT), "m") == 37475  # 16,000 MB and 20 GiB
-    assert job_needs.disk_mb(params_of(EIGHT | {"source": str(tmp_path)}), "m") == 21475
-    assert job_needs.disk_mb(params_of(ENDPOINT), "m") == 21475
-
-
 def test_only_fast_respondents_share_a_job():
     assert job_needs.group(params_of(ORACLE), "m") == job_needs.RESPONDENTS
     for entry in (ORACLE | {"seconds_per_reply": 1}, ENDPOINT, EIGHT):

@@ -59,7 +59,7 @@ def test_an_imported_model_needs_the_variants_that_it_answered(functions: RuleFu
     raw = functions.params.raw | {"models": dict(functions.params.raw["models"])}
     raw["models"]["oracle"] = {"engine": "imported", "cells": {"humblebench": {"noise": [0]}}}
     functions = RuleFunctions(type(functions.params)(raw), "data/pocket")
-    noise = "<data>/variants/humblebench/noise.parquet"
+    noise = "<results>/variants/humblebench/noise.parquet"
     assert functions.answered_variants(of(benchmark="humblebench", model="oracle")) == [noise]
     every = functions.variants(of(benchmark="humblebench"))
     assert noise in every and len(every) == 8

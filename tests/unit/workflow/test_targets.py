@@ -31,8 +31,8 @@ def test_models_with_imported_replies_have_their_cells_only():
 
 
 def test_each_variant_has_one_table_with_all_seeds():
-    assert TARGETS.variant_tables("two") == ["<data>/variants/two/p.parquet", "<data>/variants/two/x.parquet"]
-    assert TARGETS.variant_tables() == ["<data>/variants/one/x.parquet", *TARGETS.variant_tables("two")]
+    assert TARGETS.variant_tables("two") == ["<results>/variants/two/p.parquet", "<results>/variants/two/x.parquet"]
+    assert TARGETS.variant_tables() == ["<results>/variants/one/x.parquet", *TARGETS.variant_tables("two")]
 
 
 def test_names_become_one_regular_expression():

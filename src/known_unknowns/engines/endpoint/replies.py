@@ -6,7 +6,7 @@ Refusals, empty replies and truncated replies are outcomes. ``Reply.finish`` dis
 |------------------|----------------------------------------------------|---------------------------------------------|
 | "stop"           | an answer                                          | None                                        |
 | "empty"          | a choice without text                              | None                                        |
-| "length"         | truncated at the limit                             | None; a message if no answer came           |
+| "length"         | truncated at the limit; no text if in reasoning    | None                                        |
 | "refusal"        | the model declined (the message's "refusal" field) | the model's message                         |
 | "content_filter" | the provider blocked the question or the answer    | the provider's message                      |
 | "no_choice"      | a completion without a choice                      | a message                                   |
@@ -19,9 +19,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from known_unknowns.engines.prices import Usage
+from known_unknowns.reasoning_marks import SplitReply, split_reply
 from known_unknowns.records import MAX_TOKENS, Reply, Turn, is_token_count
 
 DECIMALS = 6
@@ -29,7 +31,6 @@ MAX_CHARACTERS = 1_000_000
 """A longer text is not an answer."""
 _MAX_WORDS = 500
 _MAX_NAME = 100
-_OPEN, _CLOSE = "<think>", "</think>"
 _VERSION = re.compile(r"[-@:]\d[\d.-]*")  # "-2024-08-06", "-002"; not the "-7b" of another model
 
 
@@ -132,7 +133,7 @@ def _parse_choice(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise UnreadableReplyError("the reply's choice has no message")
-    reasoning, text = _split_reasoning(message)
+    reasoning, text, is_open = _split_reasoning(message)
     if reasoning:
         details["reasoning"] = reasoning
     if max(len(text), len(reasoning)) > MAX_CHARACTERS:
@@ -144,26 +145,22 @@ def _parse_choice(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]
         finish, error = "refusal", f"the model declined: {message['refusal'][:_MAX_WORDS]}"
     elif finish == "content_filter":
         error = "the provider's content filter stopped the answer"
-    elif finish == "length" and not text.strip():
-        error = "cut off at the token limit before any answer" + (" (it was still reasoning)" if reasoning else "")
-    elif not text.strip():
+    elif is_open:
+        finish = "length"
+    elif finish != "length" and not text.strip():
         finish = "empty"
     logprobs = label_logprobs(choice.get("logprobs"), turn.labels) if turn.labels and error is None else None
     return {"text": text, "finish": finish, "error": error, "logprobs": logprobs}
 
 
-def _split_reasoning(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the reasoning and the answer. Servers put the reasoning into a separate field, or leave it in the text."""
+def _split_reasoning(message: Mapping[str, Any]) -> SplitReply:
+    """Split reasoning and answer. Servers put the reasoning into a separate field, or leave it in the text."""
     text = _text(message.get("content"))
     for name in ("reasoning", "reasoning_content"):
         if isinstance(message.get(name), str) and message[name]:
-            return message[name], text
-    before, closed, after = text.partition(_CLOSE)
-    if closed:
-        return before.replace(_OPEN, "", 1).strip(), after.lstrip()
-    if text.lstrip().startswith(_OPEN):
-        return text.lstrip().removeprefix(_OPEN).strip(), ""
-    return "", text
+            return SplitReply(message[name], text, False)
+    split = split_reply(text)
+    return split._replace(text=split.text.lstrip()) if split.reasoning or split.open else split
 
 
 def _text(content: Any) -> str:
@@ -207,12 +204,14 @@ def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None
 
 def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the steps of the answer, for servers that leave the reasoning in the text."""
-    text = ""
-    for place, step in enumerate(steps):
-        text += str(step.get("token", ""))
-        if _CLOSE in text:
-            return [step for step in steps[place + 1 :] if str(step.get("token", "")).strip()]
-    return steps
+    tokens = [str(step.get("token", "")) for step in steps]
+    text = "".join(tokens)
+    split = split_reply(text)
+    if split.open or not split.reasoning or not text.endswith(split.text):
+        return steps
+    start = len(text) - len(split.text)
+    ends = accumulate(map(len, tokens))
+    return [step for step, token, end in zip(steps, tokens, ends, strict=True) if end > start and token.strip()]
 
 
 def _label_step(tokens: list[str], labels: tuple[str, ...]) -> int:

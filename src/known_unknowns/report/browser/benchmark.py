@@ -97,8 +97,7 @@ class BenchmarkWriter:
         """
         categories, texts = [], []
         for cell in self._cells:
-            ids = tables.read_columns(self._files.asked(self._name, *cell), tables.QUESTIONS, ["id"])["id"].to_pylist()
-            for question in self._read_questions(cell) if not self._places.keys() >= set(ids) else ():
+            for question in self._read_questions(cell):
                 if question.id not in self._places:
                     self._places[question.id] = len(self._places)
                     categories.append(self._categories.setdefault(question.category, len(self._categories)))

@@ -2,14 +2,15 @@
 
 | bits | content of the outcome                                                                     |
 |------|--------------------------------------------------------------------------------------------|
-| 0-2  | `NOT_ASKED`, `RIGHT`, `WRONG`, `REFUSED_RIGHTLY`, `REFUSED_WRONGLY`, `UNPARSED`, `FAILED`   |
+| 0-3  | `NOT_ASKED`, `RIGHT`, `WRONG`, `REFUSED_RIGHTLY`, `REFUSED_WRONGLY`, `ABSTAINED`,          |
+|      | `UNPARSED`, `CUT`, `FAILED`                                                                |
 | 4-5  | the answer without the refusal option: 0 not asked, 1 right, 2 not right                   |
 
 | values | content of the answer                                                                    |
 |--------|------------------------------------------------------------------------------------------|
-| 0-6    | no option was chosen: the outcome                                                        |
-| 7      | the right option                                                                         |
-| 8-255  | another option: its index plus 8                                                         |
+| 0-8    | no option was chosen: the outcome                                                        |
+| 9      | the right option                                                                         |
+| 10-255 | another option: its index plus 10                                                        |
 
 Two replies to a question have the same answer if their bytes are equal. Each pair of parsers has a bit in a third
 kind of byte, which is set if both have a result and their answers differ.
@@ -28,9 +29,10 @@ from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.errors import DataError
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 
-NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, UNPARSED, FAILED = range(7)
+NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, ABSTAINED, UNPARSED, CUT, FAILED = range(9)
+OUTCOME_BITS = 0b1111
 FORCED_RIGHT, FORCED_WRONG = 1 << 4, 2 << 4
-RIGHT_OPTION, FIRST_OPTION = 7, 8
+RIGHT_OPTION, FIRST_OPTION = 9, 10
 _LAST_OPTION = 255 - FIRST_OPTION
 PAIRS_IN_BYTE = 8
 
@@ -39,7 +41,9 @@ _CODES = {
     (records.ANSWERED, False): WRONG,
     (records.REFUSED, True): REFUSED_RIGHTLY,
     (records.REFUSED, False): REFUSED_WRONGLY,
+    (records.ABSTAINED, False): ABSTAINED,
     (records.UNPARSED, False): UNPARSED,
+    (records.CUT, False): CUT,
     (records.FAILED, False): FAILED,
 }
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, NOT_OFFERED, REFUSED, UNPARSED
-from known_unknowns.scoring.reasoning_marks import final_text
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import Options, meaning
 from known_unknowns.scoring.reply_parser.reply import Reply

@@ -14,7 +14,7 @@ from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.comparison.audit import audit, audit_published, published
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
-from known_unknowns.records import AnsweredTurn, Reply
+from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Reply, Score
 from known_unknowns.scoring.table import parse, score_turn
 from known_unknowns.variants import apply
 from known_unknowns.variants.of_benchmark import variants_of
@@ -68,6 +68,25 @@ def test_free_text_is_open_to_the_released_matching_and_decided_by_the_robust_pa
     assert official["circular_upd"] == (1, 3) and official["circular_upd_high_bound"] == (3, 3)
     assert official["fraction_without_letter"] == robust["fraction_without_letter"] == (2, 17)
     assert robust["circular_upd"] == (2, 3)  # the masked answer is right; "sunny" is an option
+
+
+def test_only_unsolvable_questions_can_be_right_where_a_reply_abstains(questions):
+    """A cut reply can be right in any pass, one that abstains only where an answer is to be withheld."""
+
+    def bounds(identifier: str, outcome: str) -> tuple[tuple[float, float], tuple[float, float]]:
+        answers = scored(questions, {identifier: "?"}, "likelihood")
+        scores = [
+            Score(q.id, 0, "answer", "likelihood", outcome, None, None, False)
+            if q.id == identifier
+            else Score(q.id, 0, "answer", "likelihood", "answered", q.labels[q.answer], q.answer, True)
+            for q in questions
+        ]
+        found = values(replace(answers, scores=scores))
+        return found["circular_standard_high_bound"], found["circular_upd_high_bound"]
+
+    assert bounds("AAD-standard-241", ABSTAINED) == ((2, 3), (3, 3))
+    assert bounds("AAD-upd-241", ABSTAINED) == ((3, 3), (3, 3))
+    assert bounds("AAD-standard-241", CUT) == ((3, 3), (3, 3))
 
 
 def test_refusals_of_standard_questions_are_counted(questions):

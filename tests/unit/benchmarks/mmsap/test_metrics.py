@@ -12,11 +12,12 @@ from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.config import Statistics
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.measure import metrics_of
+from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.records import OVERALL, Metric, Question, Reply
+from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Metric, Question, Reply, Score
 from known_unknowns.scoring.table import score_turn
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
-from known_unknowns_benchmarks.mmsap.metrics import QUADRANTS
+from known_unknowns_benchmarks.mmsap.metrics import QUADRANTS, ratios
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
 from tests.unit.metrics.answered import pick
 
@@ -58,6 +59,7 @@ DIRECT = {
         "quadrant_known_unknown": (3, 12),  # k4 k5 y1
         "quadrant_unknown_known": (2, 12),  # b3 k3
         "quadrant_unknown_unknown": (3, 12),  # b2 k2 y2
+        "quadrant_abstained": (0, 12),
         "quadrant_unread": (2, 12),  # b4 b5
         "operating_coverage": (5, 12),  # b1 b2 k1 k2 y2
         "operating_risk": (3, 5),  # b2 k2 y2
@@ -134,7 +136,7 @@ def test_a_dozen_questions_by_hand(dozen, parser, table):
 def test_no_other_metric_is_computed(dozen):
     """No metric of MM-SAP's own stands in the table of metrics that the tables above leave out."""
     shared = {m.name for m in dozen if m.parser == "robust" and m.name.startswith(("share_", "accuracy"))}
-    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance"}
+    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance", *RECOGNISED}
     own = {m.name for m in dozen if m.parser == "official" and m.category == OVERALL} - shared
     assert own == {*DIRECT[OVERALL], "refusal_number"}
     assert {m.name for m in dozen if m.name == "aurc" and m.parser != "likelihood"} == set()
@@ -305,7 +307,7 @@ def test_what_holds_for_any_replies(drawn, generator):
             continue
         assert value["score_sa"] == pytest.approx(value["score_kk"] + value["score_ku"])
         assert value["score_kk"] <= value["score_AR"] + 1e-12  # a right answer is always an aware one
-        quadrants = [value[f"quadrant_{name}"] for name in (*QUADRANTS, "unread")]
+        quadrants = [value[f"quadrant_{name}"] for name in (*QUADRANTS, "abstained", "unread")]
         assert sum(quadrants) == pytest.approx(1)
         assert value["quadrant_known_known"] + value["quadrant_known_unknown"] == pytest.approx(value["score_sa"])
         if value.get("aurc") is not None:
@@ -314,3 +316,18 @@ def test_what_holds_for_any_replies(drawn, generator):
         for bound in ("value", "low", "high"):
             expected = getattr(found[key], bound)
             assert getattr(metric, bound) == (None if expected is None else pytest.approx(expected, abs=1e-12)), key
+
+
+def test_replies_that_abstain_or_were_cut_are_neither_refused_nor_asked_again():
+    """Basic: abstained. Know: abstained, cut. Beyond: abstained. None is c or r, so that all count as answered."""
+    asked = [ask("b1", BASIC), ask("k1", KNOW), ask("k2", KNOW), ask("y1", BEYOND)]
+    outcomes = [ABSTAINED, ABSTAINED, CUT, ABSTAINED]
+    scores = [Score(q.id, 0, "answer", "robust", o, None, None, False) for q, o in zip(asked, outcomes, strict=True)]
+    turns = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", Reply("")) for q in asked]
+    found = {
+        name: (float(np.sum(ratio.numerator)), float(np.sum(ratio.denominator)))
+        for name, ratio in ratios(ScoredAnswers("robust", asked, turns, scores)).items()
+    }
+    assert found["score_sa"] == (0, 4) and found["answer_rate"] == (4, 4) and found["answer_accuracy"] == (0, 4)
+    assert found["quadrant_abstained"] == (3, 4) and found["quadrant_unread"] == (1, 4)
+    assert found["operating_coverage"] == (0, 4) and found["refusal_share"] == (0, 2)

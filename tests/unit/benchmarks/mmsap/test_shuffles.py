@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.benchmark.metrics import ScoredAnswers
+from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC
 from tests.unit.benchmarks.mmsap.sapient import benchmark, by_respondent
@@ -46,7 +46,7 @@ def by_hand(orders: list[str], choices: list[str | None]) -> dict[str, float]:
         question = Question("1", "mmsap", "?", options, 0, 4, (), "Other", "g", {"subset": BASIC})
         choice = None if chosen is None else order.index(chosen)
         score = Score("1", 0, "answer", "official", UNPARSED if choice is None else ANSWERED, None, choice, False)
-        seeds.append(ScoredAnswers("official", [question], [], [score]))
+        seeds.append(ScoreArrays.of([question], [score]))
     return {
         name: float(ratio.numerator[0] / ratio.denominator[0]) if ratio.denominator[0] else None
         for name, ratio in across_seeds(seeds).items()

@@ -52,6 +52,49 @@ def test_a_mistake_in_a_row_names_its_place(name, tmp_path):
     assert "questions.csv, row 3: " in message and expected in message
 
 
+SWAPPED = ["B. Red", "A. Green", "C. Blue"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a list", SWAPPED),
+        ("a list in a text", json.dumps(SWAPPED)),
+        ("lines", "B. Red\nA. Green\nC. Blue"),
+        ("a mapping", dict(zip("ABC", SWAPPED, strict=True))),
+        ("a mapping in another order", dict(zip("BAC", SWAPPED[::-1], strict=True))),
+        ("brackets", ["(B) Red", "(A) Green", "(C) Blue"]),
+        ("numbers", ["2. Red", "1. Green", "3. Blue"]),
+        ("lower case", ["b) Red", "a) Green", "c) Blue"]),
+        ("full width", ["\uff22\uff0eRed", "\uff21\uff0eGreen", "\uff23\uff0eBlue"]),
+    ],
+)
+@pytest.mark.parametrize("answer", ["A", "text"])
+def test_labels_in_the_options_that_contradict_them(name, options, answer, tmp_path):
+    """Such a key could mean two options, even if the answer is a text: the prompt would have two letters per option."""
+    values = {"question": "Which?", "options": options, "answer": "Red" if answer == "text" else answer}
+    (tmp_path / "q.jsonl").write_text(json.dumps(values) + "\n", encoding="utf-8")
+    message = problems(tmp_path, without_image=True)
+    assert "q.jsonl, row 1: column options: option " in message and "which begins with the label" in message
+    assert "put the options in the order of their labels, or remove the labels from the texts" in message
+
+
+def test_labels_in_columns_that_contradict_them(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0), row(1, A="B. Red", B="A. Green", C="C. Blue")])
+    expected = "questions.csv, row 3: column A to D: option A reads 'B. Red', which begins with the label B; put"
+    assert expected in problems(folder)
+
+
+@pytest.mark.parametrize(
+    "options", [["A. Smith", "M. Jones"], ["C major", "A minor"], ["B vitamins", "A diet"], ["1. FC Köln", "VfB"]]
+)
+def test_options_that_only_look_labelled(options, tmp_path):
+    values = {"question": "Which?", "options": options, "answer": "A"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(values) + "\n", encoding="utf-8")
+    (found,) = load(tmp_path, tmp_path / "out", without_image=True)
+    assert [option.text for option in found.options] == options
+
+
 def test_all_mistakes_are_listed_at_once(tmp_path):
     folder = own_folder(tmp_path / "own", [row(n, answer="Z") for n in range(25)] + [row(n + 25) for n in range(60)])
     message = problems(folder)

@@ -52,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "data/pocket/questions" / NAME
     tables.write_questions(folder / "questions.parquet", QUESTIONS)
-    tables.write_variant(tmp_path / "data/pocket/variants" / NAME / "original.parquet", {0: QUESTIONS})
+    tables.write_variant(tmp_path / "results/pocket/variants" / NAME / "original.parquet", {0: QUESTIONS})
     results = tmp_path / "results/pocket"
     tables.write_scores(results / "scores" / MODEL / NAME / "scores.parquet", {ONE: [_score(q) for q in QUESTIONS]})
     turns = [AnsweredTurn(q.id, 0, "answer", "?", (), q.labels, "k" * 64, Reply(f"reply to {q.id}")) for q in QUESTIONS]
@@ -61,8 +61,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _score(q) -> Score:
-    """A for all questions; question 9 failed, question 8 is not parsed, question 7 is refused."""
-    outcome = {"9": "failed", "8": "unparsed", "7": "refused"}.get(q.id, "answered")
+    """A for all questions, except 2 (cut), 3 (abstains), 7 (refused), 8 (not parsed) and 9 (failed)."""
+    outcome = {"9": "failed", "8": "unparsed", "7": "refused", "3": "abstained", "2": "cut"}.get(q.id, "answered")
     choice = {"answered": 0, "refused": 4}.get(outcome)
     label = None if choice is None else q.labels[choice]
     return Score(q.id, 0, "answer", "robust", outcome, label, choice, choice == q.answer)
@@ -181,7 +181,7 @@ def test_wrong_answers_and_their_shares(project):
     # 0 and 5 are right (A), 9 failed
     assert [item.id for item in source.items] == ["1", "2", "3", "4", "6", "7", "8"]
     assert [item.flags[0][0] if item.flags else "" for item in source.items] == [
-        "", "", "", "under-refusal", "", "over-refusal", "parser"
+        "", "cut", "abstained", "under-refusal", "", "over-refusal", "parser"
     ]  # fmt: skip
     assert source.items[0].wrong.reply == "reply to 1" and source.items[0].wrong.choice == "A"
     drawn = error_source("errors", *parts, images=images, parser="robust", sample=3, seed=1).items

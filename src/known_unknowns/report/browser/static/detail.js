@@ -117,7 +117,7 @@ async function addModels(index, opened, question, token) {
   const rows = entries.map((entry, i) => {
     const name = manifest.models[entry[0]][0];
     const option = optionOf(question, answers[i][opened.place]);
-    const code = outcomes[i][opened.place] & 7;
+    const code = outcomeOf(outcomes[i][opened.place]);
     const beside = name === opened.model ? "this reply"
       : h("a", { href: hashOf({ benchmark: index.name, question: opened.question, model: opened.model, variant: opened.variant, seed: opened.seed, other: name }) }, "side by side");
     return h("tr", {}, h("th", { scope: "row" }, h("a", { href: linkTo({ ...opened, model: name }) }, plain(name)), manifest.models[entry[0]][1] ? h("span", { class: "note" }, " baseline") : null),

@@ -1,22 +1,25 @@
 // Which rows are listed. A row is a question together with a model, a variant and a seed.
 
-const NOT_ASKED = 0, RIGHT = 1, WRONG = 2, REFUSED_RIGHTLY = 3, REFUSED_WRONGLY = 4, UNPARSED = 5, FAILED = 6;
-const OUTCOMES = ["not asked", "right", "wrong", "refused, right", "refused, wrong", "unparsed", "failed"];
-const SYMBOLS = ["", "✓", "✗", "○", "⊘", "?", "!"];
-const isRight = (byte) => (byte & 7) === RIGHT || (byte & 7) === REFUSED_RIGHTLY;
-const isRefused = (byte) => (byte & 7) === REFUSED_RIGHTLY || (byte & 7) === REFUSED_WRONGLY;
+const NOT_ASKED = 0, RIGHT = 1, WRONG = 2, REFUSED_RIGHTLY = 3, REFUSED_WRONGLY = 4, ABSTAINED = 5, UNPARSED = 6, CUT = 7, FAILED = 8;
+const OUTCOMES = ["not asked", "right", "wrong", "refused, right", "refused, wrong", "abstained", "unparsed", "cut", "failed"];
+const SYMBOLS = ["", "✓", "✗", "○", "⊘", "∅", "?", "…", "!"];
+const outcomeOf = (byte) => byte & 15;
+const isRight = (byte) => outcomeOf(byte) === RIGHT || outcomeOf(byte) === REFUSED_RIGHTLY;
+const isRefused = (byte) => outcomeOf(byte) === REFUSED_RIGHTLY || outcomeOf(byte) === REFUSED_WRONGLY;
 const forcedOf = (byte) => (byte >> 4) & 3;
-const RIGHT_OPTION = 7, FIRST_OPTION = 8; // answers, as in outcomes.py
+const RIGHT_OPTION = 9, FIRST_OPTION = 10; // answers, as in outcomes.py
 
 const OUTCOME_FILTERS = {
   right: ["right", isRight],
-  wrong: ["wrong", (byte) => (byte & 7) === WRONG],
+  wrong: ["wrong", (byte) => outcomeOf(byte) === WRONG],
   refused: ["refused", isRefused],
-  refused_wrongly: ["refused, wrong", (byte) => (byte & 7) === REFUSED_WRONGLY],
+  refused_wrongly: ["refused, wrong", (byte) => outcomeOf(byte) === REFUSED_WRONGLY],
   refused_known: ["refused, but right when asked again", (byte) => isRefused(byte) && forcedOf(byte) === 1],
   refused_unknown: ["refused, and not right when asked again", (byte) => isRefused(byte) && forcedOf(byte) === 2],
-  unparsed: ["unparsed", (byte) => (byte & 7) === UNPARSED],
-  failed: ["failed", (byte) => (byte & 7) === FAILED],
+  abstained: ["abstained", (byte) => outcomeOf(byte) === ABSTAINED],
+  unparsed: ["unparsed", (byte) => outcomeOf(byte) === UNPARSED],
+  cut: ["cut", (byte) => outcomeOf(byte) === CUT],
+  failed: ["failed", (byte) => outcomeOf(byte) === FAILED],
 };
 
 // For each difference: its name, and whether the first and the second model are right; null for any two answers.
@@ -135,7 +138,7 @@ async function keepDifferences(mask, values, index, entry, parser) {
   else {
     const [first, second] = rights;
     for (let q = 0; q < mask.length; q++) {
-      mask[q] &= Number((theirs[q] & 7) !== NOT_ASKED && RIGHT_BYTES[mine[q]] === first && RIGHT_BYTES[theirs[q]] === second);
+      mask[q] &= Number(outcomeOf(theirs[q]) !== NOT_ASKED && RIGHT_BYTES[mine[q]] === first && RIGHT_BYTES[theirs[q]] === second);
     }
   }
   return mask;
@@ -147,7 +150,7 @@ async function keepRelated(mask, relation, index, entry, parser) {
   if (!pair) return mask.fill(0);
   const [first, second] = await Promise.all(pair.map((of) => loadOutcomes(index, of, parser)));
   const refusals = await loadRefusals(index, pair[1][1]);
-  const kept = tableOf((byte) => (byte & 7) !== NOT_ASKED && !isRefused(byte));
+  const kept = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && !isRefused(byte));
   for (let q = 0; q < mask.length; q++) mask[q] &= RIGHT_BYTES[first[q]] & refusals[q] & kept[second[q]];
   return mask;
 }
@@ -179,7 +182,7 @@ async function filterRows(values, index, progress, partial) {
   const both = (a, b) => (a && b ? a.map((value, q) => value & b[q]) : a ?? b);
   const base = both(category, inText);
   const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
-  const table = tableOf((byte) => (byte & 7) !== NOT_ASKED && matches(byte));
+  const table = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && matches(byte));
   const masks = new Array(entries.length).fill(null), counts = new Uint32Array(index.size);
   preload(values, index, entries, index.parsers.indexOf(values.parser));
   let done = 0, patience = PATIENCE, shownAt = performance.now();

@@ -53,7 +53,7 @@ function rowElement(place, top) {
   const parser = index.parsers.indexOf(state.parser);
   const entries = [entry, state.other && index.at.get(`${modelNumber(state.other)} ${entry[1]}`)].filter(Boolean);
   Promise.all(entries.map((e) => loadOutcomes(index, e, parser))).then((planes) => {
-    mark.append(...planes.map((outcome) => outcomeMark(outcome[q] & 7)));
+    mark.append(...planes.map((outcome) => outcomeMark(outcomeOf(outcome[q]))));
   });
   return item;
 }

@@ -1,16 +1,16 @@
 // What the right side shows while no question is open: how all models did, with a link for each share.
 
 const COLUMNS = [["right", "right", [RIGHT, REFUSED_RIGHTLY]], ["wrong", "wrong", [WRONG]], ["refused_wrongly", "refused, wrong", [REFUSED_WRONGLY]],
-  ["unparsed", "unparsed", [UNPARSED]], ["failed", "failed", [FAILED]]];
+  ["abstained", "abstained", [ABSTAINED]], ["unparsed", "unparsed", [UNPARSED]], ["cut", "cut", [CUT]], ["failed", "failed", [FAILED]]];
 const MOST_CATEGORIES = 40;
 let searched = null;
 
 /** Add the codes of the outcomes in a plane to the counts of one group, or of each question's group. */
 function tally(counts, plane, base, groupOf) {
-  for (let q = 0; q < plane.length; q++) if (!base || base[q]) counts[groupOf ? groupOf[q] : 0][plane[q] & 7]++;
+  for (let q = 0; q < plane.length; q++) if (!base || base[q]) counts[groupOf ? groupOf[q] : 0][outcomeOf(plane[q])]++;
 }
 
-const noCounts = () => new Array(7).fill(0);
+const noCounts = () => new Array(OUTCOMES.length).fill(0);
 
 /** A table of shares. rows: [name, counts, the state of a link, whether it is a baseline]. */
 function sharesPart(caption, head, rows) {

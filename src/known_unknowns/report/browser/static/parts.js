@@ -43,6 +43,8 @@ function passageNote(score, turn, parser) {
   const [, , code, label, , start, , note] = score;
   if (code === FAILED) return "The turn failed; no parser ran.";
   if (parser === "likelihood") return "It uses the log-probabilities, not the text.";
+  if (code === ABSTAINED) return "The reply abstains: it chooses no option.";
+  if (code === CUT) return "The length limit ended the reply before an answer.";
   if (label === null) return "No passage: the parser found no single option.";
   if (start === null || start === undefined) return note >= 0 ? `Result of turn ${note + 1}, about a view.` : NOTES[note] ?? "";
   return h("q", { dir: "auto" }, visible(turn[5].slice(start, score[6])));

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.scoring.reasoning_marks import final_text
+from known_unknowns.reasoning_marks import final_text, opens_reasoning, split_reply
 from known_unknowns.scoring.reply_parser import parse_reply
 
 COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
@@ -42,6 +42,40 @@ def test_open_reasoning_is_no_answer(notation):
 def test_closed_reasoning_is_parsed_after_its_end(notation):
     assert label(notation.format("The answer is A.", "D")) == "D"
     assert label(notation.format("The answer is A.", "The answer is **D**.")) == "D"
+
+
+CUT_REPLIES = (
+    *("<think>It looks red. So the answer is A.", "<think>\nA is red. B is blue. I would choose B", "<think>First.</think><think>No, wait. The answer is (C)."),
+    *("<thought>The answer is B.", "<thinking>\n\nFinal answer: C", "[THINK]So \\boxed{A}", "<seed:think>A. Red fits. Answer: A", "◁think▷The correct option is D."),
+    *("<|channel|>analysis<|message|>We need the color. Answer: B.", "analysisWe need the color. It is blue: B.", "<|start|>assistant<|channel|>analysis<|message|>Red.\n\nA"),
+    *("<|channel>thought\nThe chandelier is gold, so D.", "<unused94>thought\nThe answer is A.", "<|START_THINKING|>Blue. B"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", CUT_REPLIES)
+def test_replies_that_end_in_reasoning_are_cut(reply):
+    parsed = parse_reply(reply, COLORS, "E")
+    assert (parsed.outcome, parsed.label) == ("cut", None)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "opens"),
+    [
+        ("Which?<|im_start|>assistant\n<think>\n", True),
+        ("Which?[THINK]", True),
+        ("Which?<seed:think>", True),
+        ("Which?<|im_start|>assistant\n<think>\n\n</think>\n\n", False),
+        ("Is <think> a tag?<|im_start|>assistant\n", False),
+    ],
+)
+def test_prompts_that_open_reasoning(prompt, opens):
+    assert opens_reasoning(prompt) is opens
+
+
+@pytest.mark.parametrize("notation", CLOSED)
+def test_the_reasoning_is_kept_apart(notation):
+    split = split_reply(notation.format("It may be A.", "D"))
+    assert split.reasoning.splitlines()[0] == "It may be A." and "A." not in split.text and not split.open
 
 
 def test_reasoning_that_the_template_opens():

@@ -38,6 +38,7 @@ NOTATIONS = (
 
 _COMPILED = tuple((re.compile(n.opening, re.IGNORECASE), re.compile(n.closing, re.IGNORECASE)) for n in NOTATIONS[:-1])
 _PLAIN = (re.compile(NOTATIONS[-1].opening), re.compile(NOTATIONS[-1].closing))  # case tells it from a word
+_AT_END = tuple(re.compile(rf"(?:{n.opening})\s*\Z", re.IGNORECASE) for n in NOTATIONS[:-1])
 _SIGNS = re.compile(r"[<\[◁]|\Aanalysis")
 
 
@@ -47,6 +48,14 @@ class FinalText(NamedTuple):
     ``open`` is true if reasoning was opened and not closed.
     """
 
+    text: str
+    open: bool
+
+
+class SplitReply(NamedTuple):
+    """The reasoning of a reply without its marks, the text outside it, and whether the reasoning is open."""
+
+    reasoning: str
     text: str
     open: bool
 
@@ -73,8 +82,21 @@ def final_text(reply: str, *, opened: bool = False) -> FinalText:
     >>> final_text("[THINK]It may be A")
     FinalText(text='', open=True)
     """
+    split = split_reply(reply, opened=opened)
+    return FinalText(split.text, split.open)
+
+
+def split_reply(reply: str, *, opened: bool = False) -> SplitReply:
+    """Return the reasoning of a reply and what it says outside; the parameters are those of `final_text`.
+
+    Examples
+    --------
+    >>> split_reply("<think>It may be A.</think>B")
+    SplitReply(reasoning='It may be A.', text='B', open=False)
+    """
     if not opened and not _SIGNS.search(reply):
-        return FinalText(reply, False)
+        return SplitReply("", reply, False)
+    reasoning: list[str] = []
     for opening, closing in (*_COMPILED, _PLAIN):
         outside: list[str] = []
         position, inside = 0, opened
@@ -83,11 +105,13 @@ def final_text(reply: str, *, opened: bool = False) -> FinalText:
             if inside:
                 if ends is None:
                     break
+                reasoning.append(reply[position : ends.start()])
                 position, inside = ends.end(), False
                 continue
             begins = opening.search(reply, position)
             if ends is not None and (begins is None or ends.start() < begins.start()) and _closes(ends):
-                outside, position = [], ends.end()  # the template opened it
+                reasoning += [*outside, reply[position : ends.start()]]  # the template opened it
+                outside, position = [], ends.end()
                 continue
             outside.append(reply[position : None if begins is None else begins.start()])
             if begins is None:
@@ -96,9 +120,24 @@ def final_text(reply: str, *, opened: bool = False) -> FinalText:
         if opened and inside and position == 0:
             continue  # not closed in this notation
         if inside:
-            return FinalText("".join(outside), True)
+            return SplitReply(_joined([*reasoning, reply[position:]]), "".join(outside), True)
         reply, opened = "".join(outside), False
-    return FinalText("", True) if opened else FinalText(reply, False)
+    return SplitReply(_joined([reply]), "", True) if opened else SplitReply(_joined(reasoning), reply, False)
+
+
+def opens_reasoning(prompt: str) -> bool:
+    """Whether a prompt ends with a mark that opens reasoning, so that the reply starts inside it.
+
+    Examples
+    --------
+    >>> opens_reasoning("Which color?<|im_start|>assistant\\n<think>\\n")
+    True
+    """
+    return any(pattern.search(prompt) for pattern in _AT_END)
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n".join(part.strip() for part in parts if part.strip())
 
 
 def _closes(end: re.Match[str]) -> bool:

@@ -1,0 +1,104 @@
+"""Commands that compute the metrics of an edition and compare them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from known_unknowns import comparison
+from known_unknowns import metrics as measuring
+from known_unknowns.command_options import (
+    PARAMS,
+    Edition,
+    MetricTables,
+    Out,
+    ParamsFile,
+    RepliesTable,
+    VariantFolder,
+)
+from known_unknowns.metrics import summary_files
+from known_unknowns.workflow import selection
+
+
+def measure(
+    model: str,
+    benchmark: str,
+    variants: VariantFolder,
+    scores: Annotated[Path, typer.Option(help="The table of the model's scores on the benchmark.")],
+    replies: RepliesTable,
+    out: Out,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Compute every metric with its confidence interval.
+
+    \b
+    Example:
+      known-unknowns measure MODEL BENCHMARK --out metrics.parquet \\
+        --variants results/pocket/variants/BENCHMARK --scores scores.parquet \\
+        --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
+    """
+    chosen = selection.load(params, "measure", edition=edition, model=model, benchmark=benchmark)
+    measuring.measure(chosen, model, benchmark, variants=variants, scores=scores, replies=replies, out=out)
+
+
+def compare(
+    metrics: MetricTables,
+    out: Out,
+    replies: Annotated[
+        Path | None, typer.Option(help="The edition's folder of replies, for the measured numerical flips.")
+    ] = None,
+    released: Annotated[
+        list[Path] | None, typer.Option(help="Numbers that were released with replies (released-numbers).")
+    ] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Compare every published number with that of this run, give a verdict, and print a summary.
+
+    \b
+    Example:
+      known-unknowns compare results/full/metrics/*/*/metrics.parquet \\
+        --replies results/full/replies --out comparison.parquet
+    """
+    settings = selection.load(params, "compare", edition=edition)
+    comparison.compare(settings, metrics, out, replies=replies, released=released or ())
+    print(comparison.summarise(comparison.read_comparison(out), settings).text())
+
+
+def summarise(
+    metrics: MetricTables,
+    out: Annotated[Path, typer.Option("--out", help="The JSON file with a short record per model.")],
+    plot: Annotated[Path, typer.Option(help="The CSV file of the benchmarks and their stress tests.")],
+    headline: Annotated[
+        Path | None, typer.Option(help="The CSV file of headline metrics. [default: headline.csv beside --out]")
+    ] = None,
+    leaderboard: Annotated[
+        Path | None,
+        typer.Option(help="The CSV file with a row per model and benchmark. [default: leaderboard.csv beside --out]"),
+    ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(help="The folder of each model's record (dvc metrics show). [default: models beside --out]"),
+    ] = None,
+    table: Annotated[Path | None, typer.Option(help="Also write all metrics to this CSV file, which is large.")] = None,
+) -> None:
+    """Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.
+
+    \b
+    Example:
+      known-unknowns summarise metrics/*/*/metrics.parquet --out metrics.json \\
+        --plot plot.csv
+    """
+    summary_files.summarise(
+        metrics,
+        out=out,
+        plot=plot,
+        headline_table=headline or out.with_name("headline.csv"),
+        leaderboard_table=leaderboard or out.with_name("leaderboard.csv"),
+        models=models or out.with_name("models"),
+    )
+    if table:
+        summary_files.write_all_metrics(metrics, table, chosen={})

@@ -1,0 +1,58 @@
+"""Replies from generated tokens: reasoning whose marks are special tokens, or that the template opens."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from known_unknowns.engines._reply_builder import ReplyBuilder
+from known_unknowns.records import Turn
+
+
+class Tokenizer:
+    """A tokenizer with a token per word; those in ``special`` are special."""
+
+    def __init__(self, *special: str) -> None:
+        self.all_special_tokens = ["<end>", *special]
+        self._words: list[str] = ["<end>"]
+
+    def tokens(self, text: str) -> list[int]:
+        self._words += [word for word in text.split() if word not in self._words]
+        return [self._words.index(word) for word in text.split()]
+
+    def get_vocab(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self._words)}
+
+    def decode(self, tokens: list[int], *, skip_special_tokens: bool) -> str:
+        words = [self._words[token] for token in tokens]
+        return " ".join(w for w in words if not (skip_special_tokens and w in self.all_special_tokens))
+
+
+def built(prompt: str, reply: str, *special: str):
+    tokenizer = Tokenizer(*special)
+    model = SimpleNamespace(config=SimpleNamespace(image_token_id=None))
+    checkpoint = SimpleNamespace(tokenizer=tokenizer, model=model, generation=SimpleNamespace(eos_token_id=0))
+    recorder = SimpleNamespace(sound=lambda row, length: True)
+    free_text = Turn("q1", "answer", (), None)
+    tokens, new = tokenizer.tokens(prompt), tokenizer.tokens(reply)
+    return ReplyBuilder(checkpoint, "float32").build(free_text, tokens, new, recorder, 0)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reply", "special", "text", "finish", "reasoning"),
+    [
+        ("Which?", "It is B <end>", (), "It is B", "stop", None),
+        ("Which?", "It is", (), "It is", "length", None),
+        ("Which?", "<think> A? No. </think> B <end>", (), "B", "stop", "A? No."),
+        ("Which?", "[THINK] A? No. [/THINK] B <end>", ("[THINK]", "[/THINK]"), "B", "stop", "A? No."),
+        ("Which?", "[THINK] The answer is A", ("[THINK]", "[/THINK]"), "", "length", "The answer is A"),
+        ("Which? <think>", "A? No. </think> B <end>", (), "B", "stop", "A? No."),
+        ("Which? <think>", "The answer is A", (), "", "length", "The answer is A"),
+        ("Is <think> a tag?", "Yes. <end>", (), "Yes.", "stop", None),
+    ],
+)
+def test_the_answer_is_apart_from_the_reasoning(prompt, reply, special, text, finish, reasoning):
+    made = built(prompt, reply, *special)
+    assert (made.text, made.finish, made.error) == (text, finish, None)
+    assert (made.details or {}).get("reasoning") == reasoning
