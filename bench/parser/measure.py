@@ -18,7 +18,8 @@ from scipy.stats import binomtest
 
 from bench.parser.peers import PEERS
 from bench.parser.split import half
-from known_unknowns.scoring.reply_parser import RULES, ParsedReply, parse_reply
+from known_unknowns.scoring.reply_parser import ParsedReply, parse_reply
+from known_unknowns.scoring.reply_parser.rules import RULES
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, wraps
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
+from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import CUT, NOT_OFFERED, UNPARSED, AnsweredTurn, Question, Reply
+from known_unknowns.scoring.reply_parser import parse_reply
 
 _AROUND_A_LETTER = " \n.:;()*"
+_LETTER = re.compile(r"[\s(*]*([A-Z])(?:[.):]+(?=\s|\Z)|\W*\Z)")
 
 
 def ended_by_limit(reply: Reply) -> bool:
     """Return whether the length limit ended a reply, or it ends within its reasoning."""
-    from known_unknowns.reasoning_marks import final_text  # compiles patterns, which most processes do not need
-
     return reply.finish == "length" or final_text(reply.text).open
 
 
@@ -32,15 +34,12 @@ def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     -------
     ParsedAnswer
         Any outcome but "failed". The label of an unparsed reply is a letter that the turn did not offer, if the reply
-        is nothing else, or `NOT_OFFERED` if the reply gives an option that a variant removed.
+        starts with it ("F. Gold"), or `NOT_OFFERED` if the reply gives an option that a variant removed.
     """
     offered = question.labels if turn.labels is None else turn.labels
     letter = turn.reply.text.strip(_AROUND_A_LETTER)
-    is_letter = len(letter) == 1 and letter.isascii() and letter.isupper()
-    if is_letter and letter in offered:
+    if len(letter) == 1 and letter.isupper() and letter in offered:
         return parse_label(letter, question)  # most replies; nothing else could be found in them
-    from known_unknowns.scoring.reply_parser import parse_reply  # see `ended_by_limit`
-
     options = {option.label: option.text for option in offered_options(turn, question)}
     refusal = None if question.refusal is None else question.labels[question.refusal]
     parsed = parse_reply(
@@ -54,8 +53,9 @@ def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     )
     if parsed.label in options:
         return parse_label(parsed.label, question)
-    if is_letter and parsed.label is None and parsed.outcome in (UNPARSED, CUT):
-        return ParsedAnswer(UNPARSED, letter)
+    not_offered = _LETTER.match(turn.reply.text)
+    if not_offered and parsed.label is None and parsed.outcome in (UNPARSED, CUT) and not_offered[1] not in offered:
+        return ParsedAnswer(UNPARSED, not_offered[1])
     return ParsedAnswer(parsed.outcome, parsed.label)
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
-from known_unknowns.records import Question
 from known_unknowns.reasoning_marks import final_text
+from known_unknowns.records import Question
 from known_unknowns.scoring.reply_parser.text import clean
 
 OFFICIAL, ROBUST = "official", "robust"

@@ -86,8 +86,6 @@ def parse_reply(
     --------
     >>> parse_reply("The answer is (B), because it shines.", {"A": "Red", "B": "Gold"}).label
     'B'
-    >>> parse_reply("It cannot be determined from the image.", {"A": "Red", "B": "Gold"}).outcome
-    'abstained'
     """
     text = final_text(reply, opened=opened)
     unfinished = CUT if text.open or cut else UNPARSED
@@ -119,6 +117,3 @@ def parse_reply(
 @lru_cache(maxsize=1024)
 def _options(options: tuple[tuple[str, str], ...]) -> Options:
     return Options(options)
-
-
-__all__ = ["RULES", "ParsedReply", "parse_reply"]

@@ -11,7 +11,6 @@ from known_unknowns.scoring.reply_parser.options import NOTHING, Labels, Options
 from known_unknowns.scoring.reply_parser.text import content_words, forms, sentences
 
 _AROUND = 300  # characters of a sentence around a place
-_IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
 )
@@ -61,7 +60,7 @@ class Reply:
         if bare in self.options.texts:
             return frozenset((bare,))
         if (match := self.options.marked_label_at_start(text)) is None:
-            return self.options.same_text(_IT_IS.sub("", text.strip()))
+            return self.options.same_text(text)
         label, rest = match["label"], text[match.end() :]
         if not forms(rest) or forms(rest) == self.options.forms[label]:
             return frozenset((label,))

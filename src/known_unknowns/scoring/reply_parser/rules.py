@@ -11,6 +11,7 @@ from known_unknowns.scoring.reply_parser.options import NOTHING, Labels
 from known_unknowns.scoring.reply_parser.reply import Reply
 from known_unknowns.scoring.reply_parser.text import clean, content_words
 
+_SEEN = re.compile(r"(?!.*\b(?:not|no|nor|or|and|than)\b)[a-z\d ,]{1,30}")
 _KINDS = frozenset((words.CANNOT_TELL, words.NONE_RIGHT, words.DECLINES))
 _BOX = re.compile(
     r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)(?:\}|\Z)|<\|begin_of_box\|>(.*?)<\|end_of_box\|>|\[[xX✓✔]\]\s?([^\n]*)",
@@ -26,7 +27,10 @@ _LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
 
 
 def whole_reply(reply: Reply) -> Labels:
-    """Read a reply that is only a label, an option's text, or both."""
+    """Read a reply that is only a label, an option's text, or both. Small models name what they see: "purple E"."""
+    last = reply.options.patterns["end"].search(reply.text)
+    if last and _SEEN.fullmatch(reply.text[: last.start()]) and not reply.exact(reply.text[: last.start()]) - {last[1]}:
+        return frozenset((last[1],))
     return NOTHING if reply.text.endswith("?") else reply.exact(re.sub(r"</?[A-Za-z_]+>", "", reply.text))
 
 
