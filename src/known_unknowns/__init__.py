@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from known_unknowns.version import __version__
 
 if TYPE_CHECKING:
     from known_unknowns.scoring.reply_parser import parse_reply
 
-__version__ = "0.1.0"
-"""A benchmark: its interface, the registry, and helpers for loading published files."""
-
 __all__ = ["__version__", "parse_reply"]
+
+_PUBLIC = {"parse_reply": "known_unknowns.scoring.reply_parser"}
+"""Public functions and their modules, which are imported when they are used. The commands need few of them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import `parse_reply` when it is used. Most modules need no parser."""
-    if name != "parse_reply":
+    if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from known_unknowns.scoring.reply_parser import parse_reply  # noqa: PLC0415 (imports this package)
-
-    return parse_reply
+    return getattr(import_module(_PUBLIC[name]), name)
