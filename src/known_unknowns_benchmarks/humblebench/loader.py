@@ -65,7 +65,7 @@ def load(
     workers: int = 1,
 ) -> Iterator[Question]:
     """Load the published files under ``raw`` (`known_unknowns.benchmark.interface.Load`)."""
-    with ImageStore(folder, workers=workers) as images:
+    with ImageStore(folder, workers=workers, plain=True) as images:
         yield from questions(_rows(raw), lambda row: _question(row, images), source=raw, advance=advance)
 
 

@@ -8,9 +8,9 @@ import pickle
 
 import pytest
 
+from known_unknowns import images
 from known_unknowns.data.check import check
 from known_unknowns.errors import DataError
-from known_unknowns_benchmarks.multiple_choice import row_images
 from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,
@@ -33,7 +33,7 @@ CHANGES = {
     "a path outside": ({"image": "../secret.png"}, "column image: the path '../secret.png' leads out of the folder"),
     "an absolute path": ({"image": "/etc/passwd.png"}, "column image: the path '/etc/passwd.png' leads out"),
     "an address": ({"image": "https://example.org/0.png"}, "column image: 'https://example.org/0.png' is an address"),
-    "no image at all": ({"image": "questions.csv"}, "bytes that are not an image"),
+    "no image at all": ({"image": "questions.csv"}, "column image: the image does not decode"),
     "bad base64": ({"image": BASE64[0][:-3] + "!"}, "is neither an image in the folder nor base64; correct it"),
     "an id twice": ({"id": "q0"}, "the id 'q0' is already that of row 2 of questions.csv"),
     "a null character": ({"question": "a\0b"}, "column question: it has a null character"),
@@ -204,17 +204,18 @@ def test_an_image_that_is_too_large_is_refused(tmp_path, monkeypatch):
     folder = own_folder(tmp_path / "own", [row(0)])
     with monkeypatch.context() as patched:
         patched.setattr("PIL.Image.MAX_IMAGE_PIXELS", 20)  # Pillow opens no image with more than twice as many
-        assert "column image: the limit is 50,000,000 pixels" in problems(folder)
-    monkeypatch.setattr(row_images, "MAX_PIXELS", 10)
-    assert "pixels; the limit is 10. Make it smaller" in problems(folder)
-    monkeypatch.setattr(row_images, "MAX_BYTES", 20)
-    assert "bytes; the limit is 20. Make the image smaller" in problems(folder)
+        assert "column image: the image is a decompression bomb" in problems(folder)
+    monkeypatch.setattr(images, "MAX_PIXELS", 10)
+    assert "column image: the image claims 40 x 30 pixels; the limit is 10" in problems(folder)
+    monkeypatch.setattr(images, "MAX_BYTES", 20)
+    assert "column image: the image has more than 20 bytes, which is the limit; make it smaller" in problems(folder)
 
 
 def test_a_truncated_image_is_an_error_of_its_row(tmp_path):
     folder = own_folder(tmp_path / "own", [row(0), row(1)])
     data = (folder / "images/1.png").read_bytes()
     (folder / "images/1.png").write_bytes(data[:-30])
+    assert "questions.csv, row 3: column image: the image does not decode" in problems(folder)
     with pytest.raises(DataError, match=r"questions\.csv, row 3: the image does not decode"):
         load(folder, tmp_path / "out")
 
