@@ -1,8 +1,6 @@
 import struct
 import zlib
 from hashlib import sha256
-from io import BytesIO
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ from PIL import Image as Pillow
 from known_unknowns import images
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image
+from tests.encoded_images import CORNERS, STORED, encoded, transparent, with_orientation
 from tests.factories import png
 
 
@@ -54,9 +53,6 @@ def test_recipe_images_need_no_file(tmp_path):
     assert image.size == (8, 6) and image.mode == "RGB"
 
 
-CORNERS = np.array([[[250, 0, 0], [0, 250, 0]], [[0, 0, 250], [250, 250, 0]], [[0, 250, 250], [250, 0, 250]]], np.uint8)
-"""Six colours in three rows and two columns: no turn of it is like another one."""
-STORED = np.kron(CORNERS, np.ones((16, 16, 1), np.uint8))
 TURNED = {
     2: lambda stored: stored[:, ::-1],
     3: lambda stored: stored[::-1, ::-1],
@@ -67,18 +63,6 @@ TURNED = {
     8: lambda stored: stored[:, ::-1].swapaxes(0, 1),
 }
 """An EXIF orientation to what it means (EXIF 2.3, section 4.6.4): where the stored first row and column are shown."""
-
-
-def encoded(image: Pillow.Image, kind: str, **options: Any) -> bytes:
-    file = BytesIO()
-    image.save(file, kind, **options)
-    return file.getvalue()
-
-
-def with_orientation(kind: str, orientation: int) -> bytes:
-    exif = Pillow.Exif()
-    exif[0x0112] = orientation
-    return encoded(Pillow.fromarray(STORED), kind, exif=exif, **({} if kind == "PNG" else {"quality": 100}))
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
@@ -120,27 +104,6 @@ def test_exif_that_cannot_be_read_is_ignored():
     data = with_orientation("JPEG", 6)
     torn = data.replace(b"Exif\0\0MM\0*", b"Exif\0\0XX\0*").replace(b"Exif\0\0II*\0", b"Exif\0\0XX*\0")
     assert torn != data and images.viewed(torn, file="a")[1] == {}
-
-
-def transparent() -> dict[str, bytes]:
-    """Images whose left half is invisible, with black as its colour, and whose right half is not."""
-    half = np.zeros((4, 4), np.uint8)
-    half[:, 2:] = 1
-    red = np.stack([200 * half, 0 * half, 0 * half], axis=-1).astype(np.uint8)
-    alpha = 255 * half
-    palette = Pillow.fromarray(half)
-    palette.putpalette([0, 0, 0, 200, 0, 0])
-    sixteen = Pillow.fromarray(half.astype(np.uint16) * 51400)
-    return {
-        "RGBA": encoded(Pillow.fromarray(np.dstack([red, alpha])), "PNG"),
-        "RGBA WebP": encoded(Pillow.fromarray(np.dstack([red, alpha])), "WEBP", lossless=True, exact=True),
-        "LA": encoded(Pillow.fromarray(np.dstack([200 * half, alpha]), "LA"), "PNG"),
-        "P with tRNS": encoded(palette, "PNG", transparency=b"\0\xff"),
-        "P of GIF": encoded(palette, "GIF", transparency=0),
-        "RGB with tRNS": encoded(Pillow.fromarray(red), "PNG", transparency=(0, 0, 0)),
-        "L with tRNS": encoded(Pillow.fromarray(200 * half), "PNG", transparency=0),
-        "16 bits with tRNS": encoded(sixteen, "PNG", transparency=0),
-    }
 
 
 @pytest.mark.parametrize("name", transparent())

@@ -6,11 +6,14 @@ import json
 import os
 import pickle
 
+import numpy as np
 import pytest
+from PIL import Image as Pillow
 
 from known_unknowns import images
 from known_unknowns.data.check import check
 from known_unknowns.errors import DataError
+from tests.encoded_images import encoded, transparent, with_orientation
 from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,
@@ -218,6 +221,41 @@ def test_a_truncated_image_is_an_error_of_its_row(tmp_path):
     assert "questions.csv, row 3: column image: the image does not decode" in problems(folder)
     with pytest.raises(DataError, match=r"questions\.csv, row 3: the image does not decode"):
         load(folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n", "the formats are PNG, JPEG"),
+        (encoded(Pillow.new("RGB", (16, 16)), "ICO"), "the formats are PNG, JPEG"),
+        (encoded(Pillow.fromarray(np.ones((2, 2), np.float32)), "TIFF"), "save it with 8 bits per channel"),
+        (with_orientation("JPEG", 6)[:-300], "the image does not decode"),
+        (encoded(Pillow.new("RGB", (99, 99)), "WEBP")[:-20], "the image does not decode"),
+    ],
+    ids=["eps", "ico", "float", "truncated jpeg", "truncated webp"],
+)
+def test_an_image_that_questions_refuses_is_a_mistake_before(data, text, tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0), row(1)])
+    (folder / "images/1.png").write_bytes(data)
+    found = problems(folder)
+    assert "questions.csv, row 3: column image: " in found and text in found
+    with pytest.raises(DataError):
+        load(folder, tmp_path / "out")
+
+
+def test_images_that_a_viewer_shows_otherwise_are_noted(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0), row(1), row(2)])
+    (folder / "images/1.png").write_bytes(with_orientation("JPEG", 6))
+    (folder / "images/2.png").write_bytes(transparent()["RGB with tRNS"])
+    texts = (
+        "1 of 3 images have an EXIF orientation: they are turned as it says",
+        "1 of 3 images are transparent: they are put on white",
+    )
+    assert BENCHMARK.contents(folder, settings=None).notes[1:] == texts
+    found = check("multiple_choice", folder, settings=None).findings
+    assert tuple(each.text for each in found if each.code in ("rotated-image", "transparent-image")) == texts
+    turned = load(folder, tmp_path / "out")[1].images[0]
+    assert (turned.width, turned.height) == (48, 32) and turned.source.startswith("viewed:")
 
 
 def test_questions_without_an_image_are_allowed_on_request(tmp_path):
