@@ -246,7 +246,10 @@ def image_bytes(cell: str | Mapping[str, Any], root: Path) -> bytes:
 def resolve_image(root: Path, name: str) -> Path:
     """Resolve the path of an image named in a data file. It must be below ``root``, since data files are untrusted."""
     folder = root.resolve()
-    path = (folder / name).resolve()
+    try:
+        path = (folder / name).resolve()
+    except RuntimeError as error:
+        raise ValueError(f"the image {name!r} is a link that leads to itself") from error
     if not path.is_relative_to(folder):
         raise ValueError(f"the image path {name!r} leads out of {root}")
     if not path.is_file():

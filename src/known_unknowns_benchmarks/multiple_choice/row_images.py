@@ -125,7 +125,7 @@ def _file(name: str, column: str, folder: ImageFolder, *, required: bool) -> Pat
             if path.is_relative_to(root) and path.is_file():
                 return path
         leads_out = not any((start / name).resolve().is_relative_to(root) for start in folder.searched)
-    except (OSError, ValueError):  # too long for a path, or with a null character: base64
+    except (OSError, ValueError, RuntimeError):  # too long for a path, a null character: base64; a link to itself
         return None
     if required and leads_out:
         raise ColumnError(column, f"the path {name!r} leads out of the folder; copy the image into the folder")

@@ -132,6 +132,9 @@ def test_all_mistakes_are_listed_at_once(tmp_path):
         ("q.jsonl", "[1]\n", "is not an object with keys; write one object per line"),
         ("q.jsonl", "{broken\n", "not JSON"),
         ("q.jsonl", "[" * 100_000, "not JSON"),
+        ("q.jsonl", '{"answer": "A", "answer": "B"}', "q.jsonl, row 1: not JSON: the key 'answer' is given twice"),
+        ("q.jsonl", '{"id": ' + "9" * 4301 + "}", "q.jsonl, row 1: not JSON: an integer has too many digits"),
+        ("q.json", '[{"question": "a", "question": "b"}]', "the key 'question' is given twice"),
         ("q.json", '[{"question": "a"}, 3]', "'3' is not an object"),
         ("q.parquet", b"PAR1 no Parquet file", "not a whole Parquet file"),
     ],
@@ -201,6 +204,21 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
     assert "leads out of the folder" in problems(folder)
     (folder / "more.csv").symlink_to(tmp_path / "secret.png")
     assert "a link that leads out of the folder" in problems(folder)
+
+
+@pytest.mark.parametrize("name", ["loop.png", "loop/0.png", "around/0.png"])
+def test_a_link_that_leads_to_itself_is_no_image(name, tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0, image=name)])
+    for link, target in {"loop.png": "loop.png", "loop": "loop", "around": "about", "about": "around"}.items():
+        (folder / link).symlink_to(target)
+    assert f"questions.csv, row 2: column image: there is no image {name!r} in the folder" in problems(folder)
+
+
+def test_questions_behind_a_link_that_leads_to_itself(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0)])
+    (folder / "more.csv").symlink_to("more.csv")
+    assert [question.id for question in load(folder, tmp_path / "out")] == ["q0"]
+    assert "no file matches 'more.csv'" in problems(folder, files=["more.csv"])
 
 
 def test_an_image_that_is_too_large_is_refused(tmp_path, monkeypatch):
