@@ -6,7 +6,6 @@ import csv
 import json
 from pathlib import Path
 
-import openpyxl
 import pandas
 import pytest
 from hypothesis import given
@@ -138,6 +137,7 @@ def test_lone_surrogates_are_replaced(tmp_path):
 
 def test_a_small_excel_file_that_needs_gigabytes_is_refused(tmp_path, monkeypatch):
     """Rows are padded to the last column, and much repeated content is compressed well."""
+    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["index", "prediction"])
     book.active.cell(2, 16_384, "far")
