@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns.benchmark.images import parquet_batches
 from known_unknowns.errors import DataError
-from known_unknowns.json_reader import parse_json
+from known_unknowns.json_files import parse_json
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
 

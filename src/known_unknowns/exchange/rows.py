@@ -16,7 +16,7 @@ import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from known_unknowns import json_reader
+from known_unknowns import json_files
 from known_unknowns.benchmark.exchange import Row
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import COMPRESSED
@@ -103,7 +103,7 @@ def _loads(content: str) -> Any:
 
     A lone surrogate cannot be written as UTF-8.
     """
-    values = json_reader.parse_json(content)
+    values = json_files.parse_json(content)
     return _replace_surrogates(values) if _ESCAPED_SURROGATE.search(content) else values
 
 

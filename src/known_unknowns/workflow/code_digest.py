@@ -17,7 +17,7 @@ from known_unknowns.benchmark import registry
 _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
-        *("records", "tables", "images", "files", "json_files", "json_reader", "yaml_reader", "errors", "progress"),
+        *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress"),
         *("processes", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
     )
 )

@@ -18,7 +18,7 @@ from known_unknowns.benchmark.loading import Row, parquet_rows, questions
 from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import DataError
-from known_unknowns.json_reader import parse_json
+from known_unknowns.json_files import parse_json
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
 from known_unknowns_benchmarks.humblebench.official import exact_refusal, official, official_metrics

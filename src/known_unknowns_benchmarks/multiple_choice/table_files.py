@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from known_unknowns.benchmark.loading import json_rows, parquet_rows
 from known_unknowns.errors import DataError
-from known_unknowns.json_reader import parse_json
+from known_unknowns.json_files import parse_json
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 MAX_CELL = 2**27

@@ -9,7 +9,7 @@ import pytest
 from known_unknowns.benchmark.loading import json_rows, read_json
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.rows import parse_table
-from known_unknowns.json_reader import parse_json
+from known_unknowns.json_files import parse_json
 
 ERRORS = {
     "a key twice": ('{"answer": "A", "answer": "B"}', "the key 'answer' is given twice; remove one of them"),
