@@ -206,6 +206,23 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
     assert "a link that leads out of the folder" in problems(folder)
 
 
+@pytest.mark.parametrize("cell", ['{"A": "a", "A": "b", "B": "c"}', "{'A': 'a', 'B': 'b', 'A': 'c'}"])
+def test_a_label_that_a_cell_gives_twice(cell, tmp_path):
+    write_csv(tmp_path / "q.csv", [{"question": "Which?", "options": cell, "answer": "A"}])
+    message = problems(tmp_path, without_image=True)
+    assert "q.csv, row 2: column options: " in message and "is given twice; remove one of them" in message
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, f"[{'9' * 5000}]"])
+@pytest.mark.parametrize("column", ["answer", "A", "image", "id"])
+def test_an_endless_number_is_no_crash(column, number, tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0, **{column: number})])
+    if column in ("answer", "image"):
+        assert f"questions.csv, row 2: column {column}: " in problems(folder)
+    else:
+        assert len(load(folder, tmp_path / "out")) == 1
+
+
 @pytest.mark.parametrize("name", ["loop.png", "loop/0.png", "around/0.png"])
 def test_a_link_that_leads_to_itself_is_no_image(name, tmp_path):
     folder = own_folder(tmp_path / "own", [row(0, image=name)])
