@@ -189,48 +189,8 @@ def intraclass_correlation(value: np.ndarray, right: np.ndarray, sizes: np.ndarr
     .. [1] Fleiss and Cuzick, "The Reliability of Dichotomous Judgments: Unequal Numbers of Judges per Subject", 1979.
     """
     within = np.divide(right * (sizes - right), sizes, out=np.zeros_like(right), where=sizes > 0).sum(axis=0)
-    pairs = sizes.sum(axis=0) - np.count_nonzero(sizes, axis=0)
-    below = pairs * value * (1 - value)
+    below = (sizes.sum(axis=0) - np.count_nonzero(sizes, axis=0)) * value * (1 - value)
     return 1 - np.divide(within, below, out=np.full(len(value), np.nan), where=below > _ROUNDING)
-
-
-def estimate_by_icc(value: np.ndarray, right: np.ndarray, sizes: np.ndarray, *, seeds: int = 1) -> DesignEffect:
-    """Estimate design effects from the intraclass correlation, which all groups show, whatever their sizes.
-
-    Parameters
-    ----------
-    value : ndarray, shape (metrics,)
-        Proportions p.
-    right, sizes : ndarray, shape (groups, metrics)
-        Right answers and all answers of each group.
-    seeds : int, default 1
-        Number of answers to each question.
-
-    Returns
-    -------
-    DesignEffect
-
-    Notes
-    -----
-    The correlation is averaged with `prior_icc`, which has `PRIOR_DF` degrees of freedom. That of the data has d, where
-    2 / d is the relative variance of the residuals with groups of the median size: the groups count alike. The design
-    effect of the average is that of Kish, ``1 + r (sum n^2 / N - 1)``.
-    """
-    sums = power_sums(sizes)
-    prior = prior_icc(sums, seeds)
-    icc = intraclass_correlation(value, right, sizes)
-    pq = value * (1 - value)
-    usable = ~np.isnan(icc)
-    groups = np.count_nonzero(sizes, axis=0)
-    alike = groups * _median(sizes) ** np.arange(1, 6)[:, None]
-    df = _degrees_of_freedom(WorkingModel.of(alike, prior), pq, usable)
-    mean = (PRIOR_DF * prior + df * np.where(usable, np.clip(icc, 0, 1), 0)) / (PRIOR_DF + df)
-    return DesignEffect(np.maximum(1, WorkingModel.of(sums, mean).effect), PRIOR_DF + df)
-
-
-def _median(sizes: np.ndarray) -> np.ndarray:
-    """The median size of the groups that are not empty."""
-    return np.array([np.median(column[column > 0]) for column in sizes.T])
 
 
 def _degrees_of_freedom(model: WorkingModel, pq: np.ndarray, usable: np.ndarray) -> np.ndarray:

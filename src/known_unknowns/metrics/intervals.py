@@ -28,10 +28,19 @@ CLUSTERED = "modified Wilson with the effective sample size of the groups"
 FEW_GROUPS = f"{CLUSTERED}, fewer than 10 groups: the design effect is mostly assumed"
 AREA = "modified Wilson with the effective sample size of a jackknife over groups"
 MEAN = "t with linearised variance over groups"
+LARGE_GROUP_NOTE = ", a group has at least a quarter of the answers: the interval can be too wide"
+EQUAL_SEEDS_NOTE = ", the seeds give almost equal answers: the interval can be too narrow"
+STRONG_NOTE = ", the answers of a group are strongly correlated: the interval can be too narrow"
+LARGE_GROUP = 0.25
+"""Part of the answers from which a group is large."""
+EQUAL_SEEDS = 0.9
+"""Correlation of the seeds from which their answers are almost equal."""
+STRONG_ICC = 0.3
+"""Coverage is simulated up to this intraclass correlation."""
+_NOTED_FROM = 10
+"""With smaller groups (mean size over the answers), neither a large group nor a strong correlation matters much."""
 FEWEST_GROUPS = 10
 """Coverage is simulated from this number of groups on. With fewer, the method's name says so."""
-LARGE_GROUP = 0.2
-"""Part of the answers from which a group is large (docs/intervals.md)."""
 _MODIFIED_BELOW = 40.0  # from this count on, Wilson's bound lies outside the other one at any usual confidence
 _TOLERANCE = 1e-9
 
@@ -85,7 +94,8 @@ def clustered_interval(
     Raises
     ------
     ValueError
-        If the arrays differ in shape, or if ``0 <= right <= asked`` or ``0 < confidence < 1`` does not hold.
+        If the arrays differ in shape, if ``0 <= right <= asked`` or ``0 < confidence < 1`` does not hold, or if
+        ``seeds`` is not a whole number from 1.
 
     Notes
     -----
@@ -112,6 +122,8 @@ def clustered_interval(
         raise ValueError("a group has a count outside 0 <= right <= asked")
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence level is {confidence}, not between 0 and 1")
+    if isinstance(seeds, bool) or not isinstance(seeds, int | np.integer) or seeds < 1:
+        raise ValueError(f"the number of seeds is {seeds!r}, not a whole number from 1")
     total = asked.sum()
     if total == 0:
         return None, None
@@ -135,7 +147,6 @@ def proportion_bounds(
     binary: np.ndarray,
     confidence: float,
     seeds: int = 1,
-    repaired: bool = True,
 ) -> Bounds:
     """Compute the intervals of many clustered proportions; see `clustered_interval`.
 
@@ -154,9 +165,6 @@ def proportion_bounds(
         Confidence level.
     seeds : int, default 1
         Number of answers to each question.
-    repaired : bool, default True
-        Whether designs with several seeds or a large group have methods of their own (Notes). bench/coverage compares
-        both.
 
     Returns
     -------
@@ -164,10 +172,8 @@ def proportion_bounds(
 
     Notes
     -----
-    With several seeds, the bound near 0 or 1 counts effective answers, as in [1]_, because the answers to a question
-    can be equal. If one of many groups has a large part of the answers (`has_large_group`), its residual decides the
-    observed design effect alone. The design effect is then that of the ICC within all groups [2]_, [3]_
-    (`design_effect.estimate_by_icc`).
+    With several seeds, the bound near 0 or 1 counts the effective answers instead of all [1]_, because the answers to a
+    question can be equal.
 
     Denominators smaller than 1 are weights. If the groups' mean size (weighted by size) is below 1, sizes are scaled
     to 1, and N becomes Kish's effective number of groups.
@@ -179,33 +185,43 @@ def proportion_bounds(
     squares = np.where(defined, (residuals**2).sum(axis=0) * scale**2, 0.0)
     share = np.where(defined, np.clip(value, 0, 1), 0.5)
     effect, df = design_effect.estimate(share, squares, sums, floor=np.where(binary, 1.0, 0.0), seeds=seeds)
-    large = binary & defined & has_large_group(sizes) if repaired else np.zeros(len(value), dtype=bool)
-    if large.any():
-        right = residuals[:, large] + share[large] * sizes[:, large]
-        effect[large], df[large] = design_effect.estimate_by_icc(share[large], right, sizes[:, large], seeds=seeds)
     tail = (1 - confidence) / 2
     n = sums[0] / effect * (ndtri(tail) / stdtrit(df, tail)) ** 2
     single = binary & (sums[1] <= sums[0] * (1 + _TOLERANCE))
     # a mean of fractions can be as exact as more than N answers; its bound near 0 then has the n that Wilson's has
-    answers = np.where(binary, n, np.maximum(sums[0], n)) if repaired and seeds > 1 else np.maximum(sums[0], n)
+    answers = np.where(binary & (seeds > 1), n, np.maximum(sums[0], n))
     low, high = modified_wilson(share, np.where(single, sums[0], n), confidence, answers=answers)
     return Bounds(np.where(defined, low, np.nan), np.where(defined, high, np.nan))
 
 
-def has_large_group(sizes: np.ndarray) -> np.ndarray:
-    """Whether one of at least `FEWEST_GROUPS` groups has `LARGE_GROUP` of the answers or more.
+def notes(
+    value: np.ndarray, residuals: np.ndarray, sizes: np.ndarray, *, seed_correlation: np.ndarray | None = None
+) -> list[str]:
+    """Return what the method of each proportion says of a design in which its coverage is not the nominal one.
 
     Parameters
     ----------
-    sizes : ndarray, shape (groups, metrics)
-        Denominators of the groups.
+    value, residuals, sizes
+        As for `proportion_bounds`.
+    seed_correlation : ndarray, shape (metrics,), optional
+        The correlation of the groups' residuals between seeds; NaN if unknown. None with one seed.
 
     Returns
     -------
-    ndarray of bool, shape (metrics,)
+    list of str
+        Texts to append to the methods; "" if there is nothing to say.
     """
-    many = np.count_nonzero(sizes, axis=0) >= FEWEST_GROUPS
-    return many & (sizes.max(axis=0, initial=0) >= LARGE_GROUP * sizes.sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
+        sized = (sizes**2).sum(axis=0) >= _NOTED_FROM * total
+        large = sized & (groups >= FEWEST_GROUPS) & (sizes.max(axis=0, initial=0) >= LARGE_GROUP * total)
+        strong = np.zeros(len(value), dtype=bool)
+        if seed_correlation is None:
+            icc = design_effect.intraclass_correlation(value, residuals + value * sizes, sizes)
+            strong = sized & (icc > STRONG_ICC)
+        equal = np.zeros(len(value), dtype=bool) if seed_correlation is None else seed_correlation >= EQUAL_SEEDS
+    found = ((large, LARGE_GROUP_NOTE), (equal, EQUAL_SEEDS_NOTE), (strong, STRONG_NOTE))
+    return ["".join(note for flags, note in found if flags[i]) for i in range(len(value))]
 
 
 def mean_bounds(value: np.ndarray, residuals: np.ndarray, sizes: np.ndarray, *, confidence: float) -> Bounds:
