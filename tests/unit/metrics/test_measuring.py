@@ -14,6 +14,7 @@ from scipy import stats
 from known_unknowns import tables, variants
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline
+from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.records import Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
@@ -263,7 +264,7 @@ def test_seeds_share_their_images(tmp_path):
     pooled, single = pick(metrics, "accuracy", seed=None), pick(metrics, "accuracy", seed=0)
     assert pooled.high - pooled.low == pytest.approx(single.high - single.low, rel=0.1)
     assert pooled.spread == 0
-    assert pooled.method == f"{single.method}, mean of 3 seeds"
+    assert pooled.method == f"{single.method}{EQUAL_SEEDS_NOTE}, mean of 3 seeds"
 
 
 def test_a_mean_over_seeds_is_undefined_where_one_is(tmp_path):
