@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,7 +48,9 @@ class Prediction:
     fields : mapping, optional
         The fields of the row that describe the question.
     logprobs : tuple of float, optional
-        Log-probabilities of the options, in their order.
+        Log-likelihoods of the options, in their order. The most likely option is the reply.
+    label_logprobs : mapping, optional
+        Log-probabilities of the labels as the first token of the reply.
     finish : str
         Why the reply ended, if the format has it ("length": at the limit of its length).
     """
@@ -61,6 +63,7 @@ class Prediction:
     step: str = ANSWER
     fields: Mapping[str, Any] | None = None
     logprobs: tuple[float, ...] | None = None
+    label_logprobs: Mapping[str, float] | None = None
     finish: str = "stop"
 
     @property
@@ -122,8 +125,15 @@ class Exchange:
         contains, given the function of the variant. Raises ValueError. Without it, questions come from annotations.
     exported_extra : tuple of str
         Keys of ``Question.extra`` that ``embedded_question`` needs, so that the generic formats export them.
+    published_label : str
+        The key of ``Question.extra`` with the label as published, if there is one. The generic formats export it as
+        ``published_label``.
+    stand_ins : mapping of str to str
+        Paths of images that the benchmark's code shows in place of a question's own, to the function of the variant.
     """
 
     formats: tuple[FileFormat, ...] = ()
     embedded_question: Callable[[Mapping[str, Any], str, str], Question] | None = None
     exported_extra: tuple[str, ...] = ()
+    published_label: str = ""
+    stand_ins: Mapping[str, str] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -143,8 +144,12 @@ def rescore(
             partial=partial,
         )
     print(output.format_json(result, categories=categories) if as_json else _printable(output.format_tables(result)))
-    for note in result.notes:
-        print(f"known-unknowns: note: {note}", file=sys.stderr)
+    _print_notes(result.notes)
+
+
+def _print_notes(notes: Iterable[str]) -> None:
+    for note in notes:
+        print(f"known-unknowns: note: {_printable(note)}", file=sys.stderr)
 
 
 def export(
@@ -184,11 +189,13 @@ def export(
         if out is None:
             raise ConfigError("name the file to write", path="--out")
         number = seed or 0
-        exchange.export(format, Part(questions, number), Part(replies, number, variant or "original"), out)
+        exported = exchange.export(format, Part(questions, number), Part(replies, number, variant or "original"), out)
+        _print_notes(exported.notes)
         return
     if model is None or benchmark is None or questions is not None or replies is not None:
         raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")
     chosen = configuration.load(params, edition=edition)
     cell = exchange.cell_of(chosen, model, benchmark, variant, seed)
-    written = exchange.export(format, cell.questions, cell.replies, out or Path(cell.name), add_suffix=out is None)
-    print(written)
+    exported = exchange.export(format, cell.questions, cell.replies, out or Path(cell.name), add_suffix=out is None)
+    print(exported.path)
+    _print_notes(exported.notes)

@@ -65,12 +65,11 @@ class OpenAIEngine:
         self.facts = self.settings.facts()
         self.notes: Path | None = None
         self.proven: Turn | None = None
-        table = prices.load()
-        self._price = table.models.get(self.settings.source)
+        self._price, priced_as_of = prices.find(self.settings.source) or (None, None)
         if "usd" in self.settings.max_cost and self._price is None:
             raise ConfigError(
-                f"a budget in money needs the price of {self.settings.source}: write it into {prices.TABLE.name}, or "
-                "give the budget in tokens",
+                f"a budget in money needs the price of {self.settings.source}: write it into {prices.PROJECT} in the "
+                f"project's folder (format: {prices.TABLE}), or give the budget in tokens",
                 path=self.settings.path("max_cost"),
             )
         self._capabilities = Capabilities(self.settings)
@@ -81,7 +80,7 @@ class OpenAIEngine:
         self.about = {
             "openai": openai.__version__,
             "base_url": self.settings.base_url,
-            "prices_as_of": table.as_of if self._price else None,
+            "prices_as_of": priced_as_of,
             "declined": self._capabilities.declined,
             "spent": self._budget.spent,
         }

@@ -1,4 +1,8 @@
-"""Token prices: the price table (prices.yaml, which users edit), and sums over replies."""
+"""Token prices: the price tables, and sums over replies.
+
+The price of a model is that in the file prices.yaml of the project's folder, which has the format of the packaged
+prices.yaml. The packaged table, which has a date, is the default for models that the project's file lacks.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from known_unknowns.records import Reply
 from known_unknowns.yaml_reader import parse_yaml
 
 TABLE = Path(__file__).with_name("prices.yaml")
+PROJECT = Path("prices.yaml")
+"""The price table of the project, relative to its folder."""
 IMAGE_TOKENS = 50_000
 """Default upper bound of an image's tokens, above the bill of any model known to us."""
 _MILLION = 1_000_000
@@ -85,6 +91,20 @@ def load(path: Path = TABLE) -> Prices:
         raise DataError(f"not a valid price table ({error}); its first lines explain the format", file=path) from error
 
 
+def find(source: str) -> tuple[Price, str] | None:
+    """Return the price of a model and the date of its table: the project's, or else the packaged one; None if unknown.
+
+    Raises
+    ------
+    DataError
+        If a table is not valid.
+    """
+    for path in (PROJECT.absolute(), TABLE):
+        if path.is_file() and source in (table := load(path)).models:
+            return table.models[source], table.as_of
+    return None
+
+
 def _price(row: Mapping[str, Any]) -> Price:
     price = Price(
         input=float(row["input"]),
@@ -109,17 +129,26 @@ def spent(replies: Iterable[Reply]) -> dict[str, float | int | None]:
     Returns
     -------
     dict
-        Each sum covers the replies that have the number. "priced" counts those with a price; "usd" is None if there are
-        none.
+        Each sum covers the replies that have the number, and is None if there are none: "counted" replies have a
+        number of tokens, "priced" ones a price.
     """
     replies = list(replies)
     details = [reply.details or {} for reply in replies]
     costs = [detail["usd"] for detail in details if detail.get("usd") is not None]
+    counted = [reply for reply in replies if reply.input_tokens is not None or reply.output_tokens is not None]
+    reasoning = [detail.get("reasoning_tokens") or 0 for detail in details]
     return {
         "replies": len(replies),
-        "input_tokens": sum(reply.input_tokens or 0 for reply in replies),
-        "output_tokens": sum(reply.output_tokens or 0 for reply in replies),
-        "reasoning_tokens": sum(detail.get("reasoning_tokens") or 0 for detail in details),
+        "input_tokens": _sum(reply.input_tokens for reply in replies),
+        "output_tokens": _sum(reply.output_tokens for reply in replies),
+        "reasoning_tokens": sum(reasoning) if counted else None,
+        "counted": len(counted),
         "usd": round(sum(costs), 6) if costs else None,
         "priced": len(costs),
     }
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """The sum of the known values; None if none is known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

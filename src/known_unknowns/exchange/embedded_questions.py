@@ -7,19 +7,23 @@ most the path, which identifies the group of questions on one image.
 
 from __future__ import annotations
 
+import json
 import math
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import Row
 from known_unknowns.benchmark.option_marks import check_marks
 from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import PredictionFile
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
+from known_unknowns.variants.of_benchmark import variants_of
 
 ORIGINAL, NOTA_ONLY, WITHOUT_REFUSAL, TEXT_ONLY = "original", "nota_only", "without_refusal", "text_only"
 """Names of functions in `known_unknowns.variants`."""
@@ -29,6 +33,11 @@ UNANSWERABLE = frozenset({"noise", "gaussian", "blank"})
 
 NO_IMAGE = "question "
 """Prefix of the group of a question whose image is unknown: it is a group of its own."""
+
+_RECIPES = {"uniform-noise": "noise", "normal-noise": "gaussian", "blank": "blank"}
+"""Functions of variants, by the recipe of their images."""
+_ONE_IMAGE = 50
+"""Files with more questions, all with the same path, do not say which image each question is about."""
 
 
 def collect_questions(files: Iterable[PredictionFile], benchmark: str, function: str) -> list[Question]:
@@ -57,23 +66,73 @@ def collect_questions(files: Iterable[PredictionFile], benchmark: str, function:
                 raise prediction.row.error(str(error)) from error
             if found.setdefault(prediction.name, question) != question:
                 raise prediction.row.error(f"another question has the id {prediction.name!r} too")
-    return list(found.values())
+    questions = list(found.values())
+    if function in UNANSWERABLE and len({question.group for question in questions}) == 1:
+        return [replace(question, group=NO_IMAGE + question.id) for question in questions]
+    return questions
 
 
-def guess_function(files: Iterable[PredictionFile]) -> str:
+def guess_function(files: Sequence[PredictionFile], benchmark: str) -> str:
     """Guess the function of the variant of embedded questions.
 
+    The field ``variant`` names it in files that this project exports. The path of an image tells that it was generated.
     A gap in the option labels means `NOTA_ONLY`, because nothing is published with one. Otherwise `ORIGINAL`.
+
+    Raises
+    ------
+    DataError
+        If the rows are of several variants, or if all of many questions have the same image, so that the variant must
+        be named.
     """
-    for file in files:
-        for prediction in file.predictions:
-            try:
-                _, options = parse_question(question_text(prediction.fields or {}) or "")
-            except ValueError:
-                continue
-            if [option.label for option in options] != list(string.ascii_uppercase[: len(options)]):
-                return NOTA_ONLY
+    rows = [(prediction.row, prediction.fields or {}) for file in files for prediction in file.predictions]
+    known, stand_ins = variants_of(benchmark), registry.get(benchmark).exchange().stand_ins
+    stated: dict[str, Row] = {}
+    for row, fields in rows:
+        path, name = image_path(fields), fields.get("variant")
+        is_named = isinstance(name, str) and name in known
+        stated.setdefault(str(name) if is_named else _function_of_path(path, stand_ins) or "", row)
+    if len(stated) > 1:
+        names = ", ".join(sorted(name or ORIGINAL for name in stated))
+        raise list(stated.values())[1].error(f"the rows are of several variants ({names}); rescore each alone")
+    if function := next(iter(stated), ""):
+        return function
+    paths = {image_path(fields) for _, fields in rows}
+    if len(rows) > _ONE_IMAGE and len(paths) == 1 and "" not in paths:
+        raise DataError(
+            f"all {len(rows)} rows have the image {paths.pop()!r}; if it was shown in place of the questions' images, "
+            "name the variant (--variant noise), or else --variant original",
+            file=files[0].file,
+        )
+    return NOTA_ONLY if any(_has_gap(fields) for _, fields in rows) else ORIGINAL
+
+
+def function_of(questions: Iterable[Question]) -> str:
+    """Return the function of the variant that questions were made by, as far as answers and images depend on it."""
+    return next((name for question in questions if (name := _function_of(question)) != ORIGINAL), ORIGINAL)
+
+
+def _function_of(question: Question) -> str:
+    recipes = {_function_of_path(image.source, {}) for image in question.images}
+    if recipes and None not in recipes:
+        return str(recipes.pop())
+    if not question.images and question.extra.get("image_path"):
+        return TEXT_ONLY
+    if question.removed:
+        return WITHOUT_REFUSAL if question.refusal is None else NOTA_ONLY
     return ORIGINAL
+
+
+def _function_of_path(path: str, stand_ins: Mapping[str, str]) -> str | None:
+    """The function of the variant whose image has this path; None for an image of a question."""
+    return _RECIPES.get(path.partition(":")[0]) or stand_ins.get(path)
+
+
+def _has_gap(fields: Mapping[str, Any]) -> bool:
+    try:
+        _, options = parse_question(question_text(fields) or "")
+    except ValueError:
+        return False
+    return [option.label for option in options] != list(string.ascii_uppercase[: len(options)])
 
 
 def build_question(
@@ -97,18 +156,39 @@ def build_question(
     path = image_path(fields)
     labels = [option.label for option in options]
     check_marks(labels, [option.text for option in options])
+    removed = _texts(fields.get("removed"))
+    shown = _function_of_path(path, registry.get(benchmark).exchange().stand_ins) is None
     return Question(
         id=identifier,
         benchmark=benchmark,
         text=stem,
         options=options,
-        answer=_answer(first_value(fields, "label", "answer", "target"), labels, refusal, function),
+        answer=_answer(_label(fields, function), labels, refusal, function),
         refusal=refusal,
         images=_images(path, function),
         category=first_value(fields, *category),
-        group=path or NO_IMAGE + identifier,
-        extra={**extra, "image_path": path},
+        group=_text(fields.get("group")) or (path if shown else "") or NO_IMAGE + identifier,
+        extra={**extra, "image_path": path} | ({"removed": removed} if removed else {}),
     )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts of a list, which is JSON in a cell of a table."""
+    if isinstance(value, str) and value:
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _label(fields: Mapping[str, Any], function: str) -> str:
+    """The label of the right option in a row; "" if it is the refusal, which the variant removed."""
+    return first_value(fields, "label", "answer", "target", default="" if function == WITHOUT_REFUSAL else None)
 
 
 def question_text(fields: Mapping[str, Any]) -> str | None:
@@ -130,12 +210,14 @@ def stem_and_options(fields: Mapping[str, Any]) -> tuple[str, tuple[Option, ...]
     return (question, options) if options else parse_question(question)
 
 
-def first_value(fields: Mapping[str, Any], *names: str) -> str:
-    """Return the first of these fields that has a value. Raises ValueError if none has."""
+def first_value(fields: Mapping[str, Any], *names: str, default: str | None = None) -> str:
+    """Return the first of these fields that has a value. Raises ValueError if none has, and there is no ``default``."""
     for name in names:
         if not _is_empty(fields.get(name)):
             return str(fields[name]).strip()
-    raise ValueError(f"it has no {' or '.join(names)}")
+    if default is None:
+        raise ValueError(f"it has no {' or '.join(names)}")
+    return default
 
 
 def image_path(fields: Mapping[str, Any]) -> str:
@@ -152,6 +234,8 @@ def _is_empty(value: Any) -> bool:
 def _answer(label: str, labels: list[str], refusal: int | None, function: str) -> int | None:
     """Return the option that is right in this variant, given the label in the row."""
     offered = labels.index(label) if label in labels else None
+    if not label:
+        return None
     if offered is None and (len(label) != 1 or label not in string.ascii_uppercase):
         raise ValueError(f"the label is {label!r}, not an option's label")
     if function == NOTA_ONLY:

@@ -1,6 +1,6 @@
 """Write replies in the file formats of other tools, so that these can check our numbers.
 
-`known_unknowns.exchange.rescore` reads every one of them.
+`known_unknowns.exchange.rescore` reads every one of them. What a format cannot hold is named (`losses`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from known_unknowns.benchmark.exchange import FileFormat
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.exchange.losses import losses
 from known_unknowns.exchange.predictions import formats
 from known_unknowns.files import write_text
 from known_unknowns.scoring.table import final_answers, read_turns
@@ -69,10 +70,15 @@ def cell_of(params: Params, model: str, benchmark: str, variant: str | None, see
     return found
 
 
-def export(format: str | None, questions: Source, replies: Source, out: Path, *, add_suffix: bool = False) -> Path:
-    """Write the reply to every question, in the order of the questions.
+class Exported(NamedTuple):
+    """The path that was written, and notes on what the file does not hold."""
 
-    Return the path that was written.
+    path: Path
+    notes: tuple[str, ...] = ()
+
+
+def export(format: str | None, questions: Source, replies: Source, out: Path, *, add_suffix: bool = False) -> Exported:
+    """Write the reply to every question, in the order of the questions.
 
     Parameters
     ----------
@@ -84,6 +90,11 @@ def export(format: str | None, questions: Source, replies: Source, out: Path, *,
         The file to write.
     add_suffix : bool
         Whether to add the suffix of the format to ``out``.
+
+    Returns
+    -------
+    Exported
+        The file is read again, and compared with the replies: the notes name each difference.
 
     Raises
     ------
@@ -111,5 +122,6 @@ def export(format: str | None, questions: Source, replies: Source, out: Path, *,
     assert chosen.write is not None
     if add_suffix:
         out = out.with_name(out.name + chosen.suffix)
-    write_text(out, chosen.write(turns))
-    return out
+    content = chosen.write(turns)
+    write_text(out, content)
+    return Exported(out, tuple(losses(pairs, content, chosen.suffix)) if pairs else ())

@@ -27,6 +27,7 @@ from known_unknowns.benchmark.exchange import FileFormat, Prediction, Row
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.embedded_questions import function_of
 from known_unknowns.exchange.formats import parse_reply, parse_rows, reply_text
 from known_unknowns.exchange.rows import parse_identifier
 from known_unknowns.files.csv_cells import escape_row
@@ -100,7 +101,7 @@ def _write_lmms_eval(answers: Answers) -> str:
 
     A failed reply is an empty text; the format has no other value for it.
     """
-    lines = []
+    lines, function = [], function_of(question for question, _ in answers)
     for index, (question, turn) in enumerate(answers):
         target, text = _answer_label(question), reply_text(turn)
         doc = {
@@ -108,7 +109,7 @@ def _write_lmms_eval(answers: Answers) -> str:
             "question": question.rendered,
             "label": target,
             "type": question.category,
-            **_extra_fields(question),
+            **_extra_fields(question, function),
         }
         lines.append(
             {
@@ -141,7 +142,7 @@ def _write_vlmevalkit(answers: Answers) -> str:
     A failed reply starts with `FAILURE`: VLMEvalKit asks it again, and `rescore` counts it as failed.
     """
     labels = sorted({label for question, _ in answers for label in question.labels})
-    rows = []
+    rows, function = [], function_of(question for question, _ in answers)
     for index, (question, turn) in enumerate(answers):
         texts = {option.label: option.text for option in question.options}
         failed = turn.reply.error is not None
@@ -153,7 +154,7 @@ def _write_vlmevalkit(answers: Answers) -> str:
                 "answer": _answer_label(question),
                 "category": question.category,
                 "question_id": question.id,
-                **_extra_fields(question),
+                **{name: _cell(value) for name, value in _extra_fields(question, function).items()},
                 "prediction": f"{FAILURE}: {turn.reply.error}" if failed else turn.reply.text,
             }
         )
@@ -168,7 +169,23 @@ def _parse_plain(row: Row) -> Prediction:
     finish = row.fields.get("finish") or "stop"
     if not isinstance(finish, str):
         raise row.error(f"finish is {finish!r}, not a word such as {CUT_OFF!r}")
-    return Prediction(row, text, error, id=parse_identifier(row, "question_id"), step=step, finish=finish)
+    identifier, logprobs = parse_identifier(row, "question_id"), _label_logprobs(row)
+    return Prediction(row, text, error, id=identifier, step=step, finish=finish, label_logprobs=logprobs)
+
+
+def _label_logprobs(row: Row) -> dict[str, float] | None:
+    """The log-probabilities by label; null is minus infinity."""
+    values = row.fields.get("logprobs")
+    if values is None or values == "":
+        return None
+    if not isinstance(values, dict) or not all(v is None or is_number(v) for v in values.values()):
+        raise row.error(f"logprobs are {str(values)[:60]!r}, not an object of labels and numbers")
+    return {str(label): -math.inf if value is None else float(value) for label, value in values.items()}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and not True or False."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _write_csv(answers: Answers) -> str:
@@ -177,8 +194,17 @@ def _write_csv(answers: Answers) -> str:
 
 
 def _write_jsonl(answers: Answers) -> str:
-    """Write JSON lines, in which a failed reply is null."""
-    return json_lines(_plain_rows(answers))
+    """Write JSON lines, in which a failed reply is null, with the log-probabilities of the labels if there are any."""
+    rows = _plain_rows(answers)
+    for row, (_, turn) in zip(rows, answers, strict=True):
+        if turn.reply.logprobs and turn.reply.error is None:
+            row["logprobs"] = {label: _finite(value) for label, value in turn.reply.logprobs.items()}
+    return json_lines(rows)
+
+
+def _finite(value: float) -> float | None:
+    """A log-probability in JSON, which has no infinity: null is a label without one."""
+    return value if math.isfinite(value) else None
 
 
 def _plain_rows(answers: Answers) -> list[dict[str, Any]]:
@@ -202,16 +228,32 @@ def json_lines(rows: Sequence[Mapping[str, Any]]) -> str:
 def _separated(rows: Sequence[Mapping[str, Any]], *, delimiter: str) -> str:
     """Return rows with the same columns as text; every cell is quoted, because replies contain any character."""
     buffer = StringIO(newline="")
-    writer = csv.DictWriter(buffer, list(rows[0]) if rows else [], delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(buffer, columns, restval="", delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue()
 
 
-def _extra_fields(question: Question) -> dict[str, Any]:
-    """Return the further fields that rescoring needs: those of the benchmark, and the image's path (for groups)."""
-    names = (*registry.get(question.benchmark).exchange().exported_extra, "image_path")
-    return {name: question.extra[name] for name in names if question.extra.get(name)}
+def _extra_fields(question: Question, function: str) -> dict[str, Any]:
+    """Return the further fields that rescoring needs.
+
+    These are the function of the variant, the group (the original image), the texts of removed options, the label as
+    published, and those of the benchmark.
+    """
+    exchange = registry.get(question.benchmark).exchange()
+    names = (*exchange.exported_extra, "image_path", "removed")
+    return {
+        **{name: question.extra[name] for name in names if question.extra.get(name)},
+        **({"published_label": question.extra[exchange.published_label]} if exchange.published_label else {}),
+        "group": question.group,
+        "variant": function,
+    }
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell of a table: a list as JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
 def _answer_label(question: Question) -> str:

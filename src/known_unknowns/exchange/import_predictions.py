@@ -28,6 +28,7 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.exchange.matching import left_out_note, match
 from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.prompts import with_prompts
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
@@ -90,6 +91,7 @@ def import_predictions(
     table = edition.question_table(benchmark)
     published = tables.read_questions(table) if leaves_out and table.is_file() else questions
     pairs = match(parsed, questions, source=str(asked), by_index=True, published=published)
+    pairs = with_prompts(pairs, benchmark, entry.protocol or variant)
     parsers = [name for name in params.parsers if name != JUDGE]  # the judge is asked when the workflow runs
     unforced = list(refusals_without_forced_choice(pairs, parsers))
     if unforced:
@@ -140,7 +142,7 @@ def _check_not_inferred(file: Path) -> None:
 
 
 def _turns(pair: QuestionTurns, model: str) -> list[AnsweredTurn]:
-    """Return the turns with the images of the edition's questions. The prompt that was sent is unknown."""
+    """Return the turns with the images of the edition's questions."""
     question, turns = pair
     images = tuple(image.sha256 for image in question.images)
     return [replace(turn, images=images, key=_key(model, question, turn)) for turn in turns]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from known_unknowns.benchmark.exchange import FileFormat, Prediction
-from known_unknowns.benchmark.protocol import ANSWER, FORCED
+from known_unknowns.benchmark.protocol import ANSWER, FORCED, VIEW
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.embedded_questions import question_text
 from known_unknowns.exchange.formats import PredictionFile, QuestionTurns
@@ -52,7 +54,7 @@ def match(
     by_id = {question.id: question for question in questions}
     left_out = {question.id: question for question in published if question.id not in by_id}
     ordered = _ordered(files, questions, published if left_out else (), partial=partial) if by_index else None
-    found: dict[str, dict[str, Prediction]] = {}
+    found: dict[str, list[Prediction]] = {}
     for file in files:
         for prediction in file.predictions:
             question = _find(prediction, ordered, by_id | left_out, source=source)
@@ -60,13 +62,13 @@ def match(
                 continue
             _check_text(prediction, question, file.format)
             _check_options(prediction, question)
-            steps = found.setdefault(question.id, {})
-            if prediction.step in steps:
-                other = steps[prediction.step].row
+            of_question = found.setdefault(question.id, [])
+            repeated = [other.row for other in of_question if other.step == prediction.step]
+            if repeated and prediction.step != VIEW:
                 raise prediction.row.error(
-                    f"question {question.id!r} is already answered in {other.file}, line {other.line}"
+                    f"question {question.id!r} is already answered in {repeated[0].file}, line {repeated[0].line}"
                 )
-            steps[prediction.step] = prediction
+            of_question.append(prediction)
     unanswered = [question.id for question in questions if question.id not in found]
     if unanswered and not partial:
         raise DataError(
@@ -160,16 +162,21 @@ def _check_options(prediction: Prediction, question: Question) -> None:
             )
 
 
-def _turns(question: Question, steps: Mapping[str, Prediction]) -> list[AnsweredTurn]:
-    if ANSWER not in steps:
-        raise next(iter(steps.values())).row.error(f"the step {ANSWER!r} of question {question.id!r} is missing")
-    ordered = [ANSWER, *(step for step in steps if step != ANSWER)]
-    return [_turn(question, number, steps[step]) for number, step in enumerate(ordered)]
+_STEPS = (VIEW, ANSWER, FORCED)
+"""The steps of a question, in the order in which they are asked. There can be several views."""
+
+
+def _turns(question: Question, predictions: Sequence[Prediction]) -> list[AnsweredTurn]:
+    for prediction in predictions:
+        if prediction.step not in _STEPS:
+            raise prediction.row.error(f"the step is {prediction.step!r}, not one of {', '.join(_STEPS)}")
+    if all(prediction.step != ANSWER for prediction in predictions):
+        raise predictions[0].row.error(f"the step {ANSWER!r} of question {question.id!r} is missing")
+    ordered = sorted(predictions, key=lambda prediction: _STEPS.index(prediction.step))
+    return [_turn(question, number, prediction) for number, prediction in enumerate(ordered)]
 
 
 def _turn(question: Question, number: int, prediction: Prediction) -> AnsweredTurn:
-    if prediction.step not in (ANSWER, FORCED):
-        raise prediction.row.error(f"the step is {prediction.step!r}, neither {ANSWER!r} nor {FORCED!r}")
     offered = without_refusal(question) if prediction.step == FORCED else question
     reply = _reply(prediction, offered)
     return AnsweredTurn(question.id, number, prediction.step, "", (), offered.labels, "", reply)
@@ -177,9 +184,13 @@ def _turn(question: Question, number: int, prediction: Prediction) -> AnsweredTu
 
 def _reply(prediction: Prediction, question: Question) -> Reply:
     if prediction.logprobs is None:
-        return Reply(prediction.text, error=prediction.error, finish=prediction.finish)
+        logprobs = prediction.label_logprobs
+        return Reply(prediction.text, logprobs=logprobs, error=prediction.error, finish=prediction.finish)
     if len(prediction.logprobs) != len(question.labels):
         message = f"{len(prediction.logprobs)} likelihoods for {len(question.labels)} options"
         raise prediction.row.error(message)
-    logprobs = dict(zip(question.labels, prediction.logprobs, strict=True))
-    return Reply(max(logprobs, key=logprobs.__getitem__), logprobs=logprobs)
+    # likelihoods of whole options, which are shares of each other: the probability of other texts is unknown
+    total = float(np.logaddexp.reduce(prediction.logprobs))
+    total = total if np.isfinite(total) else 0.0
+    by_label = {label: value - total for label, value in zip(question.labels, prediction.logprobs, strict=True)}
+    return Reply(max(by_label, key=by_label.__getitem__), logprobs=by_label)

@@ -14,6 +14,7 @@ from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, colle
 from known_unknowns.exchange.formats import PredictionFile
 from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match
 from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.prompts import with_prompts
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns.variants.of_benchmark import variant_of
@@ -69,7 +70,7 @@ def rescore(
     parsed = [parse_file(file) for file in files]
     left_out: tuple[str, ...] = ()
     if annotations is None:
-        name = variant or guess_function(parsed)
+        name = variant or guess_function(parsed, benchmark)
         entry = variant_entry(name, benchmark, known or {})
         pairs = match(parsed, collect_questions(parsed, benchmark, entry.function), source=file_names(parsed))
     else:
@@ -79,6 +80,7 @@ def rescore(
         asked = apply_variant(published, entry, seed=seed, path=annotations)
         pairs = match(parsed, asked, source=str(annotations), by_index=True, partial=partial, published=published)
         left_out = left_out_note(asked, published)
+    pairs = with_prompts(pairs, benchmark, entry.protocol or name)
     parsers = default_parsers(have_logprobs=have_logprobs(pairs))
     metrics = compute_metrics(
         pairs,
@@ -88,7 +90,8 @@ def rescore(
         seed=seed,
         content_free=variant_of(benchmark, entry).content_free,
     )
-    notes = (*left_out, *_notes([question for question, _ in pairs]), *_compare_accuracy(parsed, metrics))
+    guessed = [] if variant or name == ORIGINAL else [f"scored as the variant {name}, which the files suggest"]
+    notes = (*guessed, *left_out, *_notes([question for question, _ in pairs]), *_compare_accuracy(parsed, metrics))
     return RescoreResult(benchmark, name, len(pairs), tuple(metrics), notes)
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import ScoredAnswers
-from known_unknowns.benchmark.protocol import FORCED
+from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
 from known_unknowns.scoring import PARSERS
-from known_unknowns.scoring.table import score_turn
+from known_unknowns.scoring.dialogues import combine_views, score_turn
 from known_unknowns.variants import without_refusal
 
 STATISTICS = Statistics(confidence=0.95)
@@ -89,17 +89,25 @@ def compute_metrics(
 
 
 def _score(parser: str, pairs: Sequence[QuestionTurns]) -> ScoredAnswers:
-    """Score all turns. The first turn of each question answers it."""
+    """Score all turns. The turn of the step "answer" answers its question."""
+    answers = [answer_of(turns) for _, turns in pairs]
+    scored = [combine_views([score_turn(turn, question, parser) for turn in turns]) for question, turns in pairs]
     return ScoredAnswers(
         parser=parser,
         questions=[question for question, _ in pairs],
-        answers=[turns[0] for _, turns in pairs],
-        scores=[score_turn(turns[0], question, parser) for question, turns in pairs],
+        answers=answers,
+        scores=[scores[answer.turn] for scores, answer in zip(scored, answers, strict=True)],
         other_scores=[
-            {turn.step: score_turn(turn, question, parser) for turn in turns[1:]} for question, turns in pairs
+            {score.step: score for score in scores if score.turn != answer.turn}
+            for scores, answer in zip(scored, answers, strict=True)
         ],
         dialogues=[turns for _, turns in pairs],
     )
+
+
+def answer_of(turns: Sequence[AnsweredTurn]) -> AnsweredTurn:
+    """Return the turn of the step "answer"."""
+    return next(turn for turn in turns if turn.step == ANSWER)
 
 
 def refusals_without_forced_choice(pairs: Sequence[QuestionTurns], parsers: Sequence[str]) -> Iterator[str]:
@@ -114,7 +122,7 @@ def refusals_without_forced_choice(pairs: Sequence[QuestionTurns], parsers: Sequ
             continue
         if question.answer in (None, question.refusal) or any(turn.step == FORCED for turn in turns):
             continue
-        if any(score_turn(turns[0], question, name).outcome == REFUSED for name in parsers):
+        if any(score_turn(answer_of(turns), question, name).outcome == REFUSED for name in parsers):
             yield question.id
 
 

@@ -123,7 +123,7 @@ def _announce(
     missing = [turn for turn in turns if turn.key(engine.facts) not in kept]
     tokens = sum(len(turn.text) for turn in missing) // _CHARACTERS_PER_TOKEN
     source = getattr(entry, "source", "")
-    price = prices.load().models.get(source) if entry.engine == "openai" else None
+    price, _ = (prices.find(source) if entry.engine == "openai" else None) or (None, None)
     usage = prices.Usage(tokens, _OUTPUT_TOKENS * len(missing))
     cost = f", about ${price.of(usage):.2f}" if price else "" if entry.engine != "openai" else ", price unknown"
     print(

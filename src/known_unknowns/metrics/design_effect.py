@@ -168,6 +168,31 @@ def estimate(
     return DesignEffect(effect, PRIOR_DF + df)
 
 
+def intraclass_correlation(value: np.ndarray, right: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Estimate the intraclass correlation of binary answers [1]_.
+
+    Parameters
+    ----------
+    value : ndarray, shape (metrics,)
+        Proportions p.
+    right, sizes : ndarray, shape (groups, metrics)
+        Right answers and all answers of each group.
+
+    Returns
+    -------
+    ndarray, shape (metrics,)
+        1 less the variance within the groups over that of all answers; NaN without variance, or if no group has two
+        answers.
+
+    References
+    ----------
+    .. [1] Fleiss and Cuzick, "The Reliability of Dichotomous Judgments: Unequal Numbers of Judges per Subject", 1979.
+    """
+    within = np.divide(right * (sizes - right), sizes, out=np.zeros_like(right), where=sizes > 0).sum(axis=0)
+    below = (sizes.sum(axis=0) - np.count_nonzero(sizes, axis=0)) * value * (1 - value)
+    return 1 - np.divide(within, below, out=np.full(len(value), np.nan), where=below > _ROUNDING)
+
+
 def _degrees_of_freedom(model: WorkingModel, pq: np.ndarray, usable: np.ndarray) -> np.ndarray:
     """Degrees of freedom of the observed design effect; 0 where it is not ``usable``."""
     df, pq = np.where(usable, model.df, 1), np.where(usable, pq, 1)

@@ -43,6 +43,8 @@ class Estimates:
         Names of the metrics that are areas under a curve, not ratios.
     seeds : int
         Number of answers to each question.
+    seed_correlation : ndarray, shape (metrics,), optional
+        Correlation of the groups' residuals between the seeds; NaN without residuals. None with one seed.
     """
 
     names: list[str]
@@ -56,6 +58,7 @@ class Estimates:
     proportion: np.ndarray
     areas: frozenset[str] = frozenset()
     seeds: int = 1
+    seed_correlation: np.ndarray | None = None
 
     def intervals(self, confidence: float) -> list[Interval]:
         """Compute the confidence interval of each metric."""
@@ -81,9 +84,11 @@ class Estimates:
         few = np.count_nonzero(self.sizes, axis=0) < intervals.FEWEST_GROUPS
         method = np.where(few, intervals.FEW_GROUPS, intervals.CLUSTERED)
         method = np.where(single, intervals.SINGLE, np.where(self.proportion, method, intervals.MEAN))
+        notes = intervals.notes(self.value, self.residuals, self.sizes, seed_correlation=self.seed_correlation)
+        noted = self.binary & self.proportion
         return [
-            intervals.AREA if name in self.areas else text
-            for name, text in zip(self.names, method.tolist(), strict=True)
+            intervals.AREA if name in self.areas else text + (note if has_note else "")
+            for name, text, note, has_note in zip(self.names, method.tolist(), notes, noted.tolist(), strict=True)
         ]
 
 
@@ -175,6 +180,10 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
         for seed, c in parts
         for own in [seed.sizes[:, c].sum(axis=0)]
     ]
+    mean_squares = np.mean([(share**2).sum(axis=0) for share in shares], axis=0)
+    square_of_mean = (np.mean(shares, axis=0) ** 2).sum(axis=0)
+    # the square of the mean of k numbers with the correlation r is (1 + (k - 1) r) / k of their mean square
+    ratio = np.divide(square_of_mean, mean_squares, out=np.full(len(names), np.nan), where=mean_squares > 0)
     return Estimates(
         names=names,
         n=round(float(np.mean([seed.n for seed in seeds]))),
@@ -187,6 +196,7 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
         proportion=np.all([seed.proportion[c] for seed, c in parts], axis=0),
         areas=seeds[0].areas,
         seeds=len(seeds),
+        seed_correlation=(len(seeds) * ratio - 1) / max(1, len(seeds) - 1),
     )
 
 

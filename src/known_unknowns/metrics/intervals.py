@@ -28,6 +28,17 @@ CLUSTERED = "modified Wilson with the effective sample size of the groups"
 FEW_GROUPS = f"{CLUSTERED}, fewer than 10 groups: the design effect is mostly assumed"
 AREA = "modified Wilson with the effective sample size of a jackknife over groups"
 MEAN = "t with linearised variance over groups"
+LARGE_GROUP_NOTE = ", a group has at least a quarter of the answers: the interval can be too wide"
+EQUAL_SEEDS_NOTE = ", the seeds give almost equal answers: the interval can be too narrow"
+STRONG_NOTE = ", the answers of a group are strongly correlated: the interval can be too narrow"
+LARGE_GROUP = 0.25
+"""Part of the answers from which a group is large."""
+EQUAL_SEEDS = 0.9
+"""Correlation of the seeds from which their answers are almost equal."""
+STRONG_ICC = 0.3
+"""Coverage is simulated up to this intraclass correlation."""
+_NOTED_FROM = 10
+"""With smaller groups (mean size over the answers), neither a large group nor a strong correlation matters much."""
 FEWEST_GROUPS = 10
 """Coverage is simulated from this number of groups on. With fewer, the method's name says so."""
 _MODIFIED_BELOW = 40.0  # from this count on, Wilson's bound lies outside the other one at any usual confidence
@@ -83,7 +94,8 @@ def clustered_interval(
     Raises
     ------
     ValueError
-        If the arrays differ in shape, or if ``0 <= right <= asked`` or ``0 < confidence < 1`` does not hold.
+        If the arrays differ in shape, if ``0 <= right <= asked`` or ``0 < confidence < 1`` does not hold, or if
+        ``seeds`` is not a whole number from 1.
 
     Notes
     -----
@@ -110,6 +122,8 @@ def clustered_interval(
         raise ValueError("a group has a count outside 0 <= right <= asked")
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence level is {confidence}, not between 0 and 1")
+    if isinstance(seeds, bool) or not isinstance(seeds, int | np.integer) or seeds < 1:
+        raise ValueError(f"the number of seeds is {seeds!r}, not a whole number from 1")
     total = asked.sum()
     if total == 0:
         return None, None
@@ -158,6 +172,9 @@ def proportion_bounds(
 
     Notes
     -----
+    With several seeds, the bound near 0 or 1 counts the effective answers instead of all [1]_, because the answers to a
+    question can be equal.
+
     Denominators smaller than 1 are weights. If the groups' mean size (weighted by size) is below 1, sizes are scaled
     to 1, and N becomes Kish's effective number of groups.
     """
@@ -172,8 +189,39 @@ def proportion_bounds(
     n = sums[0] / effect * (ndtri(tail) / stdtrit(df, tail)) ** 2
     single = binary & (sums[1] <= sums[0] * (1 + _TOLERANCE))
     # a mean of fractions can be as exact as more than N answers; its bound near 0 then has the n that Wilson's has
-    low, high = modified_wilson(share, np.where(single, sums[0], n), confidence, answers=np.maximum(sums[0], n))
+    answers = np.where(binary & (seeds > 1), n, np.maximum(sums[0], n))
+    low, high = modified_wilson(share, np.where(single, sums[0], n), confidence, answers=answers)
     return Bounds(np.where(defined, low, np.nan), np.where(defined, high, np.nan))
+
+
+def notes(
+    value: np.ndarray, residuals: np.ndarray, sizes: np.ndarray, *, seed_correlation: np.ndarray | None = None
+) -> list[str]:
+    """Return what the method of each proportion says of a design in which its coverage is not the nominal one.
+
+    Parameters
+    ----------
+    value, residuals, sizes
+        As for `proportion_bounds`.
+    seed_correlation : ndarray, shape (metrics,), optional
+        The correlation of the groups' residuals between seeds; NaN if unknown. None with one seed.
+
+    Returns
+    -------
+    list of str
+        Texts to append to the methods; "" if there is nothing to say.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
+        sized = (sizes**2).sum(axis=0) >= _NOTED_FROM * total
+        large = sized & (groups >= FEWEST_GROUPS) & (sizes.max(axis=0, initial=0) >= LARGE_GROUP * total)
+        strong = np.zeros(len(value), dtype=bool)
+        if seed_correlation is None:
+            icc = design_effect.intraclass_correlation(value, residuals + value * sizes, sizes)
+            strong = sized & (icc > STRONG_ICC)
+        equal = np.zeros(len(value), dtype=bool) if seed_correlation is None else seed_correlation >= EQUAL_SEEDS
+    found = ((large, LARGE_GROUP_NOTE), (equal, EQUAL_SEEDS_NOTE), (strong, STRONG_NOTE))
+    return ["".join(note for flags, note in found if flags[i]) for i in range(len(value))]
 
 
 def mean_bounds(value: np.ndarray, residuals: np.ndarray, sizes: np.ndarray, *, confidence: float) -> Bounds:

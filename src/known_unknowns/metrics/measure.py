@@ -19,16 +19,16 @@ from known_unknowns.metrics import dual
 from known_unknowns.metrics.estimates import Estimates, estimates, mean_over_seeds, ratio_estimates
 from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
-from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
+from known_unknowns.metrics.score_tables import LABEL_MASS, CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics
 
-_NO_INPUT = "undefined: no reply has what the parser needs"
 UNPAIRED = "unpaired"
 """Share of the questions of any combined variant that another one lacks."""
+_ALWAYS_DEFINED = frozenset({CHANCE, UNPAIRED, LABEL_MASS})
 _CHANCE_METHOD = "known from the options, not estimated"
 
 
@@ -129,28 +129,33 @@ def metrics_of(
     for combination in combined:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
         metrics += _across_variants(blank, combination, score_tables, groups, statistics)
-    return _null_without_input(metrics, score_tables, combined)
+    return _null_undefined(metrics, score_tables, combined)
 
 
-def _null_without_input(
+def _null_undefined(
     metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], combined: Iterable[AcrossVariants]
 ) -> list[Metric]:
-    """Remove values whose parser had no input for a variant and seed that they are computed from."""
-    lacking: set[tuple[str, int | None, str]] = {
-        (table.variant, table.seed, parser) for table in score_tables for parser in table.without_input
+    """Remove values whose parser is undefined for a variant and seed that they are computed from."""
+    reasons: dict[tuple[str, int | None, str], str] = {
+        (table.variant, table.seed, parser): reason
+        for table in score_tables
+        for parser, reason in table.undefined.items()
     }
-    if not lacking:
+    if not reasons:
         return list(metrics)
-    lacking |= {(variant, None, parser) for variant, _, parser in lacking}
+    for (variant, _, parser), reason in list(reasons.items()):
+        reasons.setdefault((variant, None, parser), reason)
     sources = {combination.name: combination.variants for combination in combined}
     seeds = [table.variant for table in score_tables]
+
+    def reason_of(metric: Metric) -> str | None:
+        variants = sources.get(metric.variant, (metric.variant,))
+        keys = [(v, metric.seed if seeds.count(v) > 1 else None, metric.parser) for v in variants]
+        return next((reasons[key] for key in keys if key in reasons), None)
+
     return [
-        replace(metric, value=None, low=None, high=None, spread=None, method=_NO_INPUT)
-        if metric.name not in (CHANCE, UNPAIRED)
-        and any(
-            (v, metric.seed if seeds.count(v) > 1 else None, metric.parser) in lacking
-            for v in sources.get(metric.variant, (metric.variant,))
-        )
+        replace(metric, value=None, low=None, high=None, spread=None, method=why)
+        if metric.name not in _ALWAYS_DEFINED and (why := reason_of(metric)) is not None
         else metric
         for metric in metrics
     ]

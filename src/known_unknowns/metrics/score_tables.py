@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,10 @@ from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers, read_scores, read_turns
+from known_unknowns.scoring.likelihood import LEAST_MASS, LIKELIHOOD, label_mass
 from known_unknowns.tables import Part
+
+LABEL_MASS = "label_mass"
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ class ScoreTable:
         The benchmark's own metrics under each parser.
     curves : mapping from str to mapping from str to RiskCoverage
         The benchmark's own curves of risk and coverage under each parser.
-    without_input : frozenset of str
-        Parsers that lack what they need (`known_unknowns.scoring.has_input`). Their metrics are undefined.
+    undefined : mapping from str to str
+        Parsers whose metrics are undefined, with the reason: they lack what they need
+        (`known_unknowns.scoring.has_input`), or the labels have less than `LEAST_MASS` of the probability.
     """
 
     variant: str
@@ -56,7 +60,7 @@ class ScoreTable:
     arrays: Mapping[str, ScoreArrays]
     benchmark_ratios: Mapping[str, Mapping[str, Ratio]]
     curves: Mapping[str, Mapping[str, RiskCoverage]]
-    without_input: frozenset[str] = frozenset()
+    undefined: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
@@ -72,10 +76,32 @@ class ScoreTable:
             categories=_categories(benchmark, questions),
             labels=frozenset(label for question in questions for label in question.labels),
             arrays={parser: scored.arrays for parser, scored in answers.items()},
-            benchmark_ratios={parser: hooks.ratios(scored) for parser, scored in answers.items()},
+            benchmark_ratios={
+                parser: {**hooks.ratios(scored), **_label_mass(scored)} for parser, scored in answers.items()
+            },
             curves={parser: hooks.risk_coverage(scored) for parser, scored in answers.items()},
-            without_input=frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns)),
+            undefined={parser: reason for parser, scored in answers.items() if (reason := _undefined(scored))},
         )
+
+
+def _label_mass(scored: ScoredAnswers) -> dict[str, Ratio]:
+    """The mean probability of all labels together, under the likelihood parser alone; see `label_mass`."""
+    if scored.parser != LIKELIHOOD:
+        return {}
+    masses = [label_mass(turn) for turn in scored.answers]
+    known = np.array([mass is not None for mass in masses], dtype=float)
+    return {LABEL_MASS: Ratio(np.array([mass or 0.0 for mass in masses]), known)}
+
+
+def _undefined(scored: ScoredAnswers) -> str:
+    """Why the parser's metrics are undefined; "" if they are defined."""
+    if not has_input(scored.parser, scored.turns):
+        return "undefined: no reply has what the parser needs"
+    for mass in _label_mass(scored).values():
+        total = mass.denominator.sum()
+        if total and (mean := float(mass.numerator.sum() / total)) < LEAST_MASS:
+            return f"undefined: the labels have {mean:.1%} of the probability on average, less than {LEAST_MASS:.0%}"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,9 @@ MODEL_METRICS = (
     *(("blank", name) for name in RECOGNISED),
 )
 """Variant and metric of the few numbers per benchmark that compare models. None is the benchmark's main variant."""
+_OF_INTERVAL = ("low", "high", "n", "method")
+_INTERVALS = {"accuracy": "", DUAL: f"{DUAL}_"}
+"""Prefixes of the columns of intervals in the headline table, by metric."""
 _DIGITS = 6
 
 
@@ -114,18 +117,21 @@ def variant_headline(metrics: Iterable[Metric], parser: str) -> dict[str, Metric
 def headline_rows(metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the columns and rows of the headline table: one row per model, benchmark, variant and parser.
 
-    ``low``, ``high``, ``n`` and ``method`` are those of the accuracy, or of the dual accuracy of two variants.
+    ``low``, ``high``, ``n`` and ``method`` are those of the accuracy. A pair of variants has rows of its own, with the
+    dual accuracy and its interval in columns that begin with its name; the other columns are empty there.
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    columns = ["model", "benchmark", "variant", "parser", "accuracy", "low", "high", "n", "method", *HEADLINE_METRICS]
+    of_dual = (f"{_INTERVALS[DUAL]}{column}" for column in _OF_INTERVAL)
+    columns = ["model", "benchmark", "variant", "parser", "accuracy", *_OF_INTERVAL, *HEADLINE_METRICS, *of_dual]
     for metric in metrics:
         if metric.parser not in HEADLINE_PARSERS or metric.name not in headline_metrics(metric.benchmark):
             continue
         key = (metric.model, metric.benchmark, metric.variant, metric.parser)
         row = rows.setdefault(key, dict(zip(columns, key, strict=False)))
         row[metric.name] = rounded(metric.value)
-        if metric.name in ("accuracy", DUAL):
-            row |= {"low": rounded(metric.low), "high": rounded(metric.high), "n": metric.n, "method": metric.method}
+        if (prefix := _INTERVALS.get(metric.name)) is not None:
+            numbers = (rounded(metric.low), rounded(metric.high), metric.n, metric.method)
+            row |= {prefix + column: number for column, number in zip(_OF_INTERVAL, numbers, strict=True)}
         elif metric.name not in columns:
             columns.append(metric.name)
     return columns, list(rows.values())

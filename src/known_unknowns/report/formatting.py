@@ -150,7 +150,7 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
     if metric is None:
         return Cell(DASH, title="not measured")
     if metric.value is None:
-        return Cell(DASH, n=metric.n, title="undefined: the denominator is 0")
+        return Cell(DASH, n=metric.n, title=metric.method)
     signed = metric.name in SIGNED
     title = metric.method
     if metric.spread is not None:

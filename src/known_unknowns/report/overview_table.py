@@ -51,7 +51,8 @@ def _columns(overview: Overview) -> list[_Column]:
     missing = overview.run.params.variant(no_content).function if no_content else "blank"
     images = {"blank": "on blank images", "text_only": "without images"}.get(missing, "on noise images")
     no_refusal = "the questions have no refusal option, or the variant was not run"
-    area = any(overview.area(model) is not None for model in overview.run.models)
+    areas = [metric for model in overview.run.models if (metric := overview.area(model)) is not None]
+    area = any(metric.value is not None for metric in areas)
     judged = any(overview.verdicts(model)[0] for model in overview.models)
     return [
         _Column("Rank", "", lambda m: _rank(overview, m), "" if overview.ranks else "fewer than two models"),
@@ -75,7 +76,7 @@ def _columns(overview: Overview) -> list[_Column]:
             "Risk-coverage area",
             "AURC, lower is better" if area else "",
             lambda m: _short(overview.area(m)),
-            "" if area else "the benchmark does not measure it",
+            "" if area else areas[0].method if areas else "the benchmark does not measure it",
         ),
         _Column(
             "Verdicts",

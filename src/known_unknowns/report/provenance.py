@@ -164,8 +164,8 @@ def _usage(engines: Sequence[Mapping[str, Any]]) -> Usage | None:
     return Usage(
         replies=sum(record["replies"] for record in records),
         seconds=sum(engine.get("reply_seconds", 0.0) for engine in engines),
-        input_tokens=sum(record["input_tokens"] for record in records) or None,
-        output_tokens=sum(record["output_tokens"] for record in records) or None,
+        input_tokens=sum(record["input_tokens"] or 0 for record in records) or None,
+        output_tokens=sum(record["output_tokens"] or 0 for record in records) or None,
         usd=sum(costs) if costs else None,
         priced=sum(record["priced"] for record in records),
     )

@@ -7,6 +7,19 @@ import math
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import AnsweredTurn, Question
 
+LIKELIHOOD = "likelihood"
+LEAST_MASS = 0.5
+"""Least mean probability of all labels together. With less, the most likely label is seldom what the model replies."""
+
+
+def label_mass(turn: AnsweredTurn) -> float | None:
+    """Return the probability of all offered labels together as the first token; None if it is unknown."""
+    if turn.reply.error is not None or not turn.reply.logprobs:
+        return None
+    offered = turn.reply.logprobs if turn.labels is None else turn.labels
+    values = [turn.reply.logprobs.get(label, -math.inf) for label in offered]
+    return min(1.0, sum(math.exp(min(value, 0.0)) for value in values if not math.isnan(value)))
+
 
 def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     """Choose the offered label with the highest log-probability as the first token of the reply.
@@ -28,6 +41,9 @@ def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     -----
     Of equal log-probabilities, which occur in half precision, the first option's is chosen. Greedy decoding does the
     same, so ties cause no difference between this parser and the parsers of the text.
+
+    Metrics under this parser are undefined where the labels have less than `LEAST_MASS` of the probability on average
+    (`known_unknowns.metrics.score_tables`).
     """
     logprobs = turn.reply.logprobs or {}
     chosen, highest = None, -math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,12 @@ from known_unknowns.exchange.generic_formats import json_lines
 from known_unknowns.exchange.rows import parse_identifier, parse_table
 from known_unknowns.images import is_recipe_image
 from known_unknowns.records import AnsweredTurn, Option, Question
-from known_unknowns_benchmarks.humblebench.loader import NAME, REFUSAL
+from known_unknowns_benchmarks.humblebench.loader import LETTERS, NAME, REFUSAL
 from known_unknowns_benchmarks.humblebench.official import released_label
+from known_unknowns_benchmarks.humblebench.released_questions import NOISE_PATH
 
+NONE_OF_THE_ABOVE = "None of the above"
+"""The text of the refusal, whose label differs from E if options were moved or relettered."""
 _ANNOTATION_FIELDS = ("question_id", "question", "label", "type")
 
 
@@ -55,26 +59,34 @@ def _line(question: Question, turn: AnsweredTurn) -> dict[str, Any]:
 
 
 def embedded_question(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
-    """Parse the question in a row (`known_unknowns.benchmark.exchange.Exchange`)."""
+    """Parse the question in a row (`known_unknowns.benchmark.exchange.Exchange`).
+
+    The published label is that of the row, unless an option was removed: then it is the label that is missing. It is
+    unknown ("") if the options were relettered.
+    """
+    labels: list[str] = []
 
     def find_refusal(options: Sequence[Option]) -> int | None:
-        labels = [option.label for option in options]
-        if REFUSAL not in labels and function != WITHOUT_REFUSAL:
+        labels.extend(option.label for option in options)
+        named = [i for i, option in enumerate(options) if option.text.strip() == NONE_OF_THE_ABOVE]
+        if not named and REFUSAL not in labels and function != WITHOUT_REFUSAL:
             raise ValueError(f"no option {REFUSAL}, which is the refusal; the options are {', '.join(labels)}")
-        return labels.index(REFUSAL) if REFUSAL in labels else None
+        return named[0] if named else labels.index(REFUSAL) if REFUSAL in labels else None
 
-    return build_question(
+    question = build_question(
         fields,
         identifier,
         function,
         benchmark=NAME,
         find_refusal=find_refusal,
         category=("type", "category"),
-        extra={
-            "question_id": int(identifier) if identifier.isdecimal() else identifier,
-            "label": first_value(fields, "label", "answer", "target"),
-        },
+        extra={"question_id": int(identifier) if identifier.isdecimal() else identifier},
     )
+    missing = [label for label in LETTERS if label not in labels]
+    published = first_value(fields, "published_label", "label", "answer", "target", default="")
+    if missing and not fields.get("published_label") and published in labels:
+        published = missing[0] if len(missing) == 1 and missing[0] != LETTERS[-1] else ""
+    return replace(question, extra={**question.extra, "label": published})
 
 
 def load_without_images(path: Path, *, settings: DataEntry | None = None) -> list[Question]:
@@ -112,4 +124,6 @@ EXCHANGE = Exchange(
         ),
     ),
     embedded_question=embedded_question,
+    published_label="label",
+    stand_ins={NOISE_PATH: "noise"},
 )

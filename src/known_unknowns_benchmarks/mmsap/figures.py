@@ -292,7 +292,9 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
         if (curve := _curve(run, model, variant, results=results, data=data)) is not None
     }
     if not curves:
-        return placeholder(name, title, "not drawn: no engine of this run has likelihoods of options")
+        areas = [run.get(model, variant, LIKELIHOOD, AREA) for model in run.models]
+        reason = next((area.method for area in areas if area), "no engine of this run has likelihoods of options")
+        return placeholder(name, title, f"not drawn: {reason.removeprefix('undefined: ')}")
     alt_text = (
         f"Curves, one for each of {len(curves)} models: the percentage of wrong answers (vertical) among the share of "
         "questions answered (horizontal), with the least likely refusals first; and a dot at the operating "
@@ -309,7 +311,10 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
 
 
 def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> np.ndarray | None:
-    """Return the risk at `_COVERAGES` as the mean over seeds, or None for a model without likelihoods."""
+    """Return the risk at `_COVERAGES` as the mean over seeds, or None for a model whose area is undefined."""
+    area = run.get(model, variant, LIKELIHOOD, AREA)
+    if area is None or area.value is None:
+        return None
     files, name = EditionFiles(data, results), run.benchmark
     inputs = files.variants(name), files.scores(model, name), files.replies(model, name)
     found = [

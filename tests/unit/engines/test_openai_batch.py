@@ -52,8 +52,8 @@ def test_the_first_question_is_asked_directly_and_the_rest_in_a_batch(tmp_path):
 
 
 def test_half_the_price_is_recorded(tmp_path, monkeypatch):
-    table = prices.Prices("2026-01-01", {MODEL: Price(2.5, 10.0, 2.5, 0.5, 1000)})
-    monkeypatch.setattr(prices, "load", lambda: table)
+    price = Price(2.5, 10.0, 2.5, 0.5, 1000)
+    monkeypatch.setattr(prices, "find", lambda source: (price, "2026-01-01") if source == MODEL else None)
     with Endpoint() as server:
         replies = run(tmp_path, server)
     full = (60 * 2.5 + 2 * 10) / 1e6

@@ -63,10 +63,42 @@ def test_sums_over_replies():
         "input_tokens": 11,
         "output_tokens": 5,
         "reasoning_tokens": 4,
+        "counted": 2,
         "usd": 0.5,
         "priced": 1,
     }
-    assert prices.spent([Reply("A")])["usd"] is None
+    unknown = prices.spent([Reply("A"), Reply("B")])
+    assert unknown == dict.fromkeys(unknown) | {"replies": 2, "counted": 0, "priced": 0}  # null, not 0
+
+
+def test_replies_without_usage_have_no_spent_tokens():
+    """Their maximum counts against the limits, and is no measured number."""
+    budget = Budget({"tokens": 1000}, PRICE)
+
+    async def ask():
+        await budget.reserve(Usage(400, 16))
+        budget.settle(Usage(400, 16), None)
+
+    asyncio.run(ask())
+    assert budget.spent == {"tokens": None, "usd": None, "tokens_at_most": 416}
+    assert "at most 416 tokens" in str(budget.exhausted())
+    budget.spend(Usage(100, 20))
+    assert budget.spent == {"tokens": 120, "usd": PRICE.of(Usage(100, 20)), "tokens_at_most": 536}
+
+
+def test_the_project_has_its_own_prices(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert prices.find("gpt-4o")[1] == "2026-06-21"
+    assert prices.find("mine") is None
+    text = "as_of: 2027-01-01\nmodels: {gpt-4o: {input: 1, output: 2}, mine: {input: 3, output: 4}}\n"
+    (tmp_path / "prices.yaml").write_text(text)
+    assert prices.find("gpt-4o") == (Price(1, 2, 1, 1, prices.IMAGE_TOKENS), "2027-01-01")
+    assert prices.find("mine")[0].output == 4
+    assert prices.find("gpt-4o-mini")[1] == "2026-06-21"
+    (tmp_path / "prices.yaml").write_text("models: []")
+    prices.load.cache_clear()
+    with pytest.raises(DataError, match=r"prices\.yaml: not a valid price table"):
+        prices.find("mine")
 
 
 def test_bounds_adapt_to_the_tokens_of_images():
@@ -95,7 +127,7 @@ def test_the_budget_is_never_exceeded(limit, requests):
         return await asyncio.gather(*(one(*request) for request in requests), return_exceptions=True)
 
     outcomes = asyncio.run(go())
-    assert budget.spent["tokens"] <= limit
+    assert budget.spent["tokens_at_most"] <= limit
     assert all(outcome is None or isinstance(outcome, BudgetExhaustedError) for outcome in outcomes)
     if sum(bound for bound, _, _ in requests) <= limit:
         assert not any(outcomes)
@@ -125,8 +157,7 @@ def test_a_run_stops_before_its_budget_and_can_be_resumed(tmp_path):
 
 
 def test_the_cost_of_every_reply_is_recorded(tmp_path, monkeypatch):
-    table = prices.Prices("2026-01-01", {MODEL: PRICE})
-    monkeypatch.setattr(prices, "load", lambda: table)
+    monkeypatch.setattr(prices, "find", lambda source: (PRICE, "2026-01-01") if source == MODEL else None)
     with Endpoint({"q1": ["truncated"]}) as server:
         outcome = run_all(["q0", "q1"], tmp_path / "journal", server.url)
     replies = [row.reply for row in outcome.replies["original", 0]]
@@ -138,8 +169,8 @@ def test_a_lost_reply_counts_its_bound_and_a_refused_connection_nothing(tmp_path
     with Endpoint({"q0": ["hang"]}) as server:
         answering = engine(server.url, timeout=2)
         list(answering.answer([turn("q0")], folder=Path()))
-        assert answering.about["spent"]["tokens"] == (11 + 64 + 16) + 62
+        assert answering.about["spent"] == {"tokens": 62, "usd": None, "tokens_at_most": (11 + 64 + 16) + 62}
     with Endpoint({"q0": ["500", "429"]}) as server:
         answering = engine(server.url)
         list(answering.answer([turn("q0")], folder=Path()))
-        assert answering.about["spent"]["tokens"] == 62
+        assert answering.about["spent"] == {"tokens": 62, "usd": None, "tokens_at_most": 62}

@@ -66,13 +66,49 @@ def test_the_default_format_is_that_of_the_benchmark(tmp_path):
     export(None, *files, tmp_path / "default.jsonl")
     assert (tmp_path / "default.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
     tables.write_questions(files[0], [replace(RED, benchmark="mmsap")])
-    generic = export(None, *files, tmp_path / "model-1.5", add_suffix=True)  # a benchmark without a format of its own
+    # a benchmark without a format of its own
+    generic = export(None, *files, tmp_path / "model-1.5", add_suffix=True).path
     assert generic == tmp_path / "model-1.5.jsonl"
     assert json.loads(generic.read_text())["prediction"] == "A"
-    assert export("vlmevalkit", *files, tmp_path / "model-1.5", add_suffix=True).suffix == ".tsv"
+    assert export("vlmevalkit", *files, tmp_path / "model-1.5", add_suffix=True).path.suffix == ".tsv"
 
 
 def test_questions_of_another_benchmark(tmp_path):
     with pytest.raises(DataError, match="'mmsap'"):
         exported(tmp_path, replace(RED, benchmark="mmsap"), Reply("A"))
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_what_a_format_cannot_hold_is_named(tmp_path):
+    """A forced reply, a reply cut by the length limit, a failed one, log-probabilities, and removed options."""
+    asked = [variants.nota_only(replace(RED, id=n, extra={**RED.extra, "question_id": n})) for n in ("17", "18", "19")]
+    tables.write_questions(tmp_path / "q.parquet", asked)
+    replies = [
+        Reply("Red", finish="length", logprobs={"B": -1.0}),
+        Reply("", error="timeout"),
+        Reply("E"),
+    ]
+    turns = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, replies, strict=True)]
+    turns.append(AnsweredTurn("19", 1, "forced", "p", (), ("B", "C", "D"), "k", Reply("B")))
+    tables.write_replies(tmp_path / "r.parquet", {("nota_only", 0): turns})
+    named = {
+        "lmms_eval": ["forced", "length limit", "failed", "log-prob"],
+        "vlmevalkit": ["forced", "length limit", "log-prob"],
+        "humblebench": ["forced", "length limit", "failed", "log-prob", "options that the variant removed"],
+        "csv": ["failed", "log-prob", "questions are left out"],
+        "jsonl": ["questions are left out"],
+    }
+    for name, words in named.items():
+        notes = export(name, tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / "any.name").notes
+        assert len(notes) == len(words), (name, notes)
+        assert all(any(word in note for note in notes) for word in words), (name, notes)
+
+
+def test_labels_as_published_of_noise_are_exported(tmp_path):
+    tables.write_questions(tmp_path / "q.parquet", [variants.noise(RED)])
+    turn = AnsweredTurn("17", 0, "answer", "p", (), RED.labels, "k", Reply("E"))
+    tables.write_replies(tmp_path / "r.parquet", {("noise", 0): [turn]})
+    written = export("lmms_eval", tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / "out.jsonl")
+    doc = json.loads(written.path.read_text())["doc"]
+    assert (doc["label"], doc["published_label"], doc["variant"], doc["group"]) == ("E", "A", "noise", RED.group)
+    assert written.notes == ()

@@ -121,6 +121,63 @@ def test_noise_makes_the_refusal_right_and_keeps_published_labels(tmp_path):
     assert value(found, "official", "accuracy_published_labels") == 2 / 4
 
 
+NOISE = {"bytes": None, "path": ".cache/noise_image.png"}
+
+
+@pytest.mark.parametrize(
+    ("path", "variant"),
+    [
+        (".cache/noise_image.png", "noise"),
+        ("uniform-noise:width=256,height=256,seed=3720", "noise"),
+        ("normal-noise:width=40,height=30,seed=7", "gaussian"),
+        ("blank:width=40,height=30,seed=0", "blank"),
+    ],
+)
+def test_generated_images_tell_the_variant_and_are_no_groups(tmp_path, path, variant):
+    image = {"bytes": None, "path": path}
+    said = ["E", "A", "E", "E"]
+    file = lines(tmp_path, *(humble(i, "AAEB"[i], text, image=image) for i, text in enumerate(said)))
+    found = rescore("humblebench", [file])
+    assert found.variant == variant
+    assert value(found, "official", "accuracy") == 3 / 4
+    assert value(found, "official", "accuracy_published_labels") == 2 / 4
+    assert found.notes[0] == f"scored as the variant {variant}, which the files suggest"
+    assert "4 of 4 questions do not say which image" in found.notes[1]
+    plain_labels = [humble(i, "E", text) for i, text in enumerate(said)]
+    (alone,) = [m for m in found.metrics if (m.parser, m.name, m.category) == ("official", "accuracy", "Overall")]
+    each = rescore("humblebench", [lines(tmp_path, *(line | {"image": None} for line in plain_labels), name="i.jsonl")])
+    (independent,) = [m for m in each.metrics if (m.parser, m.name, m.category) == ("official", "accuracy", "Overall")]
+    assert (alone.low, alone.high) == (independent.low, independent.high)
+
+
+def test_annotations_give_the_images_of_noise(tmp_path):
+    annotations = lines(tmp_path, *(humble(i, "A", "") for i in range(8)), name="annotations.jsonl")
+    file = lines(tmp_path, *(humble(i, "A", "AE"[i // 2 % 2], image=NOISE) for i in range(8)))
+    for arguments in ({}, {"annotations": annotations}):
+        found = rescore("humblebench", [file], variant="noise", **arguments)
+        (accuracy,) = [m for m in found.metrics if (m.parser, m.name, m.category) == ("robust", "accuracy", "Overall")]
+        assert accuracy.value == 1 / 2
+        assert accuracy.method.startswith("modified Wilson with" if arguments else "modified Wilson")
+        assert any("do not say which image" in note for note in found.notes) != bool(arguments)
+
+
+def test_one_image_for_all_questions_asks_for_the_variant(tmp_path):
+    image = {"bytes": None, "path": "static.png"}
+    file = lines(tmp_path, *(humble(i, "A", "E", image=image) for i in range(51)))
+    with pytest.raises(
+        DataError, match=r"all 51 rows have the image 'static.png'.*--variant noise.*--variant original"
+    ):
+        rescore("humblebench", [file])
+    assert value(rescore("humblebench", [file], variant="noise"), "robust", "accuracy") == 1
+    assert value(rescore("humblebench", [file], variant="original"), "robust", "accuracy") == 0
+
+
+def test_rows_of_several_variants(tmp_path):
+    file = lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "E", image=NOISE))
+    with pytest.raises(DataError, match=r"line 2: the rows are of several variants \(noise, original\)"):
+        rescore("humblebench", [file])
+
+
 def test_undefined_is_null(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))])
     told = json.loads(format_json(found))
@@ -337,7 +394,8 @@ class TestReleasedFiles:
             assert (found.variant, found.n) == ("nota_only", 80)
             assert value(found, "official", "accuracy") == 0.375
             assert value(found, "robust", "accuracy") == 0.375
-            assert found.notes == ()
+            said = () if variant else ("scored as the variant nota_only, which the files suggest",)
+            assert found.notes == said
 
     def test_actiview_of_qwen(self):
         """200 of 325 by the released rule, which is what the file states."""

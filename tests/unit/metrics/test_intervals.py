@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from known_unknowns.metrics import clustered_interval
+from known_unknowns.metrics import clustered_interval, intervals
 from known_unknowns.metrics.design_effect import WorkingModel, estimate, power_sums, prior_icc
 from known_unknowns.metrics.intervals import Interval, mean_bounds, modified_wilson, proportion_bounds, wilson
 
@@ -233,3 +233,35 @@ def test_a_mean_without_variation_has_no_interval():
 
 def test_an_undefined_interval_stays_undefined_when_shifted():
     assert Interval(None, None, "why").shifted(0.2, "other") == Interval(None, None, "why")
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 2.5, 1.0, True, "2"])
+def test_the_number_of_seeds_is_a_whole_number_from_1(seeds):
+    with pytest.raises(ValueError, match=r"the number of seeds is .*, not a whole number from 1"):
+        clustered_interval([1, 2], [2, 2], seeds=seeds)
+
+
+def test_equal_answers_of_seeds_have_a_bound_of_effective_answers():
+    """Five equal answers to each of 10 questions: 5 of 50 right answers are one right question."""
+    low, high = clustered_interval([5, *[0] * 9], [5] * 10, seeds=5)
+    alone, _ = clustered_interval([1, *[0] * 9], [1] * 10)
+    counted, _ = clustered_interval([5, *[0] * 9], [5] * 10)
+    assert low < counted  # as if the 50 answers were independent near 0
+    assert low == pytest.approx(alone, abs=0.005) and high > 0.1
+
+
+def noted(right, sizes):
+    right, sizes = (np.array(values, dtype=float)[:, None] for values in (right, sizes))
+    value = right.sum(axis=0) / sizes.sum(axis=0)
+    return intervals.notes(value, right - value * sizes, sizes)[0]
+
+
+def test_notes_on_extreme_designs():
+    assert noted([3] * 20, [5] * 20) == ""
+    assert noted([3] * 20 + [60], [5] * 20 + [100]) == intervals.LARGE_GROUP_NOTE  # half of the answers
+    assert noted([3] * 20 + [3], [5] * 20 + [20]) == ""  # a sixth
+    assert noted([20, 0] * 10, [20] * 20) == intervals.STRONG_NOTE
+    assert noted([5, 0] * 10, [5] * 20) == ""  # groups of 5
+    assert noted([11, 9] * 10, [20] * 20) == ""
+    assert noted([0] * 20, [20] * 20) == ""
+    assert noted([20, 0] * 4, [20] * 8) == intervals.STRONG_NOTE  # few groups have a method of their own too

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 import tempfile
 from dataclasses import replace
@@ -13,6 +14,7 @@ from scipy import stats
 from known_unknowns import tables, variants
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline
+from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.records import Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
@@ -262,7 +264,7 @@ def test_seeds_share_their_images(tmp_path):
     pooled, single = pick(metrics, "accuracy", seed=None), pick(metrics, "accuracy", seed=0)
     assert pooled.high - pooled.low == pytest.approx(single.high - single.low, rel=0.1)
     assert pooled.spread == 0
-    assert pooled.method == f"{single.method}, mean of 3 seeds"
+    assert pooled.method == f"{single.method}{EQUAL_SEEDS_NOTE}, mean of 3 seeds"
 
 
 def test_a_mean_over_seeds_is_undefined_where_one_is(tmp_path):
@@ -368,6 +370,41 @@ def test_parser_without_input_has_no_values_but_its_n(tmp_path):
     assert accuracy[1].value == 1.0
     assert all(m.value is None for m in found if m.parser == "likelihood" and m.seed == 0 and m.name != "chance")
     assert any(m.value == 1.0 for m in found if m.parser == "robust" and m.seed == 0 and m.name == "accuracy")
+
+
+@pytest.mark.parametrize(
+    ("mass", "defined"), [(0.008, False), (0.3, False), (0.49, False), (0.51, True), (0.999, True)]
+)
+def test_likelihood_needs_half_of_the_probability(tmp_path, mass, defined):
+    """With less, the value is null with the reason; the mass is a metric of its own, and other parsers keep theirs."""
+    logprobs = [{"A": math.log(mass * 0.7), "B": math.log(mass * 0.3)}] * 2 + [{"A": math.log(mass)}] * 2
+    pairs = [(ask(n, "Object", "A"), Reply("A", known)) for n, known in enumerate(logprobs)]
+    pairs.append((ask(9, "Object", "A"), Reply("A")))  # without log-probabilities, it has no mass
+    found = measured(tmp_path, {("original", 0): pairs})
+    label_mass = pick(found, "label_mass", parser="likelihood")
+    assert label_mass.value == pytest.approx(mass)
+    assert (label_mass.n, label_mass.denominator) == (5, 4)
+    assert label_mass.low < mass < label_mass.high
+    accuracy = pick(found, "accuracy", parser="likelihood")
+    assert (accuracy.value is not None) == defined
+    if not defined:
+        reason = f"undefined: the labels have {mass:.1%} of the probability on average, less than 50%"
+        assert (accuracy.low, accuracy.high, accuracy.method) == (None, None, reason)
+        rest = [m for m in found if m.parser == "likelihood" and m.name not in ("chance", "label_mass")]
+        assert {m.value for m in rest} == {None}
+    assert pick(found, "accuracy").value == 1
+    assert not [m for m in found if m.name == "label_mass" and m.parser != "likelihood"]
+
+
+def test_seeds_without_mass_have_no_mean(tmp_path):
+    cells = {
+        ("original", seed): [(ask(1, "Object", "A"), Reply("A", {"A": math.log(mass)}))]
+        for seed, mass in ((0, 0.9), (1, 0.1))
+    }
+    found = measured(tmp_path, cells)
+    values = {seed: pick(found, "accuracy", parser="likelihood", seed=seed).value for seed in (0, 1, None)}
+    assert values == {0: 1, 1: None, None: None}
+    assert pick(found, "label_mass", parser="likelihood", seed=None).value == pytest.approx(0.5)
 
 
 def test_the_upper_bound_does_not_count_the_removed_option(tmp_path):

@@ -12,7 +12,7 @@ from known_unknowns import tables
 from known_unknowns.cli import app
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.leaderboard import COLUMNS, leaderboard_row, read_leaderboard
-from known_unknowns.metrics.summary import model_headline, variant_headline
+from known_unknowns.metrics.summary import headline_rows, model_headline, variant_headline
 from known_unknowns.metrics.summary_files import METRIC_COLUMNS, summarise, write_all_metrics
 from known_unknowns.records import Metric
 from tests.paths import ROOT
@@ -216,3 +216,13 @@ def test_other_parsers_have_the_accuracy_and_only_the_papers_parser_more():
         *("accuracy", "above_chance", "exact_refusal_recall"),
         *("official.accuracy", "official.exact_refusal_recall", "likelihood.accuracy"),
     ]
+
+
+def test_a_pair_of_variants_fills_only_its_own_columns():
+    pair = [metric("dual_accuracy", 0.4, variant="original+nota_only"), metric("accuracy", 0.5)]
+    columns, (dual, single) = headline_rows(pair)
+    own = {"dual_accuracy", *(f"dual_accuracy_{part}" for part in ("low", "high", "n", "method"))}
+    assert {name for name in dual if name not in ("model", "benchmark", "variant", "parser")} == own
+    assert (dual["dual_accuracy_low"], dual["dual_accuracy_high"], dual["dual_accuracy_n"]) == (0.3, 0.5, 10)
+    assert (single["low"], single["high"], single["n"], single["method"]) == (0.4, 0.6, 10, "wilson")
+    assert not own & set(single) and own <= set(columns)

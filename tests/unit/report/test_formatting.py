@@ -43,10 +43,10 @@ def test_number_format() -> None:
 
 
 def test_an_undefined_number_is_a_dash() -> None:
-    undefined = replace(METRIC, value=None, low=None, high=None, n=0)
+    undefined = replace(METRIC, value=None, low=None, high=None, n=0, method="undefined: nothing in the denominator")
     assert metric_text(undefined) == metric_text(None) == percent(None) == DASH
     cell = metric_cell(undefined, gauge=True)
-    assert (cell.text, cell.gauge, cell.title) == (DASH, None, "undefined: the denominator is 0")
+    assert (cell.text, cell.gauge, cell.title) == (DASH, None, "undefined: nothing in the denominator")
     assert metric_cell(None).title == "not measured"
     assert metric_cell(replace(METRIC, value=0.0)).text == "0.0"
 

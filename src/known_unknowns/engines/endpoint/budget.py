@@ -61,7 +61,13 @@ class Budget:
     """Counts the spending, and stops before ``limits`` ("tokens", "usd") would be exceeded.
 
     The maximum cost of an attempt is reserved before it is sent. Afterwards it is settled with the actual usage,
-    released if the endpoint charges nothing, or counted in full if no reply came.
+    released if the endpoint charges nothing, or counted in full if the usage is unknown.
+
+    Attributes
+    ----------
+    spent : dict
+        The reported usage ("tokens") and its price ("usd"); None if no reply has one. "tokens_at_most" adds the maximum
+        of the requests whose usage is unknown, as the limits count it.
     """
 
     def __init__(self, limits: Mapping[str, float], price: Price | None, *, path: str = "max_cost") -> None:
@@ -69,7 +75,8 @@ class Budget:
         self._waiters: list[asyncio.Future[None]] = []
         self._reservations = 0
         self._reserved_amounts = {"tokens": 0.0, "usd": 0.0}
-        self.spent = {"tokens": 0.0, "usd": 0.0}
+        self._counted = {"tokens": 0.0, "usd": 0.0}
+        self.spent: dict[str, float | None] = {"tokens": None, "usd": None, "tokens_at_most": 0.0}
 
     @property
     def priced(self) -> bool:
@@ -84,7 +91,7 @@ class Budget:
     def affords(self, cost: Mapping[str, float]) -> bool:
         """Return whether this cost fits into the budget besides what is spent and reserved."""
         return all(
-            self.spent[unit] + self._reserved_amounts[unit] + cost[unit] <= limit
+            self._counted[unit] + self._reserved_amounts[unit] + cost[unit] <= limit
             for unit, limit in self._limits.items()
         )
 
@@ -112,7 +119,10 @@ class Budget:
         self._reservations -= 1
         for unit, amount in self.cost(bound).items():
             self._reserved_amounts[unit] -= amount
-        self.spend(bound if used is None else used)
+        if used is None:
+            self._count(self.cost(bound))
+        else:
+            self.spend(used)
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():
@@ -120,13 +130,24 @@ class Budget:
 
     def spend(self, usage: Usage, *, batch: bool = False) -> None:
         """Count a usage as spent."""
-        for unit, amount in self.cost(usage, batch=batch).items():
-            self.spent[unit] += amount
+        cost = self.cost(usage, batch=batch)
+        self._count(cost)
+        for unit, amount in cost.items():
+            if usage.tokens and (unit == "tokens" or self.priced):
+                self.spent[unit] = (self.spent[unit] or 0.0) + amount
+
+    def _count(self, cost: Mapping[str, float]) -> None:
+        """Count a cost against the limits."""
+        for unit, amount in cost.items():
+            self._counted[unit] += amount
+        self.spent["tokens_at_most"] = self._counted["tokens"]
 
     def exhausted(self) -> BudgetExhaustedError:
         """Return the error that stops the run."""
         limit = " and ".join(f"{amount:g} {unit}" for unit, amount in self._limits.items())
-        spent = f"{self.spent['tokens']:.0f} tokens" + (f", {self.spent['usd']:.4f} USD" if self._price else "")
+        spent = f"{self._counted['tokens']:.0f} tokens" + (f", {self._counted['usd']:.4f} USD" if self._price else "")
+        if self._counted["tokens"] != self.spent["tokens"]:
+            spent = f"at most {spent}"  # the usage of some replies is unknown
         return BudgetExhaustedError(
             f"{self._path}: the next question might exceed the budget of {limit} ({spent} spent in this run); the "
             "replies so far are kept. Raise the budget, or run the same command again to spend as much once more"
