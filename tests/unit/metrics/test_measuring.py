@@ -39,7 +39,7 @@ TWELVE = [
     (ask(6, "Relation", "D"), Reply("E")),  # refused, wrong       refused, wrong
     (ask(7, "Relation", "E"), Reply("C")),  # C wrong              C wrong
     (ask(8, "Relation", "A"), Reply("A or B")),  # unparsed        unparsed
-    (ask(9, "Relation", "B"), Reply("a blue one")),  # B right     A wrong ("a")
+    (ask(9, "Relation", "B"), Reply("a blue chandelier")),  # B right     A wrong ("a")
     (ask(10, "Attribute", "D"), Reply("", error="out of memory")),  # failed   failed
     (ask(11, "Attribute", "E"), Reply("E.")),  # refused, right    refused, right, not exact
     (ask(12, "Attribute", "C"), Reply("It is heavy.")),  # unparsed   unparsed

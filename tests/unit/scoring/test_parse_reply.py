@@ -308,3 +308,19 @@ def test_agreement_with_the_untouched_half():
     wrong = sum(found is not None and found not in case.right for found, case in zip(parsed, cases, strict=True))
     assert agrees / len(cases) >= 0.96
     assert wrong / len(cases) <= 0.025
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "label"),
+    [
+        ("gold E", "refused", "E"),  # it names the removed option, and chooses the refusal
+        ("4 E", "refused", "E"),
+        ("red A", "answered", "A"),
+        ("blue E", "unparsed", None),  # it names B and chooses E
+        ("gold", "unparsed", NOT_OFFERED),
+    ],
+)
+def test_what_is_seen_before_a_label(reply, outcome, label):
+    offered = {"A": "Red", "B": "Blue", "C": "Black", "E": "None of the above"}
+    parsed = parse_reply(reply, offered, "E", "What color is it?", removed=("Gold",))
+    assert (parsed.outcome, parsed.label) == (outcome, label)

@@ -13,12 +13,10 @@ from functools import lru_cache
 from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, NOT_OFFERED, REFUSED, UNPARSED
 from known_unknowns.scoring.reply_parser import words
-from known_unknowns.scoring.reply_parser.options import Options, meaning
+from known_unknowns.scoring.reply_parser.options import FIRST_REMOVED, Options, meaning
 from known_unknowns.scoring.reply_parser.reply import Reply
 from known_unknowns.scoring.reply_parser.rules import RULES, WEAK
 from known_unknowns.scoring.reply_parser.text import clean, forms
-
-_PRIVATE = 0xE000  # labels that no reply has
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,11 @@ def parse_reply(
     text = final_text(reply, opened=opened)
     unfinished = CUT if text.open or cut else UNPARSED
     offered = {forms(clean(content)) for content in options.values()}
-    gone = {chr(_PRIVATE + n): content for n, content in enumerate(removed) if forms(clean(content)) not in offered}
+    gone = {
+        chr(ord(FIRST_REMOVED) + n): content
+        for n, content in enumerate(removed)
+        if forms(clean(content)) not in offered
+    }
     known = _options((*options.items(), *gone.items()))
     parsed = Reply(clean(text.text), known, clean(question))
     rules = [rule for rule in RULES if unfinished != CUT or rule not in WEAK]
@@ -114,6 +116,4 @@ def parse_reply(
     return ParsedReply(ABSTAINED, NOT_OFFERED if is_removed else None, rule, label)
 
 
-@lru_cache(maxsize=1024)
-def _options(options: tuple[tuple[str, str], ...]) -> Options:
-    return Options(options)
+_options = lru_cache(maxsize=1024)(Options)

@@ -12,6 +12,7 @@ from known_unknowns.scoring.reply_parser.text import clean, forms, tokens
 
 Labels = frozenset[str]
 NOTHING: Labels = frozenset()
+FIRST_REMOVED = "\ue000"  # the first label of removed options, which no reply has; those of offered ones are smaller
 
 
 def meaning(text: str) -> str | None:

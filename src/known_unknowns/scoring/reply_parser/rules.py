@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from known_unknowns.scoring.reply_parser import words
-from known_unknowns.scoring.reply_parser.options import NOTHING, Labels
+from known_unknowns.scoring.reply_parser.options import FIRST_REMOVED, NOTHING, Labels
 from known_unknowns.scoring.reply_parser.reply import Reply
 from known_unknowns.scoring.reply_parser.text import clean, content_words
 
@@ -29,8 +29,8 @@ _LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
 def whole_reply(reply: Reply) -> Labels:
     """Read a reply that is only a label, an option's text, or both. Small models name what they see: "purple E"."""
     last = reply.options.patterns["end"].search(reply.text)
-    if last and _SEEN.fullmatch(reply.text[: last.start()]) and not reply.exact(reply.text[: last.start()]) - {last[1]}:
-        return frozenset((last[1],))
+    if last and _SEEN.fullmatch(seen := reply.text[: last.start()]):
+        return frozenset((last[1], *(label for label in reply.exact(seen) if label < FIRST_REMOVED)))
     return NOTHING if reply.text.endswith("?") else reply.exact(re.sub(r"</?[A-Za-z_]+>", "", reply.text))
 
 
