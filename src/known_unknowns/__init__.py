@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,4 @@ def evaluate(
     >>> result.asked, result.total
     (20, 300)
     """
-    from importlib import import_module
-
     return import_module("known_unknowns.evaluation").evaluate(answer, benchmark, limit=limit, data=data)

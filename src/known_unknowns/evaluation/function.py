@@ -150,7 +150,7 @@ def _rendered(params: Params, benchmark: str, scratch: Path) -> Path:
 
 def _varied(params: Params, benchmark: str, folder: Path, out: Path, limit: int | None) -> list[str]:
     """Write the tables of the variants, and return their names. `trial.CHANGED` is left out if it fits no question."""
-    done = []
+    done: list[str] = []
     for name in trial.variants_of(params, benchmark):
         try:
             table = folder / "questions.parquet"

@@ -15,6 +15,8 @@ from known_unknowns.records import CUT, FAILED, OVERALL, UNPARSED, Metric
 
 UNUSABLE = (UNPARSED, CUT, FAILED)
 """Outcomes of replies from which no answer can be taken."""
+_SHOWN = 120
+"""Length of a quoted reply."""
 _OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
 
 
@@ -135,8 +137,5 @@ def unusable(outcomes: Iterable[tuple[str, str]]) -> str:
         return ""
     ((outcome, text), number), *_ = counts.most_common(1)
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return f"Unusable: {counts.total():,} of {len(pairs):,} replies; the most frequent ({number:,}, {outcome}) is {shown!r}."
-
-
-_SHOWN = 120
-"""Length of a quoted reply."""
+    most = f"the most frequent ({number:,}, {outcome}) is {shown!r}"
+    return f"Unusable: {counts.total():,} of {len(pairs):,} replies; {most}."

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import jinja2
+import pandas as pd
 
 from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
 from known_unknowns.files import write_text
 from known_unknowns.records import Metric
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,8 @@ class Evaluation:
     @property
     def head(self) -> str:
         """What was asked."""
-        return f"{self.title}: {self.asked:,} of {self.total:,} questions ({self.data}), variants {', '.join(self.variants)}"
+        variants = ", ".join(self.variants)
+        return f"{self.title}: {self.asked:,} of {self.total:,} questions ({self.data}), variants {variants}"
 
     @property
     def notes(self) -> list[str]:
@@ -89,8 +88,6 @@ class Evaluation:
             numbers: those of the summary. metrics: every metric of every category and parser. questions: a row for each
             variant, question and turn, with the reply and what each parser made of it.
         """
-        import pandas as pd
-
         if rows == "questions":
             return pd.DataFrame(list(self.rows), columns=list(self.columns))
         if rows == "metrics":
