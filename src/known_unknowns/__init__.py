@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 def evaluate(
     answer: Callable[[str, list[Any]], str],
-    benchmark: str = "humblebench",
+    benchmark: str | None = None,
     *,
     limit: int | None = 100,
     data: str | Path | None = None,
@@ -27,14 +27,15 @@ def evaluate(
     answer : callable
         ``answer(prompt, images)`` returns the reply as a str. ``images`` is a list of PIL.Image.Image (RGB). An
         exception is a failed reply; if the first three calls fail, the evaluation stops.
-    benchmark : str
-        humblebench, mmsap, actiview, mm_upd or multiple_choice.
+    benchmark : str, optional
+        A benchmark of params.yaml; by default the first one of the pocket edition.
     limit : int, optional
         The largest number of questions: a sample of whole images, the same in every run. None for all.
     data : str or Path, optional
         Where the questions are from: an edition whose questions are in the project of the current folder ("full"), a
-        folder with questions.parquet, or for multiple_choice a folder of your own files (docs/own_data.md). By default
-        the questions of the pocket edition are rendered, which are not the published ones.
+        folder with questions.parquet, or a folder of your own files, for the benchmark that reads them
+        (docs/own_data.md). By default the questions of the pocket edition are rendered, which are not the published
+        ones.
 
     Returns
     -------

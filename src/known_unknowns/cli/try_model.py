@@ -20,7 +20,7 @@ import yaml
 from known_unknowns import config, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS
-from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel, catalogue
+from known_unknowns.config import ImportedModel, ModelEntry, OpenAIModel, Params, TransformersModel, catalogue
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, new_model, prices
 from known_unknowns.engines.stopping import StoppedError
@@ -32,13 +32,12 @@ from known_unknowns.inference.probe import probe
 from known_unknowns.progress import duration
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables import Part
-from known_unknowns.workflow import configuration, edition_needs, job_needs
+from known_unknowns.workflow import configuration, edition_needs, job_needs, prerequisites
 
 _ENDPOINT = "openai:"
 _PROMPT_TOKENS = 1_500
 """Tokens of a prompt with one image, for estimates."""
 _MINUTE = 60
-_SUPPORTED = (TransformersModel, OpenAIModel, RespondentModel)
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,9 @@ def try_(
         str,
         typer.Argument(help="A folder, OWNER/NAME on the hub, openai:NAME, or a name of params.yaml or the catalogue."),
     ],
-    benchmark: Annotated[str, typer.Option(help="The benchmark.")] = "humblebench",
+    benchmark: Annotated[
+        str | None, typer.Option(help="A benchmark of params.yaml. [default: the first one of the edition]")
+    ] = None,
     limit: Annotated[int, typer.Option(min=0, help="The largest number of questions; 0 for all.")] = 100,
     edition: Annotated[
         str,
@@ -81,6 +82,7 @@ def try_(
       known-unknowns try openai:NAME --base-url http://localhost:8000/v1
     """
     base = configuration.load(PARAMS, edition=edition)
+    benchmark = base.benchmarks[0] if benchmark is None else benchmark
     if benchmark not in base.raw["benchmarks"]:
         raise ConfigError(unknown_name(benchmark, base.raw["benchmarks"]), path="--benchmark")
     chosen = _model(model, base, base_url)
@@ -89,11 +91,9 @@ def try_(
     added = trial.overlay(
         base, name, chosen.name, benchmark, variants=variants, entry=chosen.entry, limit=limit or None
     )
-    trying = configuration.check(trial.merged(config.read(PARAMS), added))
+    trying, notes = prerequisites.checked(configuration.check(trial.merged(config.read(PARAMS), added)))
     entry = trying.model(chosen.name)
-    if not isinstance(entry, _SUPPORTED):
-        raise ConfigError(f"its engine {entry.engine!r} asks no questions", path=f"models.{chosen.name}")
-    for note in chosen.notes:
+    for note in (*chosen.notes, *notes):
         print(f"note: {note}")
     found = probe(chosen.name, entry)
     print(f"Model      {chosen.name}: {_CHECKED[found['checked']]}")
@@ -105,7 +105,7 @@ def try_(
     settings = files.results / "try.yaml"
     write_text(settings, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
     _run(settings, files.metrics(chosen.name, benchmark))
-    print(_result(trying, chosen.name, benchmark, files, variants))
+    print(_result(trying, chosen.name, benchmark, files))
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
     given = [part for option, value in options.items() if value is not None for part in (option, value)]
     whole = limit == 0 or limit >= (job_needs.rows_of(files.question_table(benchmark)) or 0)
@@ -130,6 +130,8 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
     if base_url is not None and not given.startswith(_ENDPOINT):
         raise ConfigError(f"only {_ENDPOINT}NAME has an address", path="--base-url")
     if given in known and not Path(given).is_dir():
+        if isinstance(known[given], ImportedModel):
+            raise ConfigError("its replies are imported, and it is asked no questions", path=f"models.{given}")
         return _Model(given)
     if given.startswith(_ENDPOINT):
         source = given.removeprefix(_ENDPOINT)
@@ -236,7 +238,8 @@ def _run(settings: Path, target: Path) -> None:
         raise MachineError("the workflow did not finish; its last lines say why, and the same command continues")
 
 
-def _result(params: Params, model: str, benchmark: str, files: EditionFiles, variants: list[str]) -> str:
+def _result(params: Params, model: str, benchmark: str, files: EditionFiles) -> str:
+    variants = params.variants(benchmark)
     metrics = tables.read_metrics(files.metrics(model, benchmark))
     numbers = texts.numbers_of(metrics, variants)
     variant, seed = params.cells(benchmark)[0]

@@ -39,13 +39,16 @@ _LONGEST_ERROR = 500
 
 def evaluate(
     answer: Callable[[str, list[Image.Image]], str],
-    benchmark: str = "humblebench",
+    benchmark: str | None = None,
     *,
     limit: int | None = 100,
     data: str | Path | None = None,
 ) -> Evaluation:
     """Evaluate a function; see `known_unknowns.evaluate`."""
-    params = _params(benchmark)
+    params = configuration.load(project.template()[Path("params.yaml")], edition="pocket")
+    benchmark = params.benchmarks[0] if benchmark is None else benchmark
+    if benchmark not in params.raw["benchmarks"]:
+        raise ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path="benchmark")
     with TemporaryDirectory(prefix="known-unknowns-") as scratch:
         folder, described, rendered = _questions(params, benchmark, data, Path(scratch))
         questions = tables.read_questions(folder / "questions.parquet")
@@ -85,14 +88,6 @@ def evaluate(
             columns=tuple(columns),
             rows=tuple(rows),
         )
-
-
-def _params(benchmark: str) -> Params:
-    """The configuration of a new project, in the pocket edition."""
-    params = configuration.load(project.template()[Path("params.yaml")], edition="pocket")
-    if benchmark not in params.raw["benchmarks"]:
-        raise ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path="benchmark")
-    return params
 
 
 def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
