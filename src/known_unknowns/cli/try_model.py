@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import signal
@@ -52,7 +53,7 @@ class _Model:
 def try_(
     model: Annotated[
         str,
-        typer.Argument(help="A folder, OWNER/NAME on the hub, openai:NAME, or a name of params.yaml or the catalogue."),
+        typer.Argument(help="A name of params.yaml or the catalogue, a folder, OWNER/NAME on the hub, or openai:NAME."),
     ],
     benchmark: Annotated[
         str | None, typer.Option(help="A benchmark of params.yaml. [default: the first one of the edition]")
@@ -129,7 +130,7 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
     known = dict(catalogue.models()) | params.every_model
     if base_url is not None and not given.startswith(_ENDPOINT):
         raise ConfigError(f"only {_ENDPOINT}NAME has an address", path="--base-url")
-    if given in known and not Path(given).is_dir():
+    if given in known:
         if isinstance(known[given], ImportedModel):
             raise ConfigError("its replies are imported, and it is asked no questions", path=f"models.{given}")
         return _Model(given)
@@ -141,11 +142,14 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
             return _Model(same)
         entry = {"engine": "openai", "source": source} | ({} if base_url is None else {"base_url": base_url})
         return _Model(_free_name(source, known), entry)
-    if same := _of_source(known, "transformers", given.rstrip("/")):
+    if same := _of_source(known, "transformers", os.path.normpath(given)):
         return _Model(same)
     if not Path(given).expanduser().is_dir() and "/" not in given:
         raise ConfigError(f"there is no folder {given!r} here; {unknown_name(given, known)}", path="MODEL")
     found = new_model.describe(given)
+    if found.entry["dtype"] == "float16" and not memory_needs.this_machine().gpus:
+        found.entry["dtype"] = "float32"
+        found.notes.append("float32 instead of float16, which models rarely support on a CPU")
     return _Model(_free_name(found.name, known), found.entry, tuple(found.notes))
 
 

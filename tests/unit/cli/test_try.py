@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from known_unknowns import cli
 from known_unknowns.config import catalogue
 from known_unknowns.data import download
+from known_unknowns.engines import memory_needs
 from known_unknowns.errors import ConfigError, MachineError
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint
@@ -57,15 +58,20 @@ def test_a_name_of_params_yaml(project):
 
 
 def test_a_folder_that_params_yaml_has_is_that_model(project):
-    assert "Model      pocket: " in dry("models/pocket/")
+    assert "Model      pocket: " in dry("./models/pocket/")
 
 
-def test_another_folder_is_a_new_model(project):
+def test_another_folder_is_a_new_model(project, monkeypatch):
     (project / "My Model").mkdir()
     save_file(TENSORS, project / "My Model/model.safetensors")
     (project / "My Model/config.json").write_text(CONFIG)
     output = dry("My Model")
     assert "Model      my-model: its files are complete" in output and "note: its licence is unknown" in output
+    (project / "My Model/config.json").write_text(CONFIG.replace("bfloat16", "float16"))
+    monkeypatch.setattr(memory_needs, "_gpus", lambda: ())
+    assert "note: float32 instead of float16" in dry("My Model")
+    monkeypatch.setattr(memory_needs, "_gpus", lambda: [("H100", 80.0)])
+    assert "note: float32" not in dry("My Model")
     (project / "My Model").rename(project / "pocket")
     assert "Model      my-pocket: its files are complete" in dry("./pocket")
     (project / "pocket/model.safetensors").write_bytes(save(TENSORS)[:-9])
