@@ -1,8 +1,9 @@
-"""The notebook that redraws HumbleBench's Figure 4: its cells run in order, without a kernel."""
+"""The notebooks: their cells run in order, without a kernel."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import nbformat
 
@@ -11,14 +12,15 @@ from known_unknowns.records import Metric
 from tests.paths import ROOT
 
 PATH = ROOT / "notebooks/humblebench_figure4.ipynb"
+EVALUATE = ROOT / "notebooks/evaluate.ipynb"
 
 
-def run() -> dict:
+def run(path: Path = PATH) -> dict:
     """The names that the cells define."""
     names: dict = {}
-    for cell in nbformat.read(PATH, as_version=4).cells:
+    for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "code":
-            exec(compile(cell.source, str(PATH), "exec"), names)
+            exec(compile(cell.source, str(path), "exec"), names)
     return names
 
 
@@ -49,3 +51,14 @@ def test_the_notebook_is_valid_and_holds_no_output():
     book = nbformat.read(PATH, as_version=4)
     nbformat.validate(book)
     assert not any(cell.get("outputs") for cell in book.cells)
+
+
+def test_the_evaluation_prints_what_the_notebook_shows(tmp_path, monkeypatch, capsys):
+    book = nbformat.read(EVALUATE, as_version=4)
+    nbformat.validate(book)
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    run(EVALUATE)
+    shown = "".join(output.text for cell in book.cells for output in cell.get("outputs", ()))
+    assert "dual accuracy" in shown and capsys.readouterr().out == shown
+    assert (tmp_path / "evaluation.html").is_file()

@@ -44,7 +44,7 @@ def evaluate(
     limit: int | None = 100,
     data: str | Path | None = None,
 ) -> Evaluation:
-    """Evaluate a function; see `known_unknowns.evaluate`."""
+    """Evaluate a function. `known_unknowns.evaluate` calls this, and describes the parameters."""
     params = configuration.load(project.template()[Path("params.yaml")], edition="pocket")
     benchmark = params.benchmarks[0] if benchmark is None else benchmark
     if benchmark not in params.raw["benchmarks"]:
