@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.kills import compare
 
-FOLDERS = ("data/pocket/questions", "data/pocket/variants", "results/pocket")
+FOLDERS = ("data/pocket/questions", "results/pocket")
 QUESTIONS = "results/pocket/report/questions"
 LAST_ATTEMPT = ("certificate", "sharing")
 """What engine.json says of attempts: the check of batches, with a sample of each, and how the last one shared."""

@@ -1,12 +1,13 @@
-"""Print how parsers agree with labels of real replies and with the project's own labelled replies.
+"""Print how parsers agree with labels of real replies.
 
-Usage: ``python -m bench.parser.measure [--shared FOLDER] [--half HALF] [--own] [--errors]``. README.md has the result.
+Usage: ``python -m bench.parser.measure [--shared FOLDER] [--half HALF] [--errors]``. README.md has the result.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,12 +16,13 @@ from typing import Any, NamedTuple
 
 from scipy.stats import binomtest
 
-from bench.parser import agreement
 from bench.parser.peers import PEERS
 from bench.parser.split import half
-from known_unknowns.scoring.reply_parser import RULES, ParsedReply, parse_reply
+from known_unknowns.scoring.reply_parser import ParsedReply, parse_reply
+from known_unknowns.scoring.reply_parser.rules import RULES
 
 ROOT = Path(__file__).parents[2]
+SHARED = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))
 KINDS = Path(__file__).with_name("kinds.jsonl")
 UNPARSED = "unparsed"
 ABSTAINING = ("abstained", "none_right")
@@ -49,27 +51,22 @@ class Case(NamedTuple):
 
 def shared_cases(folder: Path) -> Iterator[Case]:
     """Yield the shared real replies. There are none if the folder is absent."""
-    file = folder / "data" / "replies" / "labelled.jsonl"
-    if not file.is_file():
+    places = (folder / "replies" / "labelled.jsonl", folder / "data" / "replies" / "labelled.jsonl")
+    file = next(filter(Path.is_file, places), None)
+    if file is None:
         return
-    kinds = {row["id"]: row["kind"] for row in agreement.read(KINDS)} if KINDS.is_file() else {}
-    for row in agreement.read(file):
+    kinds = {row["id"]: row["kind"] for row in _read(KINDS)} if KINDS.is_file() else {}
+    for row in _read(file):
         right = frozenset(None if label == UNPARSED else label for label in (row["label"], row["alt"] or row["label"]))
         where = half(row["source"], row["question"])
         yield Case(row["id"], row["source"], where, row["human"], row, right, kinds.get(row["id"]))
 
 
-def own_cases() -> Iterator[Case]:
-    """Yield the project's labelled replies, which its developers made up."""
-    for file in sorted(agreement.REPLIES.parent.glob("*.jsonl")):
-        for row in agreement.read(file):
-            if "reply" in row:
-                label = row["refusal"] if row["gold"] == agreement.REFUSAL else row["gold"]
-                right = frozenset((None if label == UNPARSED else label,))
-                yield Case(row["id"], f"own, {row['kind']}", "", True, row, right)
+def _read(file: Path) -> list[Row]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def short(row: Row) -> Label:
+def robust(row: Row) -> Label:
     return parse(row).label
 
 
@@ -77,16 +74,11 @@ def parse(row: Row) -> ParsedReply:
     return parse_reply(row["reply"], row["options"], row["refusal"], row["question"])
 
 
-def robust(row: Row) -> Label:
-    label = agreement.parse({**row, "id": "1"})
-    return None if label == UNPARSED else row["refusal"] if label == agreement.REFUSAL else label
-
-
 def peer(function: Callable[[str, Mapping[str, str]], Label]) -> Callable[[Row], Label]:
     return lambda row: function(row["reply"], row["options"])
 
 
-PARSERS = {"short": short, "robust": robust, **{name: peer(function) for name, function in PEERS.items()}}
+PARSERS = {"robust": robust, **{name: peer(function) for name, function in PEERS.items()}}
 
 
 def share(count: int, n: int) -> str:
@@ -161,12 +153,11 @@ def abstention_table(cases: Sequence[Case]) -> str:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="folder of the shared data")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the shared data")
     parser.add_argument("--half", choices=("tuning", "untouched"), help="only this half of the shared replies")
     parser.add_argument("--parsers", nargs="*", choices=PARSERS, default=tuple(PARSERS))
-    parser.add_argument("--own", action="store_true", help="also the project's own labelled replies")
     parser.add_argument(
-        "--errors", action="store_true", help="list the shared replies that the short parser parses otherwise"
+        "--errors", action="store_true", help="list the shared replies that the parser robust parses otherwise"
     )
     arguments = parser.parse_args()
     cases = [case for case in shared_cases(arguments.shared) if arguments.half in (None, case.half)]
@@ -174,8 +165,6 @@ def main() -> None:
         print(table(cases, arguments.parsers), rules_table(cases), sep="\n\n")
         if any(case.kind for case in cases):
             print("", abstention_table(cases), sep="\n")
-    if arguments.own:
-        print("", table(list(own_cases()), arguments.parsers), sep="\n")
     if arguments.errors:
         for case in cases:
             parsed = parse(case.row)

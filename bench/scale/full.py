@@ -43,7 +43,7 @@ SCHEMA = pa.schema(
 WRITTEN = {
     "published files": f"{DATA}/raw",
     "questions": f"{DATA}/questions",
-    "variants": f"{DATA}/variants",
+    "variants": f"{RESULTS}/variants",
     "journals": "journal",
     "replies": f"{RESULTS}/replies",
     "scores": f"{RESULTS}/scores",

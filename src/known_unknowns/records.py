@@ -22,7 +22,7 @@ before an answer; or failed (`Reply.error` has the reason).
 """
 
 NOT_OFFERED = "not offered"
-"""The `Score.label` of a reply that is only the text of an option which a variant removed (`Question.removed`)."""
+"""The `Score.label` of a reply that gives an option which a variant removed (`Question.removed`)."""
 
 OVERALL = "Overall"
 """The `Metric.category` of a value over all categories."""

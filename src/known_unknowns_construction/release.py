@@ -24,10 +24,10 @@ from typing import Any
 
 import yaml
 
-from known_unknowns import __version__
 from known_unknowns.data.pinning import Pin, pin_folder
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
+from known_unknowns.version import __version__
 from known_unknowns_construction.candidates import Candidate, read_candidates, write_candidates
 from known_unknowns_construction.datasheet import datasheet
 from known_unknowns_construction.filters import Context

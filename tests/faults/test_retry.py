@@ -27,21 +27,24 @@ class Server(Endpoint):
     """Knows a question by its text, and fails for those in `BROKEN` until it is repaired."""
 
     repaired = ()
+    broken = BROKEN
 
     def __init__(self):
         super().__init__(reply=self.reply_to, served=None)
 
     def reply_to(self, request):
-        fault = BROKEN.get(request.question)
+        fault = self.broken.get(request.question)
         if request.question == "q9":
             return Response(200, completion("q9", content=None, reasoning="Hmm", finish_reason="length"))
         if fault is None or request.question in self.repaired:
             return Response(200, completion(request.question))
+        if fault == "empty":
+            return Response(200, completion(request.question, content=" "))
         return error(400, "flagged", code="content_filter") if fault == "flagged" else error(400, "too large")
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path, monkeypatch, request):
     """A folder with a configuration and questions, and a server; the replies of its model have failures."""
     monkeypatch.chdir(tmp_path)
     raw = yaml.safe_load((ROOT / "params.yaml").read_text())
@@ -51,6 +54,7 @@ def project(tmp_path, monkeypatch):
     for key in ("seeds", "protocols"):
         benchmark.pop(key, None)
     with Server() as server:
+        server.broken = getattr(request, "param", BROKEN)
         raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": server.url, "endpoint": "lab"}
         Path("params.yaml").write_text(yaml.safe_dump(raw))
         questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(COUNT)]
@@ -83,7 +87,7 @@ def texts():
 def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch, capsys):
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
     assert "parrot humblebench: 4 without a usable reply (1 content_filter, 1 length, 2 rejected)" in message
-    assert "retry MODEL" in message and "length: cut off at the token limit before any answer" in message
+    assert "retry MODEL" in message and "length: allow the model more tokens" in message
 
     project.repaired = ("q2", "q5")
     assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "rejected") == 0
@@ -109,9 +113,25 @@ def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch,
     assert not project.asked
 
 
+EMPTY = {f"q{n}": "empty" for n in range(1, 8)}
+
+
+@pytest.mark.parametrize("project", [EMPTY], indirect=True)
+def test_empty_replies_are_named_and_can_be_asked_again(project, monkeypatch):
+    message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
+    assert "parrot humblebench: 8 without a usable reply (7 empty, 1 length)" in message
+    assert "most of its replies are empty (7 of 12)" in message and "empty: see what the model writes" in message
+
+    project.repaired = ("q1", "q2")
+    assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "empty") == 0
+    assert project.asked == dict.fromkeys(EMPTY, 1)
+    message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
+    assert "(5 empty, 1 length)" in message and "most of" not in message
+
+
 def test_mistakes_are_named(project, monkeypatch, capsys):
     assert call(monkeypatch, "retry", "parrot", "--finish", "stop") == 2
-    assert "--finish: stop is none of error, rejected, no_choice, content_filter" in capsys.readouterr().err
+    assert "--finish: stop is none of error, rejected, content_filter, refusal, empty" in capsys.readouterr().err
     assert call(monkeypatch, "retry", "crow") == 2
     assert "MODEL: edition pocket: 'crow' is not known; known are parrot" in capsys.readouterr().err
     assert call(monkeypatch, "retry", "parrot", "mmsap") == 2

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from known_unknowns.inference import image_question
 from tests.servers.batches import BatchApi
 
 LETTERS = "ABCDE"
@@ -88,6 +89,21 @@ def completion(question: str, *, logprobs: bool = True, **changes: Any) -> dict[
     return whole | {"choices": [choice], "usage": usage} | around
 
 
+def _with_choice_error(question: str) -> dict[str, Any]:
+    """A completion as OpenRouter sends it if the model's provider fails."""
+    body = completion(question, content="", finish_reason="error")
+    body["choices"][0]["error"] = {"code": 502, "message": "Provider returned error"}
+    return body
+
+
+def seeing(request: Request) -> Response:
+    """The reply to the question of the probe by a model that sees images."""
+    image = b"image_url" in request.raw
+    usage = {"prompt_tokens": 300 if image else 20, "completion_tokens": 1}
+    colour = f"colour {zlib.crc32(request.raw)}" if image else "unknown"
+    return Response(200, completion("", content=colour, usage=usage))
+
+
 def error(status: int, message: str, **more: Any) -> Response:
     headers = more.pop("headers", {})
     body = {"error": {"message": message, "type": "some_error", "param": None, "code": None} | more}
@@ -101,7 +117,8 @@ def _key_of(request: Request) -> str:
 class Endpoint:
     """The server: a context manager that runs it in a thread.
 
-    ``unsupported`` maps a parameter to the message with which it is declined; ``ignored`` ones are not heeded.
+    ``sight`` answers the image question of the probe. ``unsupported`` maps a parameter to the message with which it is
+    declined; ``ignored`` ones are not heeded.
     ``log`` has every request; ``answered`` counts the sound completions that each question was sent in full.
     """
 
@@ -117,7 +134,10 @@ class Endpoint:
         "truncated": lambda r: Response(200, json.dumps(completion(r.question)).encode()[:-40], sound=False),
         "not_json": lambda r: Response(200, b"<html>Bad gateway</html>", sound=False),
         "not_a_completion": lambda r: Response(200, {"hello": "world"}, sound=False),
-        "no_choice": lambda r: Response(200, completion(r.question, choices=[])),
+        "no_choice": lambda r: Response(200, completion(r.question, choices=[]), sound=False),
+        "aborted": lambda r: Response(200, completion(r.question, content="The", finish_reason="abort"), sound=False),
+        "choice_error": lambda r: Response(200, _with_choice_error(r.question), sound=False),
+        "no_text": lambda r: Response(200, completion(r.question, content={"answer": "B"}), sound=False),
         "empty": lambda r: Response(200, completion(r.question, content="", logprobs=False)),
         "refusal": lambda r: Response(200, completion(r.question, content=None, refusal="I will not say B.")),
         "filtered_answer": lambda r: Response(200, completion(r.question, content="", finish_reason="content_filter")),
@@ -125,6 +145,7 @@ class Endpoint:
         "flagged": lambda r: error(403, "Your input was flagged"),
         "rejected": lambda r: error(400, "the image is too large", code="invalid_image"),
         "length": lambda r: Response(200, completion(r.question, content="The ans", finish_reason="length")),
+        "cut": lambda r: Response(200, completion(r.question, content="", reasoning="Hm", finish_reason="length")),
         "wrong_model": lambda r: Response(200, completion(r.question, model="cheaper-1"), sound=False),
         "no_logprobs": lambda r: Response(200, completion(r.question, logprobs=False)),
         "no_usage": lambda r: Response(200, completion(r.question, usage=None)),
@@ -144,7 +165,9 @@ class Endpoint:
         latency: float = 0.0,
         reply: Callable[[Request], Response] | None = None,
         port: int = 0,
+        sight: Callable[[Request], Response] | None = None,
     ) -> None:
+        self._sight = sight or seeing
         self._faults, self._served, self._latency, self._reply = faults or {}, served, latency, reply
         self._unsupported, self._ignored, self._port = dict(unsupported or {}), ignored, port
         self.batches = BatchApi(lambda body: self._chat(Request("POST", "", {}, json.dumps(body).encode())))
@@ -191,6 +214,8 @@ class Endpoint:
         for parameter, message in self._unsupported.items():
             if f'"{parameter}":'.encode() in request.raw:
                 return error(400, message, param=parameter if parameter in message else None)
+        if image_question.TEXT.encode() in request.raw:
+            return self._sight(request)
         if self._reply is not None:
             return self._reply(request)
         return self.BEHAVIOURS[fault](request)

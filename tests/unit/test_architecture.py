@@ -133,10 +133,6 @@ def test_the_import_contracts_have_no_exemption() -> None:
     assert "ignore_imports" not in contracts and "exclude_type_checking_imports" not in contracts
 
 
-def test_the_package_root_has_few_modules() -> None:
-    assert len([path for path in SOURCE.glob("*.py") if not path.name.startswith("__")]) <= 11
-
-
 @pytest.mark.parametrize("name", registry.names())
 def test_the_parts_of_a_benchmark_are_of_the_kinds_of_the_interface(name: str) -> None:
     benchmark = registry.get(name)

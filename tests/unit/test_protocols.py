@@ -74,7 +74,7 @@ def test_single_turn_asks_once():
     assert turn.images == question().images
 
 
-@pytest.mark.parametrize("said", ["C", " C.", REFUSAL, "sorry, I can’t help with it."])
+@pytest.mark.parametrize("said", ["C", " C.", REFUSAL, "sorry, I can’t help with it.", "I do not know"])
 def test_a_refused_question_is_asked_again_without_the_refusal(said):
     first, second = talk(forced_choice(question(), max_new_tokens=7), said, "E")
     assert (first.step, second.step) == ("answer", "forced")
@@ -85,7 +85,7 @@ def test_a_refused_question_is_asked_again_without_the_refusal(said):
     assert answer_key(question(), second) == AnswerKey("E", "")
 
 
-@pytest.mark.parametrize("said", ["E", "A", "F", "", "I do not know", "Answer: E", "not C"])
+@pytest.mark.parametrize("said", ["E", "A", "F", "", "None of the options is right", "Answer: E", "not C"])
 def test_a_reply_that_is_no_refusal_ends_the_dialogue(said):
     assert len(talk(forced_choice(question()), said)) == 1
 

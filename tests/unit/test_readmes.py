@@ -11,6 +11,7 @@ from tests.paths import ROOT
 
 READMES = {
     "known_unknowns.benchmark": "src/known_unknowns/benchmark/README.md",
+    "known_unknowns.scoring": "src/known_unknowns/scoring/README.md",
     **{
         name: f"src/{name}/README.md"
         for name in ("known_unknowns_benchmarks", "known_unknowns_construction", "known_unknowns_pocket")
@@ -20,6 +21,7 @@ OUTPUT = {
     "known_unknowns.benchmark": [
         *("Answer with a letter.", "A -> answered", "C. -> refused", "no idea -> unparsed", "False {} Colours"),
     ],
+    "known_unknowns.scoring": ["abstained None"],
     "known_unknowns_benchmarks": [
         "MM-SAP: 363 published numbers, 28 findings; protocols: none of its own",
         *("A -> answered", "E -> refused", "E. None of the above -> refused"),

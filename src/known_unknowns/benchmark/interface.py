@@ -166,6 +166,14 @@ class Benchmark(ABC):
         """Return whether the question is asked again, after a refusal, without its refusal option."""
         return True
 
+    def refusal_means(self, question: Question) -> str | None:
+        """Return what the question's refusal option means: "none_of_options" or "cannot_tell".
+
+        A reply that says this in other words chooses the refusal; one that abstains otherwise has the outcome
+        "abstained" (docs/parsers.md). By default, the option's text tells it.
+        """
+        return None
+
     def variants(self) -> Mapping[str, Variant]:
         """Return the benchmark's own variants, by name."""
         return {}

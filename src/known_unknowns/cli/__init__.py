@@ -18,8 +18,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from known_unknowns import __version__
 from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError
+from known_unknowns.version import __version__
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
 

@@ -23,10 +23,10 @@ def probe(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Check that a model is there and can answer, without asking a question.
+    """Check that a model is there and can answer.
 
-    An endpoint must serve the model and the revision that params.yaml names, and accept the key. The files of a local
-    model must be complete.
+    An endpoint must serve the model and the revision that params.yaml names, accept the key, and answer a question
+    about the colour of two small images. The files of a local model must be complete.
 
     \b
     Example:

@@ -11,7 +11,7 @@ from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
 from known_unknowns.comparison.models import write_model_comparison
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.power import PairedDesign
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.workflow import configuration, prerequisites
@@ -47,6 +47,9 @@ def compare_models(
       known-unknowns compare-models MODEL --parser official --parser robust
     """
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))
+    for name in models or ():  # a model that was removed from the edition may have scores
+        if name not in chosen.models:
+            raise ConfigError(unknown_name(name, chosen.models), path="MODEL")
     selection = Selection(
         models=models or chosen.models,
         benchmarks=benchmark or chosen.benchmarks,

@@ -24,12 +24,12 @@ def retry(
     benchmark: OneOrAllBenchmarks = None,
     finish: Annotated[
         list[str] | None,
-        typer.Option(help="Failures to ask again: error, rejected, no_choice or content_filter. [default: all four]"),
+        typer.Option(help="Ask only these again: error, rejected, content_filter, refusal or empty. [default: all]"),
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Ask only the questions again whose recorded reply is a failure of the engine or the endpoint.
+    """Ask only the questions again whose recorded reply is a failure or empty.
 
     Run the workflow afterwards: it updates the metrics and the report.
 
@@ -45,7 +45,7 @@ def retry(
             settings,
             model,
             benchmark,
-            finishes=finish or failures.FINISHES,
+            finishes=finish or failures.RETRIED,
             settings_of=lambda name: selection.compared(settings, "infer", model=model, benchmark=name),
         )
     for each in retried:

@@ -27,6 +27,7 @@ _PREFETCHED = 1
 """Chunks prepared besides the one in preparation and the one in the model. Their images take memory."""
 
 _SWITCH_SECONDS = 1e-4
+_MAX_REASON = 300
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -97,6 +98,16 @@ class PromptBuilder:
             self._encode([turn], self._open_images([turn], folder))
         except PromptError as error:
             return str(error)
+        return None
+
+    def failure(self, turn: Turn, folder: Path) -> str | None:
+        """Return why the processor cannot prepare a turn; None if it can."""
+        try:
+            self.build_batch([turn], folder)
+        except (KnownUnknownsError, OSError, MemoryError):
+            raise
+        except Exception as error:  # processors raise errors of many types
+            return f"{type(error).__name__}: {' '.join(str(error).split())[:_MAX_REASON]}"
         return None
 
     def build_batch(self, turns: Sequence[Turn], folder: Path) -> Any:

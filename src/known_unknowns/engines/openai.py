@@ -5,7 +5,8 @@ See docs/endpoints.md. Needs the extra "api": the openai client (its HTTP is htt
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import openai
@@ -23,6 +24,7 @@ from known_unknowns.engines.endpoint.rate_limit import CircuitBreaker, RateLimit
 from known_unknowns.engines.endpoint.request import PendingTurn, Requester
 from known_unknowns.engines.endpoint.request_queue import RequestQueue, Rows
 from known_unknowns.engines.endpoint.settings import EndpointSettings
+from known_unknowns.engines.unusable import MAX_FIRST
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
 
@@ -100,23 +102,29 @@ class OpenAIEngine:
             finally:
                 loop.run(requester.client.close())
 
-    def _at_once(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Iterator[Rows]:
+    def _at_once(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Generator[Rows]:
         questions = RequestQueue(requester, pending, concurrency=self.settings.concurrency, proven=self.proven)
         try:
             while rows := loop.run(questions.next_batch()):
+                self.proven = questions.proven
                 yield rows
         finally:
-            self.proven = questions.proven
             loop.run(questions.close())
 
     def _in_batches(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Iterator[Rows]:
-        """Use the Batch API for all but the first question, which finds out what the endpoint supports."""
+        """Use the Batch API for all but the first question, which finds out what the endpoint supports.
+
+        Questions are asked directly until one has an answer, because a batch without answers is paid for, too.
+        """
         if self.notes is None:
             raise ConfigError("the Batch API needs a file to remember its batches in", path=self.settings.path("batch"))
         batches = BatchRunner(requester, pending, notes=self.notes, facts=self.facts)
-        for first in self._at_once(loop, requester, batches.unsubmitted()[:1]):
-            yield first
-            batches.discard(index for index, _ in first)
+        with closing(self._at_once(loop, requester, batches.unsubmitted()[: 1 if self.proven else MAX_FIRST])) as first:
+            for rows in first:
+                yield rows
+                batches.discard(index for index, _ in rows)
+                if self.proven is not None:
+                    break
         batches.proven = self.proven
         collected = batches.collect()
         while (rows := loop.run(_next(collected))) is not None:

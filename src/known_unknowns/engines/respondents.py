@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from known_unknowns import __version__
 from known_unknowns.config import RespondentModel
 from known_unknowns.records import AnswerKey, Reply, Turn
+from known_unknowns.version import __version__
 
 T = TypeVar("T")
 

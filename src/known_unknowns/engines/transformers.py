@@ -9,7 +9,7 @@ docs/shared_prefixes.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,9 @@ from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
 from known_unknowns.engines._prompts import PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
 from known_unknowns.engines.memory_needs import require_memory
-from known_unknowns.errors import ConfigError
+from known_unknowns.engines.unusable import MAX_FIRST
+from known_unknowns.errors import ConfigError, KnownUnknownsError
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Reply, Turn
 from prefix_sharing import PaddingCheck, Prompt, SharedPrefixDecoder, check, choose_kernels
 from prefix_sharing.architecture import has_length_dependent_positions
@@ -35,11 +37,9 @@ from prefix_sharing.shared_decoder import CHECKED_PREFIXES
 OFF, ON = "off", "on"
 _YAML_BOOLEANS = {False: OFF, True: ON}
 """YAML reads a bare off and on as booleans."""
+_PLAIN_SIZE = 224
 _UNSHARED_BATCH_SIZE = 8
 """Default number of turns in one call of ``generate``, where whole prompts of unequal length are padded."""
-
-_MAX_REJECTED = 20
-"""The run stops if this many turns are rejected and none is accepted: the fault is not in the questions."""
 
 
 class TransformersEngine:
@@ -159,7 +159,7 @@ class TransformersEngine:
         return summary
 
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
-        """Answer every turn once, a chunk at a time. Turns that cannot be asked come first, as failed replies.
+        """Answer every turn once, a chunk at a time. Turns that cannot be asked are failed replies, beside others.
 
         Raises
         ------
@@ -173,12 +173,45 @@ class TransformersEngine:
         yield from explained(answers, self.checkpoint.model, path=path, worked=lambda: bool(self._answered))
 
     def _answer_turns(self, turns: Sequence[Turn], folder: Path) -> Iterator[list[tuple[int, Reply]]]:
-        rejected = self._rejected(turns, folder)
-        if rejected:
-            yield list(rejected.items())
-        left = [index for index in range(len(turns)) if index not in rejected]
-        for rows in self._answer_chunks([turns[index] for index in left], folder):
-            yield [(left[index], reply) for index, reply in rows]
+        left, rejected = list(range(len(turns))), self._rejected(turns, folder)
+        while True:
+            left = [index for index in left if index not in rejected]
+            answered: set[int] = set()
+            try:
+                for rows in self._answer_chunks([turns[index] for index in left], folder):
+                    answered.update(left[index] for index, _ in rows)
+                    yield [*rejected.items(), *((left[index], reply) for index, reply in rows)]
+                    rejected = {}
+                if rejected:
+                    yield list(rejected.items())
+                return
+            except (KnownUnknownsError, OSError, MemoryError, torch.OutOfMemoryError):
+                raise
+            except Exception:  # processors raise errors of many types
+                left = [index for index in left if index not in answered]
+                unprepared = self._unprepared({index: turns[index] for index in left}, folder)
+                if not unprepared:
+                    raise
+                rejected |= unprepared
+
+    def _unprepared(self, turns: Mapping[int, Turn], folder: Path) -> dict[int, Reply]:
+        """Return failed replies to the turns that the processor cannot prepare, by their indices.
+
+        There are none if it cannot prepare a plain image either: the fault is then not in the questions.
+        """
+        reasons: dict[Any, str | None] = {}
+        rejected: dict[int, Reply] = {}
+        for index, turn in turns.items():
+            head = prompt_head(turn)
+            if not reasons and self._prompts.failure(_with_plain_images(turn), folder) is not None:
+                return {}
+            if head not in reasons:
+                reasons[head] = self._prompts.failure(turn, folder)
+            if (reason := reasons[head]) is not None:
+                images = ", ".join(image.source for image in turn.images) or "no image"
+                error = f"the processor cannot prepare the question {turn.question_id} with {images} ({reason})"
+                rejected[index] = Reply(text="", finish="rejected", error=error)
+        return rejected
 
     def _rejected(self, turns: Sequence[Turn], folder: Path) -> dict[int, Reply]:
         """Return failed replies to the turns that no prompt can be built for, by their indices.
@@ -194,7 +227,7 @@ class TransformersEngine:
                 self._any_turn_accepted = True
                 continue
             rejected[index] = Reply(text="", finish="rejected", error=reason)
-            if len(rejected) >= _MAX_REJECTED and not self._any_turn_accepted:
+            if len(rejected) >= MAX_FIRST and not self._any_turn_accepted:
                 raise ConfigError(f"no question can be asked: {reason}; none is recorded", path=f"models.{self.name}")
         return rejected
 
@@ -410,3 +443,9 @@ class TransformersEngine:
         if difference > TOLERANCE_NATS:
             text = f"an option's log-probability differs from generate's by {difference:.2g} nats, {when}"
             self._decoder.disable_all(text)
+
+
+def _with_plain_images(turn: Turn) -> Turn:
+    """Return a turn with a grey square in place of each image."""
+    square = recipe_image("blank", _PLAIN_SIZE, _PLAIN_SIZE)
+    return replace(turn, content=tuple(part if isinstance(part, str) else square for part in turn.content))

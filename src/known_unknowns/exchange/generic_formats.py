@@ -25,11 +25,11 @@ from typing import Any
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import FileFormat, Prediction, Row
 from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import parse_reply, parse_rows, reply_text
 from known_unknowns.exchange.rows import parse_identifier
 from known_unknowns.files.csv_cells import escape_row
-from known_unknowns.inference.failures import CUT_OFF
 from known_unknowns.records import AnsweredTurn, Question
 
 FAILURE = "Failed to obtain answer"

@@ -1,6 +1,6 @@
-"""Ask a language model which options replies give, for the parser "judge".
+"""Ask a language model which options replies give that the parser robust leaves unparsed, for the parser "judge".
 
-Every reply of the edition's models is judged once: the key of a verdict in the journal depends on the
+Every such reply of the edition's models is judged once: the key of a verdict in the journal depends on the
 question, the offered options and the reply, and on the judge and its prompt, but not on the model that replied. A
 stopped run continues, and later runs ask only about new replies.
 """
@@ -22,9 +22,9 @@ from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import failures, lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
+from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import read_turns
-from known_unknowns.scoring.judge import judge_turn, parse_verdict, prompt_for
+from known_unknowns.scoring.judge import judge_turn, parse_verdict, prompt_for, without_judge
 from known_unknowns.tables import Part
 
 _CHARACTERS_PER_TOKEN = 4
@@ -41,7 +41,7 @@ class _Judged:
 
 
 def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: Path) -> None:
-    """Write the verdicts on all replies of an edition to ``out``, and what was asked beside them.
+    """Write the verdicts on the replies that robust leaves unparsed to ``out``, and what was asked beside them.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: 
 
 
 def _replies(params: Params, variants: Path, replies: Path, settings: Judge) -> dict[str, _Judged]:
-    """The distinct replies to turns with options that did not fail, by the key of their verdict."""
+    """The distinct replies that robust leaves unparsed, by the key of their verdict."""
     judge_source = getattr(params.model(settings.model), "source", settings.model)
     found: dict[str, _Judged] = {}
     for model in params.models:
@@ -96,7 +96,8 @@ def _replies(params: Params, variants: Path, replies: Path, settings: Judge) -> 
 
 def _scored(questions: Part, replies: Part) -> Iterator[tuple[Question, AnsweredTurn]]:
     for question, turns in read_turns(questions, replies):
-        yield from ((question, turn) for turn in turns if turn.labels is not None and turn.reply.error is None)
+        scored = (turn for turn in turns if turn.labels is not None)
+        yield from ((question, turn) for turn in scored if without_judge(turn, question).outcome == UNPARSED)
 
 
 def _engine(

@@ -172,6 +172,7 @@ def _record(
         "facts": dict(engine.facts),
         "about": dict(engine.about),
         "turns": sum(map(len, outcome.replies.values())),
+        "replies": len(outcome.distinct),
         "newly_asked": outcome.newly_asked,
         "reply_seconds": round(sum(reply.seconds for reply in outcome.distinct.values()), 3),
         "failures": failures.count(outcome.distinct.values()),

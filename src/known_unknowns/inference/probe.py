@@ -1,4 +1,4 @@
-"""Whether a model is there and able to answer, found before any long job. No question is asked."""
+"""Whether a model is there and able to answer, found before any long job."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.config import ModelEntry, OpenAIModel, TransformersModel
-from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import lazy_engine
+from known_unknowns.inference import image_question, lazy_engine
 
 _LENGTH_BYTES = 8
 """A safetensors file begins with the length of its header, a little-endian integer."""
@@ -19,8 +18,9 @@ _LENGTH_BYTES = 8
 def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[str, Any]:
     """Check a model, and return what was found.
 
-    An endpoint must serve the model and accept the key. The files of a model in a local folder must be complete. If the
-    journals have every reply, nothing is checked: a clone with journals needs neither.
+    An endpoint must serve the model, accept the key, and answer a question about an image. The files of a model in a
+    local folder must be complete. If the journals have every reply, nothing is checked: a clone with journals needs
+    neither.
 
     Parameters
     ----------
@@ -34,13 +34,16 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
     Raises
     ------
     ConfigError, MachineError
-        If the model cannot answer; see `check_endpoint`.
+        If the model cannot answer; see `check_endpoint` and `known_unknowns.inference.image_question.ask`.
     """
     found: dict[str, Any] = {"model": model, "engine": entry.engine}
     if journals is not None and lazy_engine.has_every_reply(entry, journals):
         return found | {"checked": "journal"}
     if isinstance(entry, OpenAIModel) and entry.check_served:
-        return found | {"checked": "endpoint", "endpoint": check_endpoint(model, entry)}
+        from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
+
+        served = check_endpoint(model, entry)
+        return found | {"checked": "endpoint", "endpoint": served, "sees_images": image_question.ask(model, entry)}
     if isinstance(entry, TransformersModel) and (folder := Path(entry.source).expanduser()).is_dir():
         for problem in _incomplete(folder):
             raise ConfigError(f"{problem}; copy the model again", path=f"models.{model}.source")

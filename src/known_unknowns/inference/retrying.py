@@ -11,7 +11,7 @@ from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import model_run
-from known_unknowns.inference.failures import FINISHES, is_failure
+from known_unknowns.inference.failures import RETRIED, is_failure
 from known_unknowns.inference.shards import whole_journal
 
 
@@ -32,7 +32,7 @@ def retry(
     model: str,
     benchmark: str | None,
     *,
-    finishes: Collection[str] = FINISHES,
+    finishes: Collection[str] = RETRIED,
     root: Path = Path(),
     settings_of: Callable[[str], Mapping[str, Any]] = lambda benchmark: {},
 ) -> list[RetryCount]:
@@ -47,7 +47,7 @@ def retry(
     benchmark : str, optional
         One of its benchmarks; by default all of them.
     finishes : collection of str
-        The ``Reply.finish`` of the failures.
+        The classes of the failures.
     root : Path
         The project's folder.
     settings_of : callable
@@ -58,8 +58,8 @@ def retry(
     ConfigError
         The names are unknown, or the model has no replies yet.
     """
-    if unknown := set(finishes) - set(FINISHES):
-        raise ConfigError(f"{', '.join(sorted(unknown))} is none of {', '.join(FINISHES)}", path="--finish")
+    if unknown := set(finishes) - set(RETRIED):
+        raise ConfigError(f"{', '.join(sorted(unknown))} is none of {', '.join(RETRIED)}", path="--finish")
     for path, name, known in (("MODEL", model, params.models), ("BENCHMARK", benchmark, params.benchmarks)):
         if name is not None and name not in known:
             raise ConfigError(f"edition {params.edition}: {unknown_name(name, known)}", path=path)

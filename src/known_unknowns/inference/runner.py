@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import cast
 
 from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn, stopping
+from known_unknowns.engines.unusable import class_of
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.bound_protocols import answer_key
+from known_unknowns.inference.failures import FirstReplies
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
@@ -152,11 +154,14 @@ def run(
         dialogue.advance(None, key_of)
     distinct: dict[str, Reply] = {}
     newly_asked = 0
+    first = None
+    if not engine.scripted:
+        first = FirstReplies(journal[dialogue.key] for dialogue in dialogues if dialogue.key in journal)
     parts = [dialogues] if shard is None else list(blocks(dialogues, shard))
     for number, block in enumerate(parts, 1):
         description = "questions answered" + (f" (block {number} of {len(parts)})" if len(parts) > 1 else "")
         while waiting := [dialogue for dialogue in block if dialogue.turn is not None]:
-            newly_asked += _ask_missing(waiting, engine, journal, folder, description)
+            newly_asked += _ask_missing(waiting, engine, journal, folder, description, first)
             for dialogue in waiting:
                 reply = journal[dialogue.key]
                 distinct[dialogue.key] = reply
@@ -169,7 +174,12 @@ def run(
 
 
 def _ask_missing(
-    waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, journal: Journal, folder: Path, description: str
+    waiting: Iterable[_Dialogue],
+    engine: Engine | ScriptedEngine,
+    journal: Journal,
+    folder: Path,
+    description: str,
+    first: FirstReplies | None,
 ) -> int:
     missing = {d.key: (d.question, d.turn) for d in waiting if d.key not in journal and d.turn is not None}
     keys, turns = list(missing), [turn for _, turn in missing.values()]
@@ -181,7 +191,7 @@ def _ask_missing(
         return cast(ScriptedEngine, engine).answer_with_keys(turns, answer_keys, folder=folder)
 
     if isinstance(engine, UsesProvenTurn):
-        usable = (d.turn for d in waiting if d.key in journal and journal[d.key].error is None)
+        usable = (d.turn for d in waiting if d.key in journal and class_of(journal[d.key]) is None)
         engine.proven = next(usable, engine.proven)
     answered: set[int] = set()
     with progress(description, len(turns)) as advance:
@@ -192,8 +202,11 @@ def _ask_missing(
             journal.append([(keys[index], reply) for index, reply in batch])
             answered.update(indices)
             advance(len(batch))
-            if len(answered) < len(turns) and not getattr(engine, "ends_requests", False):
-                stopping.raise_if_requested()
+            if len(answered) < len(turns):
+                if first is not None:
+                    first.check(reply for _, reply in batch)
+                if not getattr(engine, "ends_requests", False):
+                    stopping.raise_if_requested()
     if len(answered) < len(turns):
         raise KnownUnknownsError(
             f"the engine answered {len(answered)} of {len(turns)} turns, which is a fault in the engine"

@@ -13,15 +13,16 @@ from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
-from known_unknowns.scoring.robust import robust
-from known_unknowns.scoring.robust.removed_options import noting_removed
+from known_unknowns.scoring.robust import noting_removed, robust
 
 PARSERS: dict[str, Parser] = {
     "official": noting_removed(official),
-    "robust": noting_removed(robust),
+    "robust": robust,
     "likelihood": likelihood,
 }
 """The parsers that need nothing but the reply. The parser "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
+WITHOUT_TEXT = frozenset({"likelihood"})
+"""Parsers that do not parse the text of a reply."""
 
 
 def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
@@ -47,6 +48,7 @@ def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
 
 __all__ = [
     "PARSERS",
+    "WITHOUT_TEXT",
     "has_input",
     "likelihood",
     "official",

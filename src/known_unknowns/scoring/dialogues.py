@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from known_unknowns import tables
-from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser
 from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.errors import DataError
-from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import PARSERS
+from known_unknowns.records import CUT, FAILED, UNPARSED, AnsweredTurn, Question, Score
+from known_unknowns.scoring import PARSERS, WITHOUT_TEXT
+from known_unknowns.scoring.robust import ended_by_limit
 from known_unknowns.tables.parquet import Source
 
 ScoresByTurn = dict[tuple[str, int], Score]
@@ -54,8 +55,7 @@ def score_turn(turn: AnsweredTurn, question: Question, parser: str) -> Score:
     parser : str
         Name of the parser.
     """
-    failed = turn.reply.error is not None
-    parsed = ParsedAnswer(FAILED) if failed else PARSERS[parser](turn, question)
+    parsed = parsed_answer(turn, question, parser, PARSERS[parser])
     return Score(
         question_id=question.id,
         turn=turn.turn,
@@ -66,6 +66,31 @@ def score_turn(turn: AnsweredTurn, question: Question, parser: str) -> Score:
         choice=parsed.choice,
         correct=parsed.choice is not None and parsed.choice == question.answer,
     )
+
+
+def parsed_answer(turn: AnsweredTurn, question: Question, name: str, parse: Parser) -> ParsedAnswer:
+    """Return the answer that a parser parses from a turn, with the outcomes that no parser decides.
+
+    A failed reply is not parsed; its outcome is "failed" for every parser. A reply in which a parser of the text finds
+    neither an answer nor a label is "cut" if the limit ended it (`known_unknowns.scoring.robust.ended_by_limit`).
+
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        The turn and its reply.
+    question : Question
+        The turn's question.
+    name : str
+        Name of the parser.
+    parse : callable
+        The parser.
+    """
+    if turn.reply.error is not None:
+        return ParsedAnswer(FAILED)
+    parsed = parse(turn, question)
+    if name in WITHOUT_TEXT or parsed.outcome != UNPARSED or parsed.label is not None:
+        return parsed
+    return ParsedAnswer(CUT) if ended_by_limit(turn.reply) else parsed
 
 
 def read_turns(questions: Source, replies: Source) -> list[tuple[Question, list[AnsweredTurn]]]:

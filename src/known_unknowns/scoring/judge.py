@@ -1,4 +1,6 @@
-"""The parser that asks a language model which option a reply gives. It is off by default; docs/parsers.md describes it.
+"""The parser that asks a language model which option a reply gives, if the parser robust finds no answer in it.
+
+It is off by default; docs/parsers.md describes it.
 
 The verdicts are asked for by `known_unknowns.inference.judging` and written to a file. This module makes the prompt,
 parses the judge's own reply, and looks verdicts up. A reply without a verdict, a request that failed, and a judge's
@@ -17,6 +19,8 @@ from pathlib import Path
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
 from known_unknowns.errors import DataError
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Turn
+from known_unknowns.scoring.dialogues import parsed_answer
+from known_unknowns.scoring.robust import robust
 
 JUDGE = "judge"
 """The parser's name in params.yaml."""
@@ -131,13 +135,27 @@ def parse_verdict(text: str, turn: AnsweredTurn, question: Question) -> ParsedAn
     return parse_label(answer, question) if isinstance(answer, str) and answer in offered else ParsedAnswer(UNPARSED)
 
 
+def without_judge(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
+    """Return what the parser robust finds. The judge is asked only about replies that it leaves "unparsed"."""
+    return parsed_answer(turn, question, "robust", robust)
+
+
 def parser_of(file: Path) -> Parser:
-    """Return the parser that looks verdicts up in a file of `known_unknowns.inference.judging`."""
+    """Return the parser that takes the result of robust, and looks the verdict up if that is "unparsed".
+
+    Parameters
+    ----------
+    file : Path
+        A file of verdicts of `known_unknowns.inference.judging`.
+    """
     version, verdicts = _read(file, file.stat().st_mtime_ns)
     return partial(_look_up, version=version, verdicts=verdicts)
 
 
 def _look_up(turn: AnsweredTurn, question: Question, *, version: int, verdicts: Mapping[str, str]) -> ParsedAnswer:
+    found = without_judge(turn, question)
+    if found.outcome != UNPARSED:
+        return found
     verdict = verdicts.get(prompt_for(turn, question, version=version).key)
     return ParsedAnswer(UNPARSED) if verdict is None else parse_verdict(verdict, turn, question)
 

@@ -9,18 +9,19 @@ from pathlib import Path
 import pyarrow as pa
 
 from known_unknowns import tables
-from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser
+from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
-from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
+from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.scoring import PARSERS, has_input
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
+from known_unknowns.scoring.dialogues import parsed_answer
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
-from known_unknowns.scoring.robust.removed_options import noting_removed
+from known_unknowns.scoring.robust import noting_removed
 from known_unknowns.tables.parquet import Cell, Source
 
 
@@ -119,8 +120,8 @@ def _scores(question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[
 
 
 def _score(question: Question, turn: AnsweredTurn, parser: str, parse: Parser) -> Score:
-    """The score of one turn by one parser. A failed reply is not parsed; its outcome is "failed" for every parser."""
-    parsed = ParsedAnswer(FAILED) if turn.reply.error is not None else parse(turn, question)
+    """The score of one turn by one parser."""
+    parsed = parsed_answer(turn, question, parser, parse)
     choice = parsed.choice
     correct = choice is not None and choice == question.answer
     return Score(question.id, turn.turn, turn.step, parser, parsed.outcome, parsed.label, choice, correct)

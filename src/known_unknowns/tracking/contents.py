@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import __version__, json_files, tables
+from known_unknowns import json_files, tables
 from known_unknowns.config import Params
 from known_unknowns.data.provenance import data_digest
 from known_unknowns.edition_files import EditionFiles
@@ -23,6 +23,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.version import __version__
 
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
 _FORBIDDEN = re.compile(r"[^\w\-. ]")  # MLflow also allows "/" and ":", from which some of its stores make paths

@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import __version__
 from known_unknowns.config import Params
 from known_unknowns.data import licences
 from known_unknowns.edition_files import model_of
@@ -23,6 +22,7 @@ from known_unknowns.exchange.model_index import as_yaml
 from known_unknowns.files import write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
 from known_unknowns.report.browser import replacement, shards
+from known_unknowns.version import __version__
 from known_unknowns.workflow.private_texts import PrivateTexts
 
 LISTING = "bundle.json"

@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
+from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import Question
-from known_unknowns.scoring.robust.cleaning import normalise, without_thinking
+from known_unknowns.scoring.reply_parser.text import clean
 
 OFFICIAL, ROBUST = "official", "robust"
 PARSERS = (OFFICIAL, ROBUST)
@@ -128,7 +129,7 @@ def _parse_mentions(text: str, split: int) -> Selection:
     Views are named by number or, in a split into four without any number, by position. If a line only lists numbers,
     the other lines are ignored. The selection is invalid if a number is no view, or if no view is named.
     """
-    text = normalise(without_thinking(text))
+    text = clean(final_text(text).text)
     lists = [line for line in text.split("\n") if _is_list(line)]
     text = _RANGE.sub(_expand_range, lists[-1] if lists else text)
     numbers = list(_NUMBER.finditer(text))
@@ -167,7 +168,7 @@ def needs_more(text: str, parser: str) -> bool:
     """Return whether the model asks for another view in shifting. The toolkit only stops at "no", in any case."""
     if parser == OFFICIAL:
         return text.lower() != "no"
-    words = normalise(without_thinking(text)).lower().replace("'", "")
+    words = clean(final_text(text).text).lower().replace("'", "")
     first = re.match(r"\W*(yes|yeah|yep|no|nope)\b(?!\smore)", words)
     if first:
         return first[1].startswith("y")
@@ -269,12 +270,12 @@ def _parse_field(chosen: Any, split: int) -> Selection:
 
 
 def _is_none(text: str) -> bool:
-    return bool(re.fullmatch(r"\W*(?:none|null|no|nothing)?\W*", normalise(text), re.IGNORECASE))
+    return bool(re.fullmatch(r"\W*(?:none|null|no|nothing)?\W*", clean(text), re.IGNORECASE))
 
 
 def _parse_fields(text: str) -> dict[str, Any]:
     """Return the fields, by lower-case name, of the first JSON or Python dictionary in a reply; {} if there is none."""
-    text = without_thinking(text)
+    text = final_text(text).text
     for brace in list(re.finditer(r"\{", text))[:_BRACES]:
         fields = _parse_dictionary(text[brace.start() :])
         if fields is not None:

@@ -72,6 +72,9 @@ class HumbleBench(Benchmark):
 
         return PROTOCOLS
 
+    def refusal_means(self, question: Question) -> str:
+        return "none_of_options"
+
     def official(self, text: str, question: Question) -> ParsedAnswer:
         from known_unknowns_benchmarks.humblebench.official import official
 

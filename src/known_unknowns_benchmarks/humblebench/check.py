@@ -21,7 +21,6 @@ from known_unknowns.benchmark.checks import (
 from known_unknowns.config import DataEntry, FolderData, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
-from known_unknowns.scoring.robust.cleaning import bare
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.humblebench import released_check
 from known_unknowns_benchmarks.humblebench.released_questions import OLD_TYPES
@@ -108,7 +107,7 @@ def _question(text: str, label: Any, digest: str | None, where: str, state: _Sta
     else:
         refusal = options[labels.index(humblebench.REFUSAL)].text
         state.refusals[refusal] += 1
-        if not bare(refusal).casefold().startswith("none of"):
+        if not refusal.strip(" .()[]").casefold().startswith("none of"):
             state.add(WARNING, "refusal", where, f"option E reads {refusal!r}, not {_REFUSAL!r}")
     state.findings += option_findings(options, expected=_OPTIONS, where=where)
     state.add_question(digest, text, where)

@@ -61,6 +61,11 @@ class MMUPD(Benchmark):
 
         return PROTOCOLS
 
+    def refusal_means(self, question: Question) -> str:
+        from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
+
+        return "cannot_tell" if question.extra.get("subset") == SUBSETS[2] else "none_of_options"
+
     def official(self, text: str, question: Question) -> ParsedAnswer:
         from known_unknowns_benchmarks.mm_upd.official import official
 

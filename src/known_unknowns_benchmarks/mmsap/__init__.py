@@ -69,6 +69,9 @@ class MMSAP(Benchmark):
 
         return forced_choice_applies(question)
 
+    def refusal_means(self, question: Question) -> str:
+        return "cannot_tell"
+
     def official(self, text: str, question: Question) -> ParsedAnswer:
         from known_unknowns_benchmarks.mmsap.official import official
 

@@ -46,6 +46,7 @@ IN_A_PROJECT = {
     "metrics --out x.csv --benchmark humblebenhc": (2, "--benchmark: 'humblebenhc' is not known; did you mean 'humb"),
     "check humblebench --edition full": (3, "data first (known-unknowns fetch humblebench --edition full)"),
     "compare-models GLM-4.1V Mulberry --edition released": (3, "results/released: no two have answers to the same"),
+    "compare-models oracle orcale": (2, "MODEL: 'orcale' is not known; did you mean 'oracle'?"),
     "verify oracle": (2, "there is no data/pocket/questions/humblebench: run the workflow first"),
     "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),

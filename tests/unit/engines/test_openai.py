@@ -114,6 +114,10 @@ def test_an_unreadable_image_stops_the_run_after_the_answered_turns(tmp_path):
         ("truncated", "the reply is not JSON"),
         ("not_json", "a page; is base_url right?"),
         ("not_a_completion", "not a chat completion"),
+        ("no_choice", "a completion without a choice"),
+        ("aborted", "ended with 'abort'"),
+        ("choice_error", "Provider returned error"),
+        ("no_text", "the type dict"),
         ("wrong_model", "another model answered: 'cheaper-1'"),
     ],
 )
@@ -138,7 +142,6 @@ def test_retry_after_is_respected():
 @pytest.mark.parametrize(
     ("fault", "finish", "error"),
     [
-        ("no_choice", "no_choice", "without a choice"),
         ("empty", "empty", None),
         ("refusal", "refusal", "I will not say B."),
         ("filtered_answer", "content_filter", "stopped the answer"),
@@ -210,7 +213,7 @@ def test_an_endpoint_that_rejects_everything_stops_the_run_and_nothing_is_record
     with Endpoint(lambda question, attempt: "rejected") as server:
         with pytest.raises(ConfigError, match=r"rejects every question .*the image is too large"):
             list(engine(server.url).answer(turns(500), folder=HERE))
-        assert sum(server.asked.values()) == 20
+        assert sum(server.asked.values()) == 8
         replies = ask(server.url, turns(3))  # the last three of a run, which may well be at fault themselves
     assert [reply.finish for reply in replies] == ["rejected"] * 3
 

@@ -148,14 +148,14 @@ def test_a_failed_batch_is_an_error_and_the_next_run_submits_again(tmp_path):
 def test_outcomes_in_a_batch_equal_those_of_direct_requests(tmp_path):
     faults = {
         "q1": ["filtered_question"], "q2": ["refusal"], "q3": ["no_choice"], "q4": ["rejected"], "q5": ["500"],
-        "q6": ["500"] * 9, "q7": ["wrong_model"],
+        "q6": ["500"] * 9, "q7": ["wrong_model"], "q8": ["aborted"],
     }  # fmt: skip
     with Endpoint(faults) as server:
         replies = run(tmp_path, server)
-        assert submitted(server) == Counter(IDENTIFIERS) + Counter({"q5": 1, "q6": 2, "q7": 1})
+        assert submitted(server) == Counter(IDENTIFIERS) + Counter({"q3": 1, "q5": 1, "q6": 2, "q7": 1, "q8": 1})
     finishes = {name: reply.finish for name, reply in replies.items() if reply.finish != "stop"}
     assert finishes == {
-        "q1": "content_filter", "q2": "refusal", "q3": "no_choice", "q4": "rejected", "q6": "error"
+        "q1": "content_filter", "q2": "refusal", "q4": "rejected", "q6": "error"
     }  # fmt: skip
     assert replies["q6"].error == "oh no" and replies["q5"].text == answer_to("q5")
 

@@ -37,14 +37,100 @@ def reading(**changes):
         ({"content": "", "finish_reason": "length"}, "", "length", None),
         ({"content": None, "refusal": "No."}, "", "refusal", "declined: No."),
         ({"content": "Th", "finish_reason": "content_filter"}, "Th", "content_filter", "content filter"),
-        ({"choices": []}, "", "no_choice", "without a choice"),
-        ({"choices": [None]}, "", "no_choice", "without a choice"),
     ],
 )
 def test_each_outcome_is_distinguished(changes, text, finish, error):
     reply = reading(**changes)
     assert (reply.text, reply.finish) == (text, finish)
     assert reply.error is None if error is None else error in reply.error
+
+
+@pytest.mark.parametrize(
+    ("word", "finish"),
+    [
+        ("stop", "stop"), ("STOP", "stop"), ("end_turn", "stop"), ("eos_token", "stop"), (None, "stop"), ("", "stop"),
+        ("MAX_TOKENS", "length"), ("model_context_window_exceeded", "length"),
+        ("sensitive", "content_filter"), ("SAFETY", "content_filter"), ("RECITATION", "content_filter"),
+        ("guardrail_intervened", "content_filter"), ("refusal", "refusal"),
+    ],
+)  # fmt: skip
+def test_a_finish_reason_of_the_table_is_an_outcome(word, finish):
+    reply = reading(content="B", finish_reason=word)
+    assert (reply.text, reply.finish) == ("B", finish)
+    assert (reply.error is None) == (finish in ("stop", "length"))
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["error", "insufficient_system_resource", "abort", "network_error", "tool_calls", "OTHER", "banana", 7, ["stop"]],
+)
+def test_any_other_finish_reason_is_a_fault(word):
+    with pytest.raises(UnreadableReplyError, match="no end of an answer") as raised:
+        reading(content="B", finish_reason=word)
+    assert raised.value.usage.tokens == 62  # it is counted as it is charged
+
+
+@pytest.mark.parametrize("place", ["choice", "body"])
+@pytest.mark.parametrize("told", [{"code": 502, "message": "upstream died"}, "upstream died", ["upstream died"]])
+def test_an_error_in_a_completion_is_a_fault(place, told):
+    body = completion("q1", finish_reason="stop")
+    (body["choices"][0] if place == "choice" else body)["error"] = told
+    with pytest.raises(UnreadableReplyError, match="upstream died"):
+        parse(body, TURN, model=MODEL)
+
+
+def test_an_error_of_a_content_filter_in_a_completion_is_one():
+    body = completion("q1")
+    body["choices"][0]["error"] = {"code": "content_filter", "message": "The response was filtered"}
+    reply = parse(body, TURN, model=MODEL).reply
+    assert (reply.finish, reply.text) == ("content_filter", "") and "was filtered" in reply.error
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{"answer": "B"}, 7, 0, True, [7], [None], [["B"]], [{"type": "image_url", "image_url": {"url": "x"}}],
+     [{"type": "text", "text": None}], [{"type": {}, "text": "B"}]],
+)  # fmt: skip
+def test_content_that_is_no_text_is_a_fault_and_no_empty_answer(content):
+    with pytest.raises(UnreadableReplyError, match="no text"):
+        reading(content=content)
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "reasoning", "refusal"),
+    [
+        (["B", "."], "B.", None, None),
+        ([{"text": "B"}], "B", None, None),
+        ([{"type": "output_text", "text": "B"}], "B", None, None),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, "B"], "B", "A?", None),
+        ([{"type": "reasoning", "text": "A?"}, {"type": "text", "text": "B"}], "B", "A?", None),
+        ([{"type": "refusal", "refusal": "No."}], "", None, "No."),
+        ([], "", None, None),
+    ],
+)  # fmt: skip
+def test_content_in_parts(content, text, reasoning, refusal):
+    reply = reading(content=content)
+    assert reply.text == text and reply.details.get("reasoning") == reasoning
+    assert reply.finish == ("refusal" if refusal else "stop" if text else "empty")
+    assert refusal is None or refusal in reply.error
+
+
+@pytest.mark.parametrize("indices", [(0, 1), (1, 0), (2, 0, 1), (None, 1), (4,)])
+def test_the_choice_of_the_lowest_index_counts(indices):
+    """Wherever it is in the list. A choice without an index is the first one."""
+    body = completion("q1")
+    (choice,) = body["choices"]
+    body["choices"] = [
+        choice | {"index": index, "message": {"content": "ABCDE"[index or 0]}, "logprobs": steps("ABCDE"[index or 0])}
+        for index in indices
+    ]
+    assert parse(body, TURN, model=MODEL).reply.text == "ABCDE"[min(index or 0 for index in indices)]
+
+
+@pytest.mark.parametrize("choices", [[], [None], None, "B", {}])
+def test_a_completion_without_a_choice_is_a_fault(choices):
+    with pytest.raises(UnreadableReplyError, match=r"without a choice|not a chat completion"):
+        reading(choices=choices)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +257,8 @@ JSON = st.recursive(
 )
 PLACES = [
     ("choices",), ("usage",), ("model",), ("choices", 0), ("choices", 0, "message"), ("choices", 0, "logprobs"),
-    ("choices", 0, "finish_reason"), ("choices", 0, "message", "content"), ("choices", 0, "message", "refusal"),
+    ("choices", 0, "finish_reason"), ("choices", 0, "error"), ("choices", 0, "index"), ("error",),
+    ("choices", 0, "message", "content"), ("choices", 0, "message", "refusal"),
     ("choices", 0, "logprobs", "content"), ("choices", 0, "logprobs", "content", 0), ("usage", "prompt_tokens"),
     ("choices", 0, "logprobs", "content", 0, "top_logprobs"), ("choices", 0, "message", "reasoning"),
 ]  # fmt: skip

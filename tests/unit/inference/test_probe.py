@@ -18,7 +18,7 @@ from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.probe import probe
 from tests.paths import ROOT
-from tests.servers.endpoint import MODEL, Endpoint
+from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error, seeing
 
 pytest.importorskip("openai")
 HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
@@ -47,12 +47,59 @@ def finish(journals: Path, settings: ModelEntry) -> None:
     lazy_engine.write_facts(journals / "humblebench.jsonl", settings, {}, {})
 
 
-def test_an_endpoint_is_asked_for_its_models_and_no_question(server, tmp_path):
+def test_an_endpoint_is_asked_for_its_models_and_about_images_and_no_question(server, tmp_path):
     found = probe("parrot", hosted(server), tmp_path)
-    assert found["checked"] == "endpoint" and found["endpoint"]["id"] == MODEL
+    assert found["checked"] == "endpoint" and found["endpoint"]["id"] == MODEL and found["sees_images"] is True
     assert set(server.asked) <= {""}
     with pytest.raises(ConfigError, match="does not serve 'crow'"):
         probe("crow", hosted(server, source="crow"), tmp_path)
+
+
+def sees(reply):
+    """What the probe finds of a server that answers the image question with ``reply``."""
+    with Endpoint(sight=reply) as server:
+        return probe("parrot", hosted(server, batch={}))["sees_images"]
+
+
+def told(text, tokens):
+    return Response(200, completion("", content=text, usage={"prompt_tokens": tokens, "completion_tokens": 1}))
+
+
+def placed(request):
+    """The number of images in a request."""
+    return request.raw.count(b'"image_url":')
+
+
+def test_an_endpoint_that_ignores_images_is_named():
+    with pytest.raises(ConfigError, match=r"parrot.*ignores images: .*same \('Red'\), and a prompt has 20 tokens with"):
+        sees(lambda request: told("Red", 20))
+
+
+@pytest.mark.parametrize(
+    ("reply", "warning"),
+    [
+        (lambda request: told("Red", 20 + 200 * placed(request)), "the replies to a red and a blue image are the same"),
+        (lambda request: Response(200, completion("", content="Red", usage=None)), "are the same ('Red')"),
+        (lambda request: told(seeing(request).body["choices"][0]["message"]["content"], 20), "a prompt has 20 tokens"),
+        (lambda request: Response(200, completion("", content="", finish_reason="length")), "no answer (length)"),
+        (lambda request: Response(200, completion("", content=None, refusal="No.")), "no answer (refusal)"),
+    ],
+    ids=["same reply", "same reply without usage", "same usage", "cut off", "refusal"],
+)
+def test_an_endpoint_that_may_ignore_images_is_a_warning(reply, warning, capsys):
+    assert sees(reply) is None
+    assert warning in capsys.readouterr().err
+
+
+def test_an_endpoint_that_counts_no_tokens_and_sees_images_passes():
+    assert sees(lambda request: Response(200, seeing(request).body | {"usage": None})) is True
+
+
+def test_an_endpoint_that_rejects_images_is_named():
+    with pytest.raises(ConfigError, match=r"rejects a question with an image .*not a multimodal model"):
+        sees(lambda request: error(400, "this is not a multimodal model") if placed(request) else seeing(request))
+    with pytest.raises(MachineError, match="does not answer a question with an image"):
+        sees(lambda request: Response(200, b"<html>") if placed(request) else seeing(request))
 
 
 def test_an_endpoint_without_a_check_is_not_asked(server, tmp_path):

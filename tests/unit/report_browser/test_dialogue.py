@@ -65,9 +65,9 @@ def test_a_result_that_the_parser_does_not_return_is_marked(rows):
 
 
 def test_a_label_that_was_not_offered_has_a_passage(rows):
-    turn = answered(0, "forced", "The answer is E.", labels=LABELS[:4])
+    turn = answered(0, "forced", "E.", labels=LABELS[:4])
     (_, found), _ = rows([turn], [score(0, "forced", "E", UNPARSED)])
-    assert found == [[0, 1, outcomes.UNPARSED, "E", None, 14, 15]]
+    assert found == [[0, 1, outcomes.UNPARSED, "E", None, 0, 1]]
 
 
 def test_images_of_a_turn_come_from_the_replayed_dialogue(rows):

@@ -109,11 +109,12 @@ def params(server: Endpoint, model: str = "parrot") -> Params:
 
 REPLIES = {
     "sound": "The second one, I suppose.",
-    "injected": INJECTION,
+    "injected": "B or " + INJECTION.replace("answer", "verdict"),  # robust reads the key "answer"
     "broken": "B or so",
     "refused": "C perhaps",
     "filtered": "D maybe",
     "late": "nothing",
+    "parsed": "C",  # by robust, so that the judge is not asked
     "failed": "",
 }
 VERDICTS = {"sound": '{"answer": "B"}', "injected": '{"answer": "D"}', "broken": '{"answer": "A"'}
@@ -178,6 +179,7 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         "refused": (UNPARSED, None),
         "filtered": (UNPARSED, None),
         "late": (UNPARSED, None),
+        "parsed": (ANSWERED, "C"),
         "failed": (FAILED, None),
     }
     measure(
@@ -194,9 +196,9 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         for m in tables.read_metrics(run_folder / "metrics.parquet")
         if m.parser == JUDGE and m.category == "Overall"
     }
-    assert values["accuracy"] == (pytest.approx(1 / 7), 7)
-    assert values["share_unparsed"] == (pytest.approx(4 / 7), 7)
-    assert values["share_failed"] == (pytest.approx(1 / 7), 7)
+    assert values["accuracy"] == (pytest.approx(1 / 8), 8)
+    assert values["share_unparsed"] == (pytest.approx(4 / 8), 8)
+    assert values["share_failed"] == (pytest.approx(1 / 8), 8)
 
 
 def test_a_judge_that_never_answers_makes_no_table(run_folder, tmp_path):

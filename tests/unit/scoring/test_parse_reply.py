@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from bench.parser.measure import parse, shared_cases
+from bench.parser.measure import SHARED, parse, shared_cases
 from bench.parser.split import UNTOUCHED
-from known_unknowns.scoring.reply_parser import parse_reply
-from tests.paths import SHARED
+from known_unknowns import parse_reply
+from known_unknowns.records import NOT_OFFERED
 
 COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
 QUESTION = "What color is the chandelier?"
@@ -33,10 +30,10 @@ def outcome(reply, options=COLORS, question=QUESTION, refusal="E", **others):
         *("I would choose D.", "I'd go with option D.", "My best guess is D.", "So the answer must be gold.", "Option D is correct."),
         *("D is the most likely answer.", "The answer to the question is most likely D. Gold.", "Therefore, the correct option is **D**."),
         *(r"\boxed{D}", r"The final answer is $\boxed{\text{D}}$.", "<answer>D</answer>", "<answer>It is gold.</answer>"),
-        *("<think>Maybe A.</think>D", '{"answer": "D"}', "{'choice': 'Gold', 'reason': 'it shines'}", '{"A": false, "D": true}'),
+        *("<think>Maybe A.</think>D", '{"answer": "D"}', "{'choice': 'Gold', 'reason': 'it shines'}", '{"answer": "D", "reason": "The cha'),
         *("The answer is:\n\nD. Gold", "The lamp shines.\n\nD", "Gold, because it shines.", "D) It has the color of brass."),
         *("The chandelier is gold.", "Based on the image, the chandelier appears to be gold.", "The color is gold (option D)."),
-        *("A: no\nB: no\nC: no\nD: yes", "Red: incorrect. Blue: incorrect. Gold: correct."),
+        *("A is wrong. B is wrong. D is correct.", "Red: incorrect. Blue: incorrect. The correct answer is gold."),
         *("答案是D。", "答案：D", "因此，正确选项为(D)。", "Die Antwort ist D.", "La respuesta es D.", "La réponse est D.", "정답은 D입니다.", "Ответ: D"),
         *("A. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above\n\nAnswer: D", "D</s>", "assistant\nD", "D\n\nQuestion: What is it?\nAnswer: A"),
     ],
@@ -260,7 +257,7 @@ def test_letter_that_the_explanation_overrides(reply, expected):
     ],
 )
 def test_half_of_a_text(reply, options, expected):
-    assert label(reply, options, "") == expected
+    assert label(reply, options, "What is shown in the picture?") == expected
 
 
 @pytest.mark.parametrize(
@@ -293,13 +290,13 @@ def test_denied_options_do_not_count():
 def test_removed_option():
     options = {"A": "Red", "B": "Blue", "C": "None of the above"}
     parsed = parse_reply("Gold", options, "C", QUESTION, removed=("Gold",))
-    assert (parsed.outcome, parsed.label) == ("unparsed", "(not offered)")
+    assert (parsed.outcome, parsed.label) == ("unparsed", NOT_OFFERED)
     assert parse_reply("B. Gold", options, "C", QUESTION, removed=("Gold",)).label is None
     assert parse_reply("B. Blue", options, "C", QUESTION, removed=("Gold",)).label == "B"
     assert parse_reply("None of these, it is gold.", options, "C", QUESTION, removed=("Gold",)).outcome == "refused"
 
 
-CASES = list(shared_cases(Path(os.environ.get("SHARED_DATA", SHARED))))
+CASES = list(shared_cases(SHARED))
 
 
 @pytest.mark.skipif(not CASES, reason="the shared replies are absent")

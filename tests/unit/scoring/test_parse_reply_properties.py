@@ -8,7 +8,8 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.scoring.reply_parser import RULES, parse_reply
+from known_unknowns import parse_reply
+from known_unknowns.scoring.reply_parser.rules import RULES
 
 COLORS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
 QUESTION = "What color is the chandelier?"

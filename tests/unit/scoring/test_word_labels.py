@@ -3,7 +3,7 @@
 import pytest
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-from known_unknowns.records import ANSWERED, UNPARSED, AnsweredTurn, Option, Question, Reply
+from known_unknowns.records import ABSTAINED, ANSWERED, UNPARSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import likelihood, robust
 from tests.factories import question
 
@@ -34,13 +34,10 @@ def parse(text: str, of: Question) -> ParsedAnswer:
         ("I looked for it everywhere.\nNo", "no"),
         ("\\boxed{yes}", "yes"),
         ("<think>no, wait</think>Yes", "yes"),
-        ("I have no idea", None),
         ("No car is visible", None),  # "no" is a determiner here
         ("Nothing", None),
         ("Yesterday", None),
         ("", None),
-        ("Yes. Wait, no.", "no"),
-        ("I don't see one, so no.", "no"),
         ("Yes or no", None),
     ],
 )
@@ -48,6 +45,10 @@ def test_yes_and_no_labels(text, label):
     found = parse(text, YES_NO)
     assert (found.outcome, found.label) == ((UNPARSED, None) if label is None else (ANSWERED, label))
     assert found.choice == (None if label is None else YES_NO.labels.index(label))
+
+
+def test_no_idea_is_an_abstention():
+    assert parse("I have no idea", YES_NO) == ParsedAnswer(ABSTAINED)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,6 @@ def test_yes_and_no_labels(text, label):
         ("The answer is 4.", "4"),
         ("Answer: 1) Red", "1"),
         ("Gold", "3"),
-        ("It is painted blue.", "2"),
         ("I would choose option 2 here", "2"),
         ("1. Blue", None),  # label and text contradict each other
         ("3 cars are parked", None),
@@ -70,7 +70,6 @@ def test_yes_and_no_labels(text, label):
         ("5", None),
         ("option 1 or option 2", None),
         ("1, 2", None),
-        ("Not 2 but 3.", "3"),
         ('{"answer": 3}', "3"),
     ],
 )

@@ -30,22 +30,11 @@ from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.batch_log import BatchLog, BatchRecord
 from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.client import redirect_error
+from known_unknowns.engines.endpoint.error_messages import parse_error, rejected_reply
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError
-from known_unknowns.engines.endpoint.request import (
-    PendingTurn,
-    Requester,
-    RetryableError,
-    parse_error,
-    rejected_reply,
-)
-from known_unknowns.engines.endpoint.request_queue import (
-    MAX_REJECTED,
-    MAX_ROUNDS,
-    SERIES,
-    UNUSABLE,
-    FailureSeries,
-    Rows,
-)
+from known_unknowns.engines.endpoint.request import PendingTurn, Requester, RetryableError
+from known_unknowns.engines.endpoint.request_queue import MAX_ROUNDS, SERIES, FailureSeries, Rows
+from known_unknowns.engines.unusable import MAX_FIRST, NOT_A_REPLY, class_of
 from known_unknowns.errors import MachineError
 from known_unknowns.records import Reply, Turn
 
@@ -244,15 +233,15 @@ class BatchRunner:
     async def _unusable_reason(self, series: FailureSeries) -> str | None:
         """Ask an answered question again. Return why its reply is unusable; None if it is usable.
 
-        Without an answered question, a series of `MAX_REJECTED` is the endpoint's fault, as in single requests.
+        Without an answered question, a series of `MAX_FIRST` is the endpoint's fault, as in single requests.
         """
         if self.proven is None:
-            return "no question was answered" if len(series) >= MAX_REJECTED else None
+            return "no question was answered" if len(series) >= MAX_FIRST else None
         try:
             reply = await self._requester.ask(PendingTurn(-1, self.proven))
         except (RetryableError, UnreadableReplyError) as error:
             return str(error)
-        return (reply.error or reply.finish) if reply.finish in UNUSABLE else None
+        return reply.error if reply.finish in NOT_A_REPLY else None
 
     def _recorded(self, rows: Rows) -> Rows:
         """Return replies for the journal. Their questions are not submitted again."""
@@ -282,24 +271,32 @@ class BatchRunner:
         read.add(one.index)
         details = dict(reply.details or {}) | {"batch": record.batch, "images": record.images.get(key)}
         reply = self._requester.with_details(reply, details)
-        if reply.finish in UNUSABLE:
+        if reply.finish in NOT_A_REPLY:
             series.add(one, reply)
             return []
+        if class_of(reply) is not None:
+            return [(one.index, reply)]
         self.proven = self.proven or one.turn
         return [*(series.end() if len(series) < SERIES else ()), (one.index, reply)]
 
     def _outcome(self, one: PendingTurn, status: int | None, body: Any, error: Any) -> Reply | None:
         if status == 200:
-            received = self._requester.parse_completion(body, one.turn, batch=True)
-            if received.usage:
-                self._budget.spend(received.usage, batch=True)
+            usage = None
+            try:
+                received = self._requester.parse_completion(body, one.turn, batch=True)
+                usage = received.usage
+            except UnreadableReplyError as unreadable:
+                usage = unreadable.usage
+                raise
+            finally:
+                if usage is not None:
+                    self._budget.spend(usage, batch=True)
             return received.reply
-        told = body if isinstance(body, Mapping) else {"error": error}
-        code, _, words = parse_error(told.get("error", told))
+        told = parse_error(body if isinstance(body, Mapping) else {"error": error})
         if status is None or status in (408, 409, 429) or status >= 500:
-            one.faults.append(words or f"status {status}")
+            one.faults.append(told.words or f"status {status}")
             return None
-        return rejected_reply(status, code, words)
+        return rejected_reply(status, told)
 
     def _failed_rows(self, record: BatchRecord, besides: Collection[int]) -> Rows:
         """Return failed replies for the questions that reached the maximum number of rounds, without some indices."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from known_unknowns.engines.endpoint.settings import EndpointSettings
-from known_unknowns.records import Turn
+from known_unknowns.records import MAX_TOKENS, Turn
 
 NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
 _FEW_LOGPROBS = 5  # the maximum of endpoints that do not support 20
@@ -27,21 +27,22 @@ class Capabilities:
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
-        self._limit = NEW_LIMIT
+        self._limit_name = NEW_LIMIT
+        self._largest_limit = MAX_TOKENS
         self._top_logprobs = settings.top_logprobs
         self.declined: dict[str, str] = {}
         self._without_logprobs: int | None = 0
 
     def limit(self, turn: Turn) -> int:
-        """Return the maximum number of generated tokens, reasoning included."""
+        """Return the maximum number of generated tokens, reasoning included, that the endpoint takes."""
         answer = self._settings.max_new_tokens or turn.max_new_tokens
-        return answer + int(self._settings.reasoning.get("tokens", 0))
+        return min(answer + int(self._settings.reasoning.get("tokens", 0)), self._largest_limit)
 
     def parameters(self, turn: Turn) -> dict[str, Any]:
         """Return the request's parameters except the model and the messages."""
         settings = self._settings
         wanted: dict[str, Any] = {
-            self._limit: self.limit(turn),
+            self._limit_name: self.limit(turn),
             "temperature": settings.temperature,
             "top_p": settings.top_p,
             "seed": settings.seed,
@@ -72,8 +73,8 @@ class Capabilities:
             return False
         name = names[0]
         if name in (NEW_LIMIT, OLD_LIMIT):
-            self.rename_limit(name, words)
-        elif name == "top_logprobs" and sent[name] > _FEW_LOGPROBS:
+            return self.rename_limit(name, words)
+        if name == "top_logprobs" and sent[name] > _FEW_LOGPROBS:
             self._note(f"more than {_FEW_LOGPROBS} top_logprobs", words)
             self._top_logprobs = min(self._top_logprobs, _FEW_LOGPROBS)
         elif name in ("logprobs", "top_logprobs"):
@@ -100,18 +101,22 @@ class Capabilities:
             self.declined.setdefault("top_logprobs", words)
 
     def rename_limit(self, used: str, words: str) -> bool:
-        """Send the length limit under its other name. Return False if that was tried before."""
-        other = OLD_LIMIT if used == NEW_LIMIT else NEW_LIMIT
-        if self._limit == used and other in self.declined:
+        """Send the length limit under its old name. Return False if that was refused: no limit is no alternative."""
+        if used == OLD_LIMIT:
             return False
-        self._note(used, words)
-        self._limit = other
+        self._note(NEW_LIMIT, words)
+        self._limit_name = OLD_LIMIT
         return True
 
-    def _note(self, name: str, words: str) -> None:
+    def lower_limit(self, largest: int, words: str) -> None:
+        """Send no higher length limit than ``largest`` from now on."""
+        self._largest_limit = min(self._largest_limit, largest)
+        self._note("the length limit", words, instead=f"asking for {largest:,} tokens at most")
+
+    def _note(self, name: str, words: str, instead: str = "asking without it") -> None:
         if name not in self.declined:
             self.declined[name] = words
-            print_message(self._settings.name, f"the endpoint does not take {name} ({words}); asking without it")
+            print_message(self._settings.name, f"the endpoint does not take {name} ({words}); {instead}")
 
 
 def print_message(name: str, text: str) -> None:

@@ -24,13 +24,17 @@ MAX_REDIRECTS = 3
 
 @dataclass(slots=True)
 class RequestContext:
-    """A question under way: the bound of an attempt, its expected tokens, and the attempts so far with their faults."""
+    """A question under way: the bound of an attempt, its expected tokens, and the attempts so far with their faults.
+
+    ``limit_lowered`` tells whether its length limit was lowered because the endpoint refused the value.
+    """
 
     bound: Usage
     expected: float = 0.0
     failure_record: FailureRecord = field(default_factory=FailureRecord)
     attempts: int = 0
     faults: list[str] = field(default_factory=list)
+    limit_lowered: bool = False
 
 
 KEY_HEADER = "authorization"

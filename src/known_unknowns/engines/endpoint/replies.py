@@ -1,30 +1,60 @@
 """Parse a chat completion, given as JSON values, into a `Reply`. The completion may be malformed.
 
-Refusals, empty replies and truncated replies are outcomes. ``Reply.finish`` distinguishes them:
+Empty replies, truncated replies and refusals are outcomes. ``Reply.finish`` distinguishes them:
 
-| finish           | meaning                                            | error                                       |
-|------------------|----------------------------------------------------|---------------------------------------------|
-| "stop"           | an answer                                          | None                                        |
-| "empty"          | a choice without text                              | None                                        |
-| "length"         | truncated at the limit; no text if in reasoning    | None                                        |
-| "refusal"        | the model declined (the message's "refusal" field) | the model's message                         |
-| "content_filter" | the provider blocked the question or the answer    | the provider's message                      |
-| "no_choice"      | a completion without a choice                      | a message                                   |
-| "rejected"       | the endpoint rejects the question                  | the endpoint's message                      |
-| "error"          | no readable reply in any attempt                   | the last reason                             |
+| finish           | meaning                                                       | error                     |
+|------------------|---------------------------------------------------------------|---------------------------|
+| "stop"           | an answer                                                     | None                      |
+| "empty"          | a choice without text                                         | None                      |
+| "length"         | truncated at the limit; the text so far is kept, also if none | None                      |
+| "refusal"        | the provider or the model declined in place of a reply        | the message               |
+| "content_filter" | the provider blocked the question or the answer               | the provider's message    |
+| "rejected"       | the endpoint rejects the question                             | the endpoint's message    |
+| "error"          | no readable reply in any attempt                              | the last reason           |
+
+`FINISH_REASONS` maps the endpoint's words to these. Any other word is a fault: the question is asked again.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
+from known_unknowns.engines import unusable
+from known_unknowns.engines.endpoint.error_messages import ErrorMessage, parse_error
 from known_unknowns.engines.prices import Usage
 from known_unknowns.reasoning_marks import SplitReply, split_reply
 from known_unknowns.records import MAX_TOKENS, Reply, Turn, is_token_count
+
+FINISH_REASONS: Mapping[str, str] = {
+    "stop": unusable.STOP,
+    "eos": unusable.STOP,  # Together
+    "eos_token": unusable.STOP,  # TGI
+    "stop_sequence": unusable.STOP,  # TGI, Anthropic
+    "end_turn": unusable.STOP,  # Anthropic
+    "complete": unusable.STOP,  # Cohere
+    "completed": unusable.STOP,
+    "length": unusable.CUT_OFF,
+    "max_tokens": unusable.CUT_OFF,  # Anthropic, Gemini
+    "model_length": unusable.CUT_OFF,  # Mistral
+    "model_context_window_exceeded": unusable.CUT_OFF,  # Anthropic, Zhipu
+    "content_filter": unusable.FILTERED,
+    "content_filtered": unusable.FILTERED,  # Bedrock
+    "guardrail_intervened": unusable.FILTERED,  # Bedrock
+    "sensitive": unusable.FILTERED,  # Zhipu
+    "error_toxic": unusable.FILTERED,  # Cohere
+    "safety": unusable.FILTERED,  # Gemini, this and the following
+    "image_safety": unusable.FILTERED,
+    "recitation": unusable.FILTERED,
+    "prohibited_content": unusable.FILTERED,
+    "blocklist": unusable.FILTERED,
+    "spii": unusable.FILTERED,
+    "refusal": unusable.REFUSED,  # Anthropic
+}
+"""What the finish reasons of endpoints mean, in lower case. A reason that is not here is a fault of the endpoint."""
 
 DECIMALS = 6
 MAX_CHARACTERS = 1_000_000
@@ -35,7 +65,9 @@ _VERSION = re.compile(r"[-@:]\d[\d.-]*")  # "-2024-08-06", "-002"; not the "-7b"
 
 
 class UnreadableReplyError(Exception):
-    """The response is not a chat completion of the requested model. The request may be repeated."""
+    """The response is no reply of the requested model. The request may be repeated. ``usage`` is what it cost."""
+
+    usage: Usage | None = None
 
 
 class WrongModelError(UnreadableReplyError):
@@ -65,27 +97,23 @@ def parse(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -
     WrongModelError
         The completion names another model than ``model``.
     """
-    if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
+    if not isinstance(body, Mapping):
         raise UnreadableReplyError("the reply is not a chat completion")
-    echo = body.get("model")
-    if isinstance(echo, str) and echo and not same_model(model, echo, answers_as):
-        raise WrongModelError(model, echo)
     usage, details = _usage(body.get("usage"))
-    if isinstance(echo, str) and echo != model:
-        details["model"] = echo[:_MAX_NAME]
-    if (fingerprint := body.get("system_fingerprint")) and isinstance(fingerprint, str):
-        details["fingerprint"] = fingerprint[:_MAX_NAME]
-    choice = body["choices"][0] if body["choices"] else None
-    reply = _parse_choice(choice, turn, details) if isinstance(choice, Mapping) else _no_choice()
-    return ParsedCompletion(
-        Reply(
-            **reply,
-            input_tokens=usage.input_tokens if usage else None,
-            output_tokens=usage.output_tokens if usage else None,
-            details=details,
-        ),
-        usage,
-    )
+    try:
+        echo = body.get("model")
+        if isinstance(echo, str) and echo and not same_model(model, echo, answers_as):
+            raise WrongModelError(model, echo)
+        if isinstance(echo, str) and echo != model:
+            details["model"] = echo[:_MAX_NAME]
+        if (fingerprint := body.get("system_fingerprint")) and isinstance(fingerprint, str):
+            details["fingerprint"] = fingerprint[:_MAX_NAME]
+        reply = _parse_choice(body, turn, details)
+    except UnreadableReplyError as error:
+        error.usage = usage
+        raise
+    tokens = (usage.input_tokens, usage.output_tokens) if usage else (None, None)
+    return ParsedCompletion(replace(reply, input_tokens=tokens[0], output_tokens=tokens[1], details=details), usage)
 
 
 def same_model(asked: str, echo: str, answers_as: str | None = None) -> bool:
@@ -125,55 +153,114 @@ def _is_logprob(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -MAX_TOKENS < value <= 0
 
 
-def _no_choice() -> dict[str, Any]:
-    return {"text": "", "finish": "no_choice", "error": "the endpoint sent a completion without a choice"}
-
-
-def _parse_choice(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> dict[str, Any]:
+def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> Reply:
+    """Return the reply in a completion, and add its reasoning to the details."""
+    choice = _choice(body)
+    for error in (body.get("error"), choice and choice.get("error")):
+        if error:
+            return _failed(parse_error({"error": error} if isinstance(error, str) else error))
+    if choice is None:
+        kind = "a completion without a choice" if isinstance(body.get("choices"), list) else "not a chat completion"
+        raise UnreadableReplyError(f"the reply is {kind}")
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise UnreadableReplyError("the reply's choice has no message")
-    reasoning, text, is_open = _split_reasoning(message)
+    finish = _finish(choice.get("finish_reason"))
+    (reasoning, text, is_open), refusal = _parts(message)
+    finish = unusable.CUT_OFF if is_open and finish == unusable.STOP else finish
     if reasoning:
         details["reasoning"] = reasoning
     if max(len(text), len(reasoning)) > MAX_CHARACTERS:
         raise UnreadableReplyError(f"the reply's text is longer than {MAX_CHARACTERS:,} characters")
-    finish = choice.get("finish_reason")
-    finish = finish[:_MAX_NAME] if finish and isinstance(finish, str) else "stop"
-    error = None
-    if isinstance(message.get("refusal"), str) and message["refusal"]:
-        finish, error = "refusal", f"the model declined: {message['refusal'][:_MAX_WORDS]}"
-    elif finish == "content_filter":
-        error = "the provider's content filter stopped the answer"
-    elif is_open:
-        finish = "length"
-    elif finish != "length" and not text.strip():
-        finish = "empty"
-    logprobs = label_logprobs(choice.get("logprobs"), turn.labels) if turn.labels and error is None else None
-    return {"text": text, "finish": finish, "error": error, "logprobs": logprobs}
+    if refusal:
+        return Reply(text, finish=unusable.REFUSED, error=f"the model declined: {refusal[:_MAX_WORDS]}")
+    if finish == unusable.REFUSED:
+        return Reply(text, finish=finish, error="the provider refused to answer")
+    if finish == unusable.FILTERED:
+        return Reply(text, finish=finish, error=f"the content filter stopped the answer ({choice['finish_reason']})")
+    if not text.strip():
+        return Reply(text, finish=finish if finish == unusable.CUT_OFF else unusable.EMPTY)
+    return Reply(text, label_logprobs(choice.get("logprobs"), turn.labels) if turn.labels else None, finish=finish)
 
 
-def _split_reasoning(message: Mapping[str, Any]) -> SplitReply:
-    """Split reasoning and answer. Servers put the reasoning into a separate field, or leave it in the text."""
-    text = _text(message.get("content"))
-    for name in ("reasoning", "reasoning_content"):
-        if isinstance(message.get(name), str) and message[name]:
-            return SplitReply(message[name], text, False)
+def _choice(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the choice of the lowest index, wherever it is in the list; None if there is none."""
+    choices = body.get("choices")
+    found = [each for each in choices if isinstance(each, Mapping)] if isinstance(choices, list) else []
+    return min(found, key=lambda each: each["index"] if is_token_count(each.get("index")) else 0, default=None)
+
+
+def _failed(error: ErrorMessage) -> Reply:
+    """Return the reply to a question whose completion holds an error, although its status is 200."""
+    if error.is_filter:
+        return Reply("", finish=unusable.FILTERED, error=f"the content filter stopped the answer: {error.words}")
+    raise UnreadableReplyError(f"the reply is an error: {error.words or error.code or 'no reason given'}")
+
+
+def _finish(word: Any) -> str:
+    """Return what a finish reason means. An endpoint that gives none has finished."""
+    if word is None or word == "":
+        return unusable.STOP
+    finish = FINISH_REASONS.get(word.casefold()) if isinstance(word, str) else None
+    if finish is None:
+        shown = repr(word[:_MAX_NAME]) if isinstance(word, str) else f"a {type(word).__name__}"
+        raise UnreadableReplyError(f"the reply ended with {shown}, which is no end of an answer")
+    return finish
+
+
+def _parts(message: Mapping[str, Any]) -> tuple[SplitReply, str]:
+    """Return the reasoning and the answer of a message, and its refusal.
+
+    Servers put the reasoning into a separate field or part, or leave it in the text.
+    """
+    reasoning, text, refusal = _content(message.get("content"))
+    refusal = refusal or _optional_text(message, "refusal")
+    reasoning = reasoning or _optional_text(message, "reasoning") or _optional_text(message, "reasoning_content")
+    if reasoning:
+        return SplitReply(reasoning, text, False), refusal
     split = split_reply(text)
-    return split._replace(text=split.text.lstrip()) if split.reasoning or split.open else split
+    return (split._replace(text=split.text.lstrip()) if split.reasoning or split.open else split), refusal
 
 
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+def _optional_text(message: Mapping[str, Any], name: str) -> str:
+    value = message.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _content(content: Any) -> tuple[str, str, str]:
+    """Return the reasoning, the text and the refusal in a message's content.
+
+    The content is a text, null, or a list of parts (OpenAI: text and refusal; Mistral: also thinking).
+    """
+    if content is None or isinstance(content, str):
+        return "", content or "", ""
+    if not isinstance(content, list):
+        raise UnreadableReplyError(f"the reply's content is no text, but of the type {type(content).__name__}")
+    texts = {"thinking": "", "text": "", "refusal": ""}
+    for part in content:
+        kind, value = ("text", part) if isinstance(part, str) else _typed_part(part)
+        if kind not in texts or not isinstance(value, str):
+            raise UnreadableReplyError("the reply's content has a part that is no text")
+        texts[kind] += value
+    return texts["thinking"], texts["text"], texts["refusal"]
+
+
+def _typed_part(part: Any) -> tuple[str, Any]:
+    """Return the type of a part of a message's content, and its text."""
+    if not isinstance(part, Mapping):
+        return "", None
+    kind = part.get("type", "text")
+    kind = {"output_text": "text", "reasoning": "thinking"}.get(kind, kind) if isinstance(kind, str) else ""
+    value = part.get(kind, part.get("text"))
+    if kind == "thinking" and isinstance(value, list):  # Mistral's has parts of its own
+        value = "".join(str(each.get("text", "")) for each in value if isinstance(each, Mapping))
+    return kind, value
 
 
 def has_logprobs(body: Any) -> bool:
     """Whether a completion has log-probabilities at all, even if they are not those of the labels."""
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    raw = choices[0].get("logprobs") if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    choice = _choice(body) if isinstance(body, Mapping) else None
+    raw = choice.get("logprobs") if choice else None
     return bool(isinstance(raw, Mapping) and raw.get("content"))
 
 

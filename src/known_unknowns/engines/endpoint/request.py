@@ -11,9 +11,10 @@ from typing import Any
 import httpx2
 import openai
 
+from known_unknowns.engines import unusable
 from known_unknowns.engines.endpoint import replies
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
-from known_unknowns.engines.endpoint.capabilities import NEW_LIMIT, Capabilities
+from known_unknowns.engines.endpoint.capabilities import NEW_LIMIT, OLD_LIMIT, Capabilities
 from known_unknowns.engines.endpoint.client import (
     CURRENT_REQUEST,
     MAX_REPLY_BYTES,
@@ -21,6 +22,7 @@ from known_unknowns.engines.endpoint.client import (
     RequestContext,
     redirect_error,
 )
+from known_unknowns.engines.endpoint.error_messages import fitting_limit, parse_error, rejected_reply
 from known_unknowns.engines.endpoint.payload import ImageEncoder, messages
 from known_unknowns.engines.endpoint.rate_limit import FailureRecord, RequestLimits
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
@@ -28,17 +30,6 @@ from known_unknowns.engines.prices import Usage
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.records import Reply, Turn
 
-_ADAPTATIONS = 12  # more than the number of optional parameters
-
-_FILTER_WORDS = (
-    "content_filter",
-    "content_policy",
-    "content management policy",
-    "responsibleai",
-    "safety system",
-    "input was flagged",
-)
-_MAX_WORDS = 500
 _QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached")
 
 
@@ -141,29 +132,27 @@ class Requester:
         )
 
     async def _request_with_fallbacks(self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext) -> Reply:
-        """Send the question, and omit what the endpoint declines."""
-        for _ in range(_ADAPTATIONS):
+        """Send the question, omit the parameters that the endpoint declines, and lower a length limit once."""
+        while True:
             parameters = self.capabilities.parameters(turn)
             try:
                 response = await self._request(sent, parameters)
             except openai.APIStatusError as error:
-                told = self._handle_status_error(error, parameters)
-                if told is not None:
-                    return told
+                if (outcome := self._handle_status_error(error, parameters, context)) is not None:
+                    return outcome
                 continue
             reply = self._read(response, turn, context).reply
             if reply.error is None:
                 returned = reply.logprobs is not None or replies.has_logprobs(_parsed(response))
                 self.capabilities.observe(parameters, returned=returned)
-            if not self._exceeded_limit(reply, turn, parameters):
+            if not self._exceeded_limit(reply, parameters):
                 return reply
-        raise RetryableError("the endpoint keeps declining parameters")
 
-    def _exceeded_limit(self, reply: Reply, turn: Turn, parameters: Mapping[str, Any]) -> bool:
+    def _exceeded_limit(self, reply: Reply, parameters: Mapping[str, Any]) -> bool:
         """Return whether the length limit was ignored, as by servers that know its old name only."""
-        limit, came = self.capabilities.limit(turn), reply.output_tokens or 0
+        limit, came = parameters.get(NEW_LIMIT), reply.output_tokens or 0
         words = f"{came} tokens came where {limit} were asked for"
-        return came > limit and NEW_LIMIT in parameters and self.capabilities.rename_limit(NEW_LIMIT, words)
+        return limit is not None and came > limit and self.capabilities.rename_limit(NEW_LIMIT, words)
 
     async def _request(self, sent: list[dict[str, Any]], parameters: Mapping[str, Any]) -> httpx2.Response:
         """Return a completion.
@@ -187,11 +176,14 @@ class Requester:
         return response
 
     def _read(self, response: httpx2.Response, turn: Turn, context: RequestContext) -> replies.ParsedCompletion:
-        received = None
+        used = None
         try:
             received = self.parse_completion(_parsed(response), turn)
+            used = received.usage
+        except replies.UnreadableReplyError as error:
+            used = error.usage
+            raise
         finally:
-            used = received.usage if received else None
             self.budget.settle(context.bound, used)
             if used is not None:
                 self.estimator.learn(turn, used)
@@ -207,20 +199,29 @@ class Requester:
         details = dict(received.reply.details or {}) | {"usd": usd}
         return replies.ParsedCompletion(replace(received.reply, details=details), received.usage)
 
-    def _handle_status_error(self, error: openai.APIStatusError, parameters: Mapping[str, Any]) -> Reply | None:
-        """Return the outcome of an error status; None if the question is to be repeated without a parameter."""
-        status, code, parameter, words = error.status_code, *parse_error(error.body)
+    def _handle_status_error(
+        self, error: openai.APIStatusError, parameters: Mapping[str, Any], context: RequestContext
+    ) -> Reply | None:
+        """Return the outcome of an error status; None if the question is to be repeated with other parameters."""
+        status, told = error.status_code, parse_error(error.body)
         if error.response.has_redirect_location:
             raise redirect_error(error.response, self.key, self.path("base_url")) from None
-        words = self.key.redact(words) or f"status {status}"
-        if status == 429 and not any(quota in code for quota in _QUOTA_CODES):
+        words = self.key.redact(told.words) or f"status {status}"
+        if status == 429 and not any(quota in told.code for quota in _QUOTA_CODES):
             raise RetryableError(f"rate limit: {words}", rate_limited=True)
+        outcome = rejected_reply(status, replace(told, words=words))
+        limit = parameters.get(NEW_LIMIT, parameters.get(OLD_LIMIT, 0))
+        if outcome.finish == unusable.REJECTED and (fits := fitting_limit(told, limit)) is not None:
+            if context.limit_lowered or not 0 < fits < limit:
+                return outcome
+            context.limit_lowered = True
+            self.capabilities.lower_limit(fits, words)
+            return None
         if status in (408, 409) or status >= 500:
             raise RetryableError(f"status {status}: {words}")
-        if status not in (401, 402, 429) and self.capabilities.adapt(parameters, parameter, words):
+        if status not in (401, 402, 429) and self.capabilities.adapt(parameters, told.parameter, words):
             return None
-        outcome = rejected_reply(status, code, words)
-        if outcome.finish != "content_filter":  # gateways report a flagged question with status 403
+        if outcome.finish != unusable.FILTERED:  # gateways report a flagged question with status 403
             self.raise_if_fatal(status, words)
         return outcome
 
@@ -256,29 +257,3 @@ def _parsed(response: httpx2.Response) -> Any:
         raise replies.UnreadableReplyError(f"the reply is not JSON ({len(content)} bytes; {kind})") from None
     except RecursionError:
         raise replies.UnreadableReplyError("the reply is JSON with too many levels") from None
-
-
-def rejected_reply(status: int, code: str, words: str) -> Reply:
-    """Return the reply to a question that the endpoint will never answer."""
-    if any(word in f"{code} {words}".casefold() for word in _FILTER_WORDS):
-        return Reply("", finish="content_filter", error=f"the provider's content filter stopped the question: {words}")
-    return Reply("", finish="rejected", error=f"status {status}: {words}")
-
-
-def parse_error(body: Any) -> tuple[str, str, str]:
-    """Return an error body's code, the parameter it names, and its message ("" for missing parts)."""
-    if not isinstance(body, Mapping):
-        return "", "", str(body or "")[:_MAX_WORDS]
-    error = body.get("error", body)
-    if isinstance(error, str):
-        return "", "", error[:_MAX_WORDS]
-    if not isinstance(error, Mapping):
-        return "", "", ""
-    code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
-    parameter, words = str(error.get("param") or ""), error.get("message") or error.get("detail") or ""
-    if isinstance(words, list):  # as pydantic reports it: [{"loc": ["body", "seed"], "msg": "Extra inputs ..."}]
-        rows = [row for row in words if isinstance(row, Mapping)]
-        places = [str(place) for row in rows for place in row.get("loc", ())]
-        parameter = parameter or (places[-1] if places else "")
-        words = "; ".join(f"{' '.join(map(str, row.get('loc', ())))}: {row.get('msg', '')}" for row in rows)
-    return code[:_MAX_WORDS], parameter[:_MAX_WORDS], str(words)[:_MAX_WORDS]

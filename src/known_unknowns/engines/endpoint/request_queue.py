@@ -1,7 +1,7 @@
 """Concurrent questions: the first alone, to find out what the endpoint supports, then the others together.
 
-An endpoint can fail although its status says otherwise: it sends pages instead of completions, completions without a
-choice, or rejects every question. After `SERIES` consecutive unusable replies no question is sent until a question that
+An endpoint can fail although its status says otherwise: it sends pages or errors instead of completions, or rejects
+every question. After `SERIES` consecutive unusable replies no question is sent until a question that
 was answered before is answered again. If it is not, the endpoint is at fault: all requests pause, and the questions of
 the series are asked again later. If it is, they are asked once more, and then recorded as they are.
 """
@@ -19,6 +19,7 @@ from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError, WrongModelError
 from known_unknowns.engines.endpoint.request import PendingTurn, Requester, RetryableError
+from known_unknowns.engines.unusable import ERROR, MAX_FIRST, NOT_A_REPLY, REJECTED, REMEDIES, class_of
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.records import Reply, Turn
 
@@ -29,12 +30,11 @@ MAX_ROUNDS = 3
 """A question that fails after all of the client's retries is requeued, up to this number of rounds in all."""
 MAX_RATE_LIMITED_ROUNDS = 20
 """The same for questions that fail because of the rate limit."""
-MAX_REJECTED = 20
-"""The run stops if this many replies are unusable before any is usable: the fault is not in the questions."""
 SERIES = 10
 """Number of consecutive unusable replies after which the endpoint is checked."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-UNUSABLE = ("error", "rejected", "no_choice", "content_filter")
+_ANOTHER_PART = 0.382
+"""After a failure, the next question comes from so far behind in the queue, where it shows another image."""
 
 
 @dataclass(slots=True)
@@ -100,6 +100,7 @@ class RequestQueue:
         self.proven = proven  # a turn that the endpoint has answered
         self._stop: BaseException | None = None
         self._since = time.perf_counter()
+        self._recorded = 0
         self.answered = False
 
     async def next_batch(self) -> Rows:
@@ -153,7 +154,17 @@ class RequestQueue:
         except (Exception, asyncio.CancelledError) as error:
             self._stop = self._stop or error
             return []
-        return self._hold(pending, reply) if reply.finish in UNUSABLE else self._answered(pending, reply)
+        if reply.finish in NOT_A_REPLY:
+            return self._hold(pending, reply)
+        return self._answered(pending, reply) if class_of(reply) is None else self._without_answer(pending, reply)
+
+    def _without_answer(self, pending: PendingTurn, reply: Reply) -> Rows:
+        """Record a reply that was paid for and has no answer. The run decides whether it goes on."""
+        self._recorded += 1
+        if self.proven is None:
+            self.answered = self._recorded >= MAX_FIRST
+            self._try_another_part()
+        return [(pending.index, reply)]
 
     def _answered(self, pending: PendingTurn, reply: Reply) -> Rows:
         earlier = [] if self._suspects_endpoint() else self._series.end(pending.asked)
@@ -162,24 +173,22 @@ class RequestQueue:
 
     def _hold(self, pending: PendingTurn, reply: Reply) -> Rows:
         self._series.add(pending, reply)
-        self._count(reply.error or reply.finish, rejected=reply.finish == "rejected")
+        self._count(reply.error or "", class_of(reply) or ERROR)
         return []
 
-    def _count(self, reason: str, *, rejected: bool = False) -> None:
-        """Stop if none of the first replies is usable. ``reason`` is that of the last one."""
+    def _count(self, reason: str, kind: str) -> None:
+        """Stop if none of the first replies is usable. ``reason`` and ``kind`` are those of the last one."""
         if self.proven is not None:
             return
-        self._waiting.rotate(-(len(self._waiting) // 2))  # try a different question
-        if len(self._series) < MAX_REJECTED:
+        self._try_another_part()
+        if len(self._series) < MAX_FIRST:
             return
-        if rejected:
-            path = self._requester.path("source")
-            self._stop = ConfigError(f"the endpoint rejects every question ({reason}); none is recorded", path=path)
-        else:
-            self._stop = MachineError(
-                f"the endpoint gives no usable reply to any question (last: {reason}); none is recorded. Run the same "
-                "command again when it works"
-            )
+        does = "rejects every question" if kind == REJECTED else "gives no usable reply to any question"
+        text = f"the endpoint {does} (last: {reason}); none is recorded. Remedy: {REMEDIES[kind]}"
+        self._stop = MachineError(text) if kind == ERROR else ConfigError(text, path=self._requester.path("source"))
+
+    def _try_another_part(self) -> None:
+        self._waiting.rotate(-int(_ANOTHER_PART * len(self._waiting)))
 
     def _suspects_endpoint(self) -> bool:
         return self.proven is not None and len(self._series) >= SERIES and self._stop is None
@@ -226,7 +235,7 @@ class RequestQueue:
         except Exception as error:
             self._stop = error
             return str(error)
-        return (reply.error or reply.finish) if reply.finish in UNUSABLE else None
+        return reply.error if reply.finish in NOT_A_REPLY else None
 
     def _requeue_or_fail(self, pending: PendingTurn, error: RetryableError | UnreadableReplyError) -> Rows:
         if isinstance(error, WrongModelError) and not self.answered:
@@ -245,11 +254,11 @@ class RequestQueue:
             self._waiting.append(pending)
             if isinstance(error, UnreadableReplyError):
                 self._series.add(pending, None)
-                self._count(str(error))
+                self._count(str(error), ERROR)
             elif not self.answered:  # a resumed run begins with earlier failures: try a later question
-                self._waiting.rotate(-(len(self._waiting) // 2))
+                self._try_another_part()
             return []
-        failed = Reply("", finish="error", error=str(error))
+        failed = Reply("", finish=ERROR, error=str(error))
         details = {"attempts": pending.attempts, "faults": pending.faults}
         return self._hold(pending, self._requester.with_details(failed, details))
 

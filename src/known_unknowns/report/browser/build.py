@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns import __version__
 from known_unknowns.benchmark import registry
 from known_unknowns.progress import progress
 from known_unknowns.report.browser import page
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
 from known_unknowns.report.browser.shards import ShardFolder
+from known_unknowns.version import __version__
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params

@@ -13,7 +13,8 @@ from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable, coded, log_probabilities
 from known_unknowns.report.browser.outcomes import FAILED, REFUSED_RIGHTLY, RIGHT
-from known_unknowns.report.browser.passages import WITHOUT_TEXT, PassageFinder, Result, utf16
+from known_unknowns.report.browser.passages import PassageFinder, Result, utf16
+from known_unknowns.scoring import WITHOUT_TEXT
 
 Replay = Callable[[Question, Sequence[AnsweredTurn]], Iterator[Turn]]
 """Yields the turns that a protocol asks after the same replies."""

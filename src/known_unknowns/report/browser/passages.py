@@ -19,8 +19,6 @@ from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.scoring import PARSERS
 
-WITHOUT_TEXT = frozenset({"likelihood"})
-"""Parsers that do not parse the text of a reply."""
 SAMPLE, EVERY = 20, 50
 """How many whole replies of a table are parsed again for each parser, before its other results are relied on: at least
 `SAMPLE`, and every `EVERY`-th."""

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from known_unknowns.reasoning_marks import final_text
+from known_unknowns.records import ABSTAINED, ANSWERED, CUT, NOT_OFFERED, REFUSED, UNPARSED
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import Options, meaning
 from known_unknowns.scoring.reply_parser.reply import Reply
-from known_unknowns.scoring.reply_parser.rules import RULES, WEAK, first_finding
-from known_unknowns.scoring.reply_parser.text import clean
+from known_unknowns.scoring.reply_parser.rules import RULES, WEAK
+from known_unknowns.scoring.reply_parser.text import clean, forms
 
-ANSWERED, REFUSED, ABSTAINED, UNPARSED, CUT = "answered", "refused", "abstained", "unparsed", "cut"
-NOT_OFFERED = "(not offered)"
-SEVERAL = "several"
+_PRIVATE = 0xE000  # labels that no reply has
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ class ParsedReply:
         "answered"; "refused" (the offered refusal option); "abstained" (it says that it cannot tell, that no option is
         right, or declines); "unparsed"; or "cut" (the limit ended it before an answer).
     label : str, optional
-        The option's label if the outcome is "answered" or "refused". "(not offered)" if an unparsed reply gives an
-        option that was removed.
+        The option's label if the outcome is "answered" or "refused". `NOT_OFFERED` if the reply gives an option that
+        was removed; the outcome is then "unparsed", or "abstained" if that option is a way to abstain.
     rule : str
         Name of the rule that decided, or "" if none did. It ends with ": several" if the rule found several options.
     kind : str, optional
@@ -87,20 +86,21 @@ def parse_reply(
     --------
     >>> parse_reply("The answer is (B), because it shines.", {"A": "Red", "B": "Gold"}).label
     'B'
-    >>> parse_reply("It cannot be determined from the image.", {"A": "Red", "B": "Gold"}).outcome
-    'abstained'
     """
     text = final_text(reply, opened=opened)
     unfinished = CUT if text.open or cut else UNPARSED
-    gone = {f"{NOT_OFFERED}{number}": content for number, content in enumerate(removed)}
+    offered = {forms(clean(content)) for content in options.values()}
+    gone = {chr(_PRIVATE + n): content for n, content in enumerate(removed) if forms(clean(content)) not in offered}
     known = _options((*options.items(), *gone.items()))
     parsed = Reply(clean(text.text), known, clean(question))
-    labels, rule = first_finding(parsed, [rule for rule in RULES if unfinished != CUT or rule not in WEAK])
+    rules = [rule for rule in RULES if unfinished != CUT or rule not in WEAK]
+    labels, rule = next(((found, rule.__name__) for rule in rules if (found := rule(parsed))), (frozenset(), ""))
     if len(labels) != 1:
-        return ParsedReply(unfinished, rule=f"{rule}: {SEVERAL}" if rule else "")
+        return ParsedReply(unfinished, rule=f"{rule}: several" if rule else "")
     (label,) = labels
     if label in gone:
-        return ParsedReply(UNPARSED, NOT_OFFERED, rule)
+        kind = known.meanings[label]
+        return ParsedReply(ABSTAINED if kind else UNPARSED, NOT_OFFERED, rule, kind)
     if label in options:
         return ParsedReply(REFUSED if label == refusal else ANSWERED, label, rule)
     means = [name for name, kind in known.meanings.items() if kind == label and name in options]
@@ -110,12 +110,10 @@ def parse_reply(
         return ParsedReply(REFUSED, refusal, rule, label)
     if len(means) == 1:
         return ParsedReply(ANSWERED, means[0], rule, label)
-    return ParsedReply(ABSTAINED, None, rule, label)
+    is_removed = any(known.meanings[name] == label for name in gone)
+    return ParsedReply(ABSTAINED, NOT_OFFERED if is_removed else None, rule, label)
 
 
 @lru_cache(maxsize=1024)
 def _options(options: tuple[tuple[str, str], ...]) -> Options:
     return Options(options)
-
-
-__all__ = ["RULES", "ParsedReply", "parse_reply"]

@@ -24,10 +24,6 @@ def _singular(sequence: Iterable[str]) -> frozenset[str]:
     return frozenset(form.rstrip("s") if form.isalpha() else form for form in sequence if form not in words.STOP_WORDS)
 
 
-def _numbers(sequence: Iterable[str]) -> list[str]:
-    return [form for form in sequence if form[-1:].isdigit()]
-
-
 def _in_order(part: Iterable[str], sequence: Iterable[str]) -> bool:
     """Return whether a sequence has the words of a part in their order, among others."""
     rest = iter(sequence)
@@ -44,13 +40,7 @@ class Mention(NamedTuple):
 
 
 class Options:
-    """The options of a question.
-
-    Parameters
-    ----------
-    options : iterable of (str, str)
-        Labels and texts.
-    """
+    """The options of a question: labels with their texts."""
 
     def __init__(self, options: Iterable[tuple[str, str]]) -> None:
         self.texts = dict(options)
@@ -65,7 +55,7 @@ class Options:
 
     def label_at_start(self, text: str) -> re.Match[str] | None:
         """Match a label at the start of a text. The article "A" and the pronoun "I" are no labels."""
-        match = self.patterns.start.match(text)
+        match = self.patterns["start"].match(text)
         if match is None or match["open"] or match["close"] or (match["noun"] and ":" not in match["link"]):
             return match
         own, rest = self.forms[match["label"]], text[match.end() :]
@@ -89,7 +79,7 @@ class Options:
         return frozenset(label for label in fitting if len(self.forms[label]) == longest), found[longest - 1].end
 
     def same_text(self, text: str) -> Labels:
-        """Return the options whose text is a whole text, or the only one of which it is a part or a close copy."""
+        """Return the options whose text is a whole text, or the only one of which it is a part."""
         if len(text) > 2 * self._longest:
             return NOTHING
         sequence = forms(text)
@@ -97,30 +87,19 @@ class Options:
         equal = frozenset(label for label, own in self.forms.items() if own == sequence != ())
         if equal or not content:
             return equal
-        parts, copies = [], []
-        for label, own in self.forms.items():
-            theirs = _singular(own)
-            if not theirs or (content ^ theirs) & words.NEGATIONS:
-                continue
-            if content <= theirs and _in_order(_numbers(sequence), own):
-                parts.append(label)
-            if _numbers(sequence) == _numbers(own):
-                copies.append((2 * len(content & theirs) / (len(content) + len(theirs)), label, len(content - theirs)))
-        if len(parts) == 1:
-            return frozenset(parts)
-        copies.sort(reverse=True)
-        if parts or len(sequence) < 5 or not copies or copies[0][0] < 0.75 or 5 * copies[0][2] > len(content):
-            return NOTHING
-        return frozenset((copies[0][1],)) if len(copies) == 1 or copies[0][0] - copies[1][0] >= 0.2 else NOTHING
+        near = {label: _singular(own) - content for label, own in self.forms.items() if content <= _singular(own)}
+        parts = [label for label, more in near.items() if not more & words.NEGATIONS]
+        numbers = [form for form in sequence if form[-1:].isdigit()]
+        parts = [label for label in parts if _in_order(numbers, self.forms[label])]
+        return frozenset(parts) if len(parts) == 1 else NOTHING
 
     def restated(self, text: str) -> Labels:
         """Return the options whose content words a text has in their order, among other words."""
-        found = set()
-        for label, own in self.forms.items():
-            content = [form for form in own if form not in words.STOP_WORDS or len(form) == 1]
-            if len(content) > 1 and _in_order(content, forms(text)):
-                found.add(label)
-        return frozenset(found)
+        contents = {
+            label: [form for form in own if form not in words.STOP_WORDS or len(form) == 1]
+            for label, own in self.forms.items()
+        }
+        return frozenset(name for name, own in contents.items() if len(own) > 1 and _in_order(own, forms(text)))
 
     def mentions(self, text: str) -> list[Mention]:
         """Return the options that a text names, by a marked label or by their whole text. The longest text counts."""
@@ -136,7 +115,7 @@ class Options:
                     position += len(own) - 1
                     break
             position += 1
-        for match in self.patterns.mention.finditer(text):
+        for match in self.patterns["mention"].finditer(text):
             start, end = match.span("label")
             within = [other for other in found if other.start <= start and end <= other.end]
             if all((other.start, other.end) == (start, end) for other in within):
@@ -148,41 +127,29 @@ class Options:
         """Return whether the text of an option is a number without a unit."""
         return len(self.forms[label]) == 1 and self.forms[label][0][-1:].isdigit()
 
-    def is_function_word(self, label: str) -> bool:
-        """Return whether the text of an option is a word that sentences also use otherwise."""
-        return words.FUNCTION_WORDS.issuperset(self.forms[label])
-
 
 _ARTICLE_OR_PRONOUN = re.compile(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]")
 _NOUN = (
     r"(?i:options?|choices?|answers?|letter|alternative|response|selection"
     r"|选项|答案|(?:la\s)?(?:opci[óo]n|lettre|letra|opção|opzione|réponse)|буква)"
 )
-_AFTER = r"(?![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[_^=+*/\\'’])"
-
-
-class _LabelPatterns(NamedTuple):
-    start: re.Pattern[str]
-    mention: re.Pattern[str]
-    further: re.Pattern[str]
-    line: re.Pattern[str]
-    end: re.Pattern[str]
+_AFTER = r"(?![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[_^=+*/\\'’]|[.,]\d)"
 
 
 @lru_cache(maxsize=512)
-def _label_patterns(labels: str) -> _LabelPatterns:
+def _label_patterns(labels: str) -> dict[str, re.Pattern[str]]:
     """Compile the patterns of labels once for all questions with the same labels."""
-    return _LabelPatterns(
-        start=re.compile(
+    return {
+        "start": re.compile(
             rf"\s*(?:(?P<noun>{_NOUN})(?P<link>\s*(?:is\s)?(?:[:#-]\s?)?))?(?P<open>[\"'“(\[{{<]*)\s?(?P<label>{labels}){_AFTER}"
             rf"(?P<close>\s?[\])}}>\"'.:,;!]+|\s?[-–—](?=\s)|\s(?=\()|\s*\Z|\s*\n)?"
         ),
-        mention=re.compile(
+        "mention": re.compile(
             rf"(?:\b{_NOUN}\s[\"'(\[]*|(?<![\w)])[(\[]\s?(?=(?:{labels})\s?[)\]]))(?P<label>{labels}){_AFTER}[\])\"']*"
         ),
-        further=re.compile(
+        "further": re.compile(
             rf"[\"')\].]*\s*(?:,?\s?(?:and|or)\b|[,/&]|\balong\swith\b)\s*(?:also\s)?(?:{_NOUN}\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!(?<=[AI])\s[a-z])"
         ),
-        line=re.compile(rf"(?:\A|\n)\s*[(\[]?({labels})[)\].:]|\s[(\[]?({labels})[)\].]\s"),
-        end=re.compile(rf"(?:\A|[\s(\[\"'])({labels})[)\].:\"']*\s?\Z"),
-    )
+        "line": re.compile(rf"(?:\A|\n)\s*[(\[]?({labels})[)\].:]|\s[(\[]?({labels})[)\].]\s"),
+        "end": re.compile(rf"(?:\A|[\s(\[\"'])({labels})[)\].:\"']*\s?\Z"),
+    }

@@ -10,12 +10,10 @@ from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import NOTHING, Labels, Options
 from known_unknowns.scoring.reply_parser.text import content_words, forms, sentences
 
-_MOST_CHARACTERS = 400  # of what an announcement announces
-_IT_IS = re.compile(r"\A(?:it\sis|it's|this\sis|there\s(?:is|are))\s", re.IGNORECASE)
+_AROUND = 300  # characters of a sentence around a place
 _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
 )
-_AND = re.compile(r"\s*(?:,\s|/|,?\sor\s|,?\sand\s|,?\sas\swell\sas\s)")
 _SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
 _ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
 _SMALL_LABEL = re.compile(
@@ -32,17 +30,7 @@ def _asked(question: str) -> tuple[frozenset[str], ...]:
 
 
 class Reply:
-    """A reply that is parsed, with its question.
-
-    Parameters
-    ----------
-    text : str
-        The cleaned final text.
-    options : Options
-        The options.
-    question : str
-        The question, for what a reply repeats of it.
-    """
+    """A reply that is parsed: its cleaned final text, with the options, and the question, which it may repeat."""
 
     def __init__(self, text: str, options: Options, question: str) -> None:
         self.options = options
@@ -54,31 +42,15 @@ class Reply:
         text = words.RETRACTS.split(text)[-1].strip()
         if not any(map(str.islower, options.texts)):
             text = _SMALL_LABEL.sub(lambda match: match[0].upper(), text)
-        self.text = self._without_copies(text, question)
+        if len(question) > 15 and question in text:
+            text = text.replace(question, "").strip() or text
+        self.text = text
         pieces = sentences(self.text)
         self.sentences = [piece for piece, _ in pieces]
         self._starts = [start for _, start in pieces]
-        starts = options.patterns.line.findall(self.text)
+        starts = options.patterns["line"].findall(self.text)
         every = {one or other for one, other in starts}
         self.is_list = len({line for line, _ in starts if line}) > 1 or len(every) == len(options.texts) > 2
-
-    def _without_copies(self, text: str, question: str) -> str:
-        """Leave out a copy of the question, and of all options in order, if something else is left."""
-        if len(question) > 15 and question in text:
-            text = text.replace(question, "").strip() or text
-        lines = [line for line in text.split("\n") if line.strip()]
-        labels = list(self.options.texts)
-        for start in range(len(lines) - len(labels) + 1):
-            end = start + len(labels)
-            if 1 < len(labels) < len(lines) and [self.copied(line) for line in lines[start:end]] == labels:
-                return "\n".join(lines[:start] + lines[end:])
-        return text
-
-    def copied(self, line: str) -> str | None:
-        """Return the label of the option that a line copies with its label, if any."""
-        match = self.options.label_at_start(line)
-        own = self.options.forms[match["label"]] if match else ()
-        return match["label"] if match and own and forms(line[match.end() :]) == own else None
 
     def exact(self, text: str) -> Labels:
         """Return the option that is the whole of a short text: a label, its text, both, or a part that only it has."""
@@ -88,7 +60,7 @@ class Reply:
         if bare in self.options.texts:
             return frozenset((bare,))
         if (match := self.options.marked_label_at_start(text)) is None:
-            return self.options.same_text(_IT_IS.sub("", text.strip()))
+            return self.options.same_text(text)
         label, rest = match["label"], text[match.end() :]
         if not forms(rest) or forms(rest) == self.options.forms[label]:
             return frozenset((label,))
@@ -97,7 +69,7 @@ class Reply:
 
     def choice(self, text: str) -> Labels:
         """Return the options, or the kind of abstention, that the text after an announcement gives."""
-        text = text[:_MOST_CHARACTERS]
+        text = text[:_AROUND]
         if not (labels := self.labels_at_start(text)):
             lead = words.LEAD.match(text)
             text = text[lead.end() :] if lead else text
@@ -109,8 +81,6 @@ class Reply:
             return labels
         clause = match[0] if (match := _CLAUSE.match(text)) else text
         if found and self._ends(found, text[end:]):
-            if another := _AND.match(text, end):
-                found |= self.options.text_at_start(text[another.end() :])[0]
             if (match := self.options.label_at_start(text[end:])) and match["open"]:
                 found |= {match["label"]}
             return found
@@ -137,7 +107,7 @@ class Reply:
         own, end = self.options.text_at_start(rest)
         if own and label not in own and re.match(r"\W*(?:\n|\Z)|[.;,]\s", rest[end:]):
             return own | {label}
-        further = self.options.patterns.further.match(rest[end:] if label in own else text[match.end("label") :])
+        further = self.options.patterns["further"].match(rest[end:] if label in own else text[match.end("label") :])
         return frozenset((label, further["label"]) if further else (label,))
 
     @staticmethod
@@ -147,9 +117,9 @@ class Reply:
         return NOTHING if kind is None else frozenset((kind,))
 
     def before(self, position: int) -> str:
-        """Return the part of a sentence before a place in the reply, at most its last 300 characters."""
+        """Return the part of a sentence before a place in the reply, at most its last `_AROUND` characters."""
         number = bisect_right(self._starts, position) - 1
-        return self.text[max(position - 300, self._starts[number] if number >= 0 else 0) : position]
+        return self.text[max(position - _AROUND, self._starts[number] if number >= 0 else 0) : position]
 
     def asserted(self, text: str) -> Labels:
         """Return the options that a sentence names and does not deny, ask, suppose, contrast, calculate or repeat."""
@@ -157,11 +127,16 @@ class Reply:
             return NOTHING
         found = set()
         for mention in self.options.mentions(text):
-            before, after = text[: mention.start], text[mention.end :]
+            before, after = (
+                text[max(0, mention.start - _AROUND) : mention.start],
+                text[mention.end : mention.end + _AROUND],
+            )
             denied = words.DENIALS.search(words.NEW_CLAUSE.split(before)[-1]) or words.DENIED_AFTER.match(after)
             if denied or words.CONTRASTS.search(before.split(", ")[-1]):
                 continue
-            repeats = mention.label in self.repeated or self.options.is_function_word(mention.label)
+            repeats = mention.label in self.repeated or words.FUNCTION_WORDS.issuperset(
+                self.options.forms[mention.label]
+            )
             calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before)
             scaled = self.options.is_number(mention.label) and _SCALE.match(after)
             if mention.marked or not (repeats or calculates or scaled):

@@ -2,93 +2,65 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
 
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import NOTHING, Labels
 from known_unknowns.scoring.reply_parser.reply import Reply
 from known_unknowns.scoring.reply_parser.text import clean, content_words
 
+_SEEN = re.compile(r"(?!.*\b(?:not|no|nor|or|and|than)\b)[a-z\d ,]{1,30}")
 _KINDS = frozenset((words.CANNOT_TELL, words.NONE_RIGHT, words.DECLINES))
 _BOX = re.compile(
-    r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|<\|begin_of_box\|>(.*?)<\|end_of_box\|>|\[[xX✓✔]\]\s?([^\n]*)",
+    r"\\(?:boxed|fbox)\s?\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)(?:\}|\Z)|<\|begin_of_box\|>(.*?)<\|end_of_box\|>|\[[xX✓✔]\]\s?([^\n]*)",
     re.DOTALL,
 )
 _TAG = re.compile(
     r"<(answer|conclusion|final_answer|choice|response|output|option)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_OBJECT = re.compile(r"\{[^{}]*\}")
 _KEY = re.compile(
-    r"(?:final[_ ]?)?(?:answer|choice|option|prediction|response|label|result|selected|output)\w*", re.IGNORECASE
+    r"[\"'][a-z_ ]*(?:answer|choice|option|prediction|label)[\"']\s?:\s?[\"']?([^\"'\n,}]+)", re.IGNORECASE
 )
 _LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
-_ASKS = re.compile(r"[^.\n]{0,80}(?:\?|\bif\b(?!\sI\b))")
 
 
 def whole_reply(reply: Reply) -> Labels:
-    """Read a reply that is only a label, an option's text, or both."""
+    """Read a reply that is only a label, an option's text, or both. Small models name what they see: "purple E"."""
+    last = reply.options.patterns["end"].search(reply.text)
+    if last and _SEEN.fullmatch(reply.text[: last.start()]) and not reply.exact(reply.text[: last.start()]) - {last[1]}:
+        return frozenset((last[1],))
     return NOTHING if reply.text.endswith("?") else reply.exact(re.sub(r"</?[A-Za-z_]+>", "", reply.text))
 
 
-def box_or_tag(reply: Reply) -> Labels:
-    """Read boxes, ticks and tags whose whole content is an option, or a tag with an answer in it."""
+def final_answer(reply: Reply) -> Labels:
+    """Read boxes, ticks and tags whose whole content is an option, a tag with an answer in it, or the answer's key."""
     contents = [match[1] or match[2] or match[3] or "" for match in _BOX.finditer(reply.text)]
     tags = [match[2].strip() for match in _TAG.finditer(reply.text)]
     if found := NOTHING.union(*(reply.exact(clean(content)) for content in (*contents, *tags))):
         return found
-    inside = [first_finding(Reply(tag, reply.options, ""), IN_TAGS)[0] for tag in tags]
-    return next(filter(None, reversed(inside)), NOTHING)
-
-
-def structure(reply: Reply) -> Labels:
-    """Read a JSON object or a Python dict: the value of the answer's key, or the only true label."""
-    for match in reversed(list(_OBJECT.finditer(reply.text))):
-        value = _literal(match[0])
-        if not isinstance(value, Mapping):
-            continue
-        for key, content in value.items():
-            if isinstance(key, str) and _KEY.fullmatch(key) and isinstance(content, str | int | float):
-                return reply.exact(str(content)) or reply.choice(str(content))
-        named = {label: content for key, content in value.items() for label in reply.exact(str(key))}
-        true = [label for label, content in named.items() if str(content).casefold() in ("yes", "true", "correct")]
-        if true:
-            return frozenset(true)
-    return NOTHING
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(re.sub(r"\b(?:true|false)\b", lambda match: match[0].title(), text))
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return None
+    values = (reply.exact(match[1]) for match in _KEY.finditer(reply.text))
+    return next(filter(None, (*map(reply.choice, reversed(tags)), *values)), NOTHING)
 
 
 def last_announcement(reply: Reply) -> Labels:
-    """Read the last phrase that announces an answer, unless an earlier one differs and is not taken back."""
+    """Read the last phrase that announces an option, unless an earlier one differs and is not taken back."""
     found = sorted(_announced(reply), key=lambda item: item[0])
-    if not found:
+    every = [item for item in found if not item[1] & _KINDS] or found
+    if not every:
         return NOTHING
-    last = found[-1][1]
-    others = [labels for _, labels in found if labels != last]
-    if not others or all(labels & _KINDS for labels in others):
-        return last
-    if last & _KINDS:
-        return others[-1] if all(labels == others[-1] for labels in others) else last
-    differs = max(place for place, labels in found if labels != last)
-    place = min(place for place, labels in found if labels == last and place > differs)
-    takes_back = words.TURNS_BACK.search(reply.text, differs, place)
-    return last if takes_back or words.CONCLUDES.search(reply.before(place)) else last.union(*others)
+    place, first, last = every[0][0], every[0][1], every[-1][1]
+    same = all(labels == first for _, labels in every)
+    decides = same or words.TURNS_BACK.search(reply.text, place) or words.CONCLUDES.search(reply.text, place)
+    return last if decides else NOTHING.union(*(labels for _, labels in every))
 
 
 def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
     """Yield places and options of announcements."""
     for match in words.ANNOUNCEMENTS.finditer(reply.text):
         before, rest = reply.before(match.start()), reply.text[match.end() :]
-        if not (words.HYPOTHESES.search(before[-60:]) or _ASKS.match(rest)) and (labels := reply.choice(rest)):
+        if not words.HYPOTHESES.search(before[-60:]) and (labels := reply.choice(rest)):
             yield match.start(), labels
     for match in _LINE_AFTER_COLON.finditer(reply.text):
         if (match.end() == len(reply.text) or not reply.is_list) and (labels := reply.exact(match[1])):
@@ -101,14 +73,12 @@ def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
 def _called_right(reply: Reply, before: str, rest: str) -> Labels:
     """Return the option that is named before "is correct", if nothing denies it."""
     clause = re.split(r";\s|,\s(?:but|and|so)\s|\b(?:that|therefore|thus|hence|so)\b,?\s", before)[-1]
-    if words.DENIALS.search(clause) or words.HYPOTHESES.search(before) or _ASKS.match(rest):
+    if words.DENIALS.search(clause) or words.HYPOTHESES.search(before):
         return NOTHING
-    if label := reply.options.patterns.end.search(clause):
+    if label := reply.options.patterns["end"].search(clause):
         return frozenset((label[1],))
-    start = reply.options.label_at_start(clause)
     labels = {mention.label for mention in reply.options.mentions(clause)}
-    labels = {label for label in labels if not reply.options.is_function_word(label)}
-    labels |= {start["label"]} if start and start["close"] else set()
+    labels = {label for label in labels if not words.FUNCTION_WORDS.issuperset(reply.options.forms[label])}
     return frozenset(labels) if len(labels) == 1 else NOTHING
 
 
@@ -122,20 +92,6 @@ def leading_label(reply: Reply) -> Labels:
             return reply.labels_at_start(reply.text)
     lines = reply.text.rsplit("\n", 1)
     return reply.exact(lines[-1]) if len(lines) > 1 else NOTHING
-
-
-def verdicts(reply: Reply) -> Labels:
-    """Read a list of options with verdicts, of which one is positive: "A: no. B: yes."."""
-    judged: dict[str, bool] = {}
-    for sentence in reply.sentences:
-        match = reply.options.marked_label_at_start(sentence)
-        found, end = (frozenset((match["label"],)), match.end()) if match else reply.options.text_at_start(sentence)
-        rest = sentence[end:].strip(" :-–—=>.")
-        every = list(words.VERDICTS.finditer(rest)) if len(found) == 1 else []
-        if every and (every[0].start() == 0 or every[-1].end() == len(rest)):
-            verdict = every[0] if every[0].start() == 0 else every[-1]
-            judged.setdefault(min(found), verdict["no"] is None)
-    return frozenset(label for label, right in judged.items() if right) if len(judged) > 1 else NOTHING
 
 
 def abstention(reply: Reply) -> Labels:
@@ -206,43 +162,26 @@ def _pairs(reply: Reply, text: str) -> bool:
 
 
 def only_option(reply: Reply) -> Labels:
-    """Read the only option that a reply names, in a sentence that says little else than the question and the option."""
-    named = [(text, labels) for text in reply.sentences if (labels := reply.asserted(text))]
-    found = NOTHING.union(*(labels for _, labels in named))
-    if len(found) != 1 or reply.is_list:
+    """Read the only option of one or two sentences, if the last one says little else than it and the question."""
+    found = NOTHING.union(*map(reply.asserted, reply.sentences))
+    if len(found) != 1 or len(reply.sentences) > 2 or reply.is_list or reply.asserted(reply.sentences[-1]) != found:
         return NOTHING
-    known = content_words(reply.question).union(words.FILLERS, *map(content_words, reply.options.texts.values()))
-    for text, _ in named:
-        content = content_words(text)
-        unknown = len([form for form in content - known if len(form) > 1])
-        if 2 * unknown < len(content) or (not reply.asked and unknown < 3 <= len(content)):
-            return found
-    return NOTHING
+    content = content_words(reply.sentences[-1])
+    known = content_words(reply.question).union({"but"}, *map(content_words, reply.options.texts.values()))
+    return found if not reply.asked or 2 * len(content - known - words.NEGATIONS) < len(content) else NOTHING
 
 
 Rule = Callable[[Reply], Labels]
 RULES: tuple[Rule, ...] = (
     whole_reply,
-    box_or_tag,
-    structure,
+    final_answer,
     last_announcement,
     leading_label,
-    verdicts,
     leading_text,
     abstention,
     restatement,
     only_option,
 )
 """The rules in their order. The first that finds an option or an abstention decides. Several options are no answer."""
-IN_TAGS = (last_announcement, leading_label, abstention, leading_text, only_option)
-"""Rules for the content of a tag."""
-WEAK = frozenset((verdicts, leading_text, restatement, only_option))
+WEAK = frozenset((leading_text, restatement, only_option))
 """Rules that do not apply to a reply that the limit ended."""
-
-
-def first_finding(reply: Reply, rules: Iterable[Rule] = RULES) -> tuple[Labels, str]:
-    """Return what the first rule that applies finds, and its name."""
-    for rule in rules:
-        if labels := rule(reply):
-            return labels, rule.__name__
-    return NOTHING, ""

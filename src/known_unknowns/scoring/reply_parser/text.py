@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
 from known_unknowns.scoring.reply_parser import words
 
-_CHARACTERS = str.maketrans(
-    "−‒﹣\u00a0\u2007\u202f\u3000\u2009‘’ʼ“”„×·Ω", "---     '''\"\"\"**Ω", "\u200b\u200c\u200d\ufeff"
-) | {
-    ord(sign): text
-    for sign, text in zip(
-        "。⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", [". ", *(f"{mark}{n}" for mark in "^_" for n in range(10))], strict=True
-    )
+_CHARACTERS: dict[int, str | int | None] = {
+    **str.maketrans("−‒﹣‘’ʼ“”„×·⁄", "---'''\"\"\"**/", "\u200b\u200c\u200d\ufeff\ufe0f"),
+    ord("。"): ". ",
+    **{ord(sign): f"{'^_'[n // 10]}{n % 10}" for n, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉")},
 }
-_CHARACTERS |= {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width forms
+_SPACES = re.compile(r"\s\s+")
 _MARKUP = (
     (re.compile(r"~~.+?~~"), ""),
-    (
-        re.compile(
-            r"<\|start\|>\w*|<\|channel\|>\w*|<\|(?!begin_of_box|end_of_box)[^|<>]{1,40}\|>|</?s>|\[/?INST\]|<(?:pad|eos|bos|end_of_turn)>"
-        ),
-        " ",
-    ),
+    (re.compile(r"<\|(?:start|channel)\|>\w*|<\|(?!begin_of_box|end_of_box)[^|<>]{1,40}\|>|</?s>|\[/?INST\]"), " "),
     (re.compile(r"</?(?:b|i|u|em|strong|p|span|div|center|sub|font|mark|code)\b[^<>]*>|<br\s?/?>"), " "),
     (re.compile(r"(?m)^\s*(?:#{1,6}(?!#)|>|[*•●▪-](?=\s))\s*"), ""),
     (re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|(?<![\w*])\*(?=\w)|(?<=[\w.)])\*(?![\w*])"), ""),
@@ -38,7 +31,7 @@ _MARKUP = (
 _MARKS = re.compile(r"[*_`#~<>\\$|\[•●▪]|  |\t|^\s*[-]|\n\s*[-]")
 _PREFIX = re.compile(r"\A\W*(?:assistant|model|ai|bot)\s?(?::|\n)\s*", re.IGNORECASE)
 _FURTHER_TURN = re.compile(
-    r"\n\s*(?:(?:question|q|user|human|context|instruction|input|hint|problem)\s?(?:\d+\s?)?:|###\s?(?:question|instruction|human|user|input)"
+    r"\n\s?(?:(?:###\s?)?(?:question|q|user|human|context|instruction|input|hint|problem)\s?(?:\d+\s?)?:"
     r"|<\|?(?:user|human|im_start)\b)",
     re.IGNORECASE,
 )
@@ -46,7 +39,9 @@ _FURTHER_TURN = re.compile(
 
 def clean(reply: str) -> str:
     """Return a reply without markup, with plain signs, and without turns that it invents."""
-    text = reply.translate(_CHARACTERS)
+    text = _SPACES.sub(lambda run: "\n" if "\n" in run[0] else " ", reply)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
     further = _FURTHER_TURN.search(text)
     if further and text[: further.start()].strip():
         text = text[: further.start()]
@@ -87,8 +82,9 @@ _FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
     **dict.fromkeys(("ω", "omega", "ohms"), "ohm"),
     **{"percent": "%", "π": "pi", "sqrt": "√", "can't": "cannot"},
 }
-_PRONOUN = re.compile(r"\s(?:of|is|that|which|who|with)\b")
-_SUCH = re.compile(r"\b(?:this|that|which|the|each|another|other|any|only|every|no)\s\Z", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:this|that|which|the|each|another|other|any|only|every|no)\sone|one\s(?:of|is|that|which|who|with)\b"
+)
 _AFTER_A_LABEL = re.compile(r"is|was|are|has|in|on|and|or|would|appears|seems|more|because|to|of|at|by|does|can")
 
 
@@ -116,10 +112,8 @@ def tokens(text: str) -> tuple[Token, ...]:
         elif match["word"]:
             if found and _is_article(found[-1], text, match):
                 found.pop()
-            is_pronoun = form == "one" and (
-                _PRONOUN.match(text, match.end()) or _SUCH.search(text[: match.start()][-9:])
-            )
-            form = form if is_pronoun else _FORMS.get(form, form)
+            if form != "one" or not _PRONOUN.search(text[max(0, match.start() - 9) : match.end() + 6]):
+                form = _FORMS.get(form, form)
         found.append(Token(form, match.start(), match.end()))
     return tuple(found)
 
@@ -140,7 +134,6 @@ _STOP = re.compile(
     r"(?<=[^\W_]{2}[.!?])[\"')\]]*\s+|(?<=[\"')\]%°][.!?])\s+|(?<=\s\d\.)\s+(?=[A-Z][a-z])|\n+"
     r"|(?<=\s[A-Z]\.)\s+(?=(?:Which|What|Who|Where|When|How|Is|Are|Does|Do|Can|This|It)\s[a-z])"
 )
-_ABBREVIATION = re.compile(r"\b(?:dr|mr|mrs|ms|st|vs|etc|fig|eq|no|approx|prof|inc|ca|cf)\.\s*\Z", re.IGNORECASE)
 
 
 def sentences(text: str) -> list[tuple[str, int]]:
@@ -148,8 +141,6 @@ def sentences(text: str) -> list[tuple[str, int]]:
     found, start = [], 0
     for match in _STOP.finditer(text):
         piece = text[start : match.end()]
-        if "\n" not in match[0] and _ABBREVIATION.search(piece):
-            continue
         if piece.strip():
             found.append((piece.strip(), start + len(piece) - len(piece.lstrip())))
         start = match.end()

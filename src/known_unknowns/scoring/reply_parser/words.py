@@ -1,4 +1,5 @@
 # ruff: noqa: E501 (a phrase is as long as it is)
+# fmt: off
 """Word lists of the parser: tables of phrases, one a line, as regular expressions without regard to case.
 
 A space stands for any white space. `NOUN`, `TELL` and other names in capital letters stand for the tables of those
@@ -35,9 +36,7 @@ def phrases(table: str) -> re.Pattern[str]:
 
 
 ABSTENTIONS = (
-    (
-        NONE_RIGHT,
-        phrases(r"""
+    (NONE_RIGHT, phrases(r"""
         \bnone of (?:these|those|them|above|the above|(?:the )?(?:\w+ ){0,2}(?:NOUN|images?|pictures?|statements|points|boxes|scenarios?)\b)
         \b(?:no|not a) (?:single )?(?:correct|right|valid|suitable|accurate|appropriate) NOUN
         \b(?:no|not an) (?:option|choice|answer) (?:for|with|that|in the|among)\b
@@ -48,19 +47,13 @@ ABSTENTIONS = (
         \ball(?: of)? (?:the )?(?:\w+ )?NOUN(?: \w+)? are (?:incorrect|wrong|false|not correct)
         (?:^|[,;:] )\W*(?:so |thus )?neither (?:\w+ )?(?:NOUN|(?:image|picture|box|point|statement)s?\b|of the(?:m|se)?\b|\(?[A-Z]\)? nor \(?[A-Z])
         \b(?:mistake|error|typo) in the (?:question|options|problem|choices)
-        """),
-    ),
-    (
-        DECLINES,
-        phrases(r"""
+    """)),
+    (DECLINES, phrases(r"""
         \bI(?: can(?:not|'t| not)|'m (?:unable|not able) to| am (?:unable|not able) to| won't| will not) (?:\w+ly )?(?:help|assist|fulfil+|comply|engage|satisfy|support|discuss|provide|offer|endorse|promote)\b
         \bI (?:must |have to )?(?:refuse|decline)|\brefused? to answer|\A\W*refused?\W*\Z
         \b(?:not|in|n't) ?(?:appropriate|ethical) (?:or \w+ )?(?:for me )?to\b
-        """),
-    ),
-    (
-        CANNOT_TELL,
-        phrases(r"""
+    """)),
+    (CANNOT_TELL, phrases(r"""
         \bCANNOT (?:\w+ ){0,3}?TELL\b
         n't (?:\w+ )?(?:possible|able|feasible) to (?:\w+ )?TELL\b
         \bcan(?:not|'t| not) be (?:\w+ )?(?:determined|answered|told|known|inferred|identified|decided|concluded|established)
@@ -74,38 +67,25 @@ ABSTENTIONS = (
         \bquestion (?:is|seems|appears) (?:\w+ )?(?:not (?:clear|applicable|answerable|valid)|unclear|ambiguous|incomplete|unanswerable|invalid)\b
         \bplease (?:\w+ )?(?:provide|share|upload|attach|supply)\b
         无法|不能确定|不知道|判断できません|わかりません|\bno (?:se puede|lo sé)|\bne (?:sais pas|peut pas)|\bweiß (?:es )?nicht|\bnicht (?:bestimm|sagen)
-        """),
-    ),
-    (
-        DECLINES,
-        phrases(r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t| not)|unable|not able|won't)\b"),
-    ),
+    """)),
+    (DECLINES, phrases(r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t| not)|unable|not able|won't)\b")),
 )
 """Kinds of abstention, and how a sentence says it. The first that matches names the kind of the sentence."""
 
 MEANINGS = (
-    (
-        NONE_RIGHT,
-        phrases(r"""
+    (NONE_RIGHT, phrases(r"""
         (?:none|neither)(?: of)?(?: (?:the|these|those|them|above|options?|choices?|answers?|is|are|correct|right|listed|given|other))*
         no(?: (?:correct|right))? (?:answer|option|choice)s?(?: (?:is|are|given|correct|right|provided|listed|available|the|above|of))*
-        """),
-    ),
-    (
-        CANNOT_TELL,
-        phrases(r"""
+    """)),
+    (CANNOT_TELL, phrases(r"""
         (?:i )?(?:do not|don't) know|(?:i(?:'m| am) )?(?:not sure|unsure|uncertain|unknown|unclear)
         (?:it )?(?:is )?(?:can(?:not|'t| not)|impossible to|not possible to|unable to) (?:be )?(?:tell|say|answer(?:ed)?|determined?|know|known)(?: \w+){0,5}
         (?:not enough|insufficient) (?:information|data|context)(?: \w+){0,4}
-        """),
-    ),
-    (
-        DECLINES,
-        phrases(r"""
+    """)),
+    (DECLINES, phrases(r"""
         refused?(?: to answer)?
         (?:(?:i'm |i am )?sorry )?(?:but )?i (?:can(?:not|'t| not)|am not able to|am unable to) (?:help|assist)(?: you)?(?: with (?:it|that|this)(?: \w+)?)?
-        """),
-    ),
+    """)),
 )
 """What the text of a whole option means, if it is a way to abstain."""
 
@@ -120,21 +100,12 @@ ANNOUNCEMENTS = phrases(r"""
     \b(?:antwort|respuesta|réponse|resposta|risposta)(?: (?:correct[ae]?|corretta|correta))? ?(?:ist|lautet|es|est|é|è|:)(?!\w)|(?:ответ|الإجابة|الجواب) ?(?::|—|-|هي|هو)
     """)
 """Phrases before an answer."""
-CALLED_RIGHT = phrases(
-    r",? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)"
-)
+CALLED_RIGHT = phrases(r",? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)")
 """Phrases after an answer."""
-LEAD = phrases(
-    r"(?:[\s:=>–—*,]|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?"
-)
+LEAD = phrases(r"(?:[\s:=>–—*,]|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?")
 """What may stand between an announcement and the text of the option."""
-GOES_ON = phrases(
-    r"""\s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)"""
-)
+GOES_ON = phrases(r"""\s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)""")
 """What may follow the text of an option in an announcement."""
-VERDICTS = phrases(
-    r"(?P<no>\b(?:no|not|false|incorrect|wrong|isn't|doesn't|cannot)\b|[✗✘❌☒×])|(?P<yes>\b(?:yes|true|correct|right|match(?:es)?|fits)\b|[✓✔✅☑])"
-)
 
 DENIALS = phrases(r"""
     \b(?:not|cannot|never|nor|neither|none|without|no longer|instead of|rather than|other than|except|unlike|excludes?|eliminates?|rules? out|rul(?:ed|ing) out|eliminated|eliminating|excluding|unlikely)\b
@@ -147,26 +118,14 @@ DENIED_AFTER = phrases(r"""
     [^.;]{0,20}\b(?:on the other hand|(?:in|by) contrast)\b
     """)
 """Words after an option that deny it."""
-HYPOTHESES = phrases(
-    r"\b(?:if(?! (?:I|we)\b)|unless|suppose|supposing|assuming|whether|had it|were it|would have been|(?:might|may) think|one could)\b"
-)
+HYPOTHESES = phrases(r"\b(?:if(?! (?:I|we)\b)|unless|suppose|supposing|assuming|whether|had it|were it|would have been|(?:might|may) think|one could)\b")
 CONDITIONS = phrases(r"\b(?:if|unless|when|whether)\b[^,]*\Z")
-CONTRASTS = phrases(
-    r"\b(?:on the other hand|(?:in|by) contrast|whereas|while|unlike|compared (?:to|with)|as opposed to|than)\b"
-)
-CONCLUDES = phrases(
-    r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion|overall|in summary|ultimately|final|as a result|based on (?:this|these)|given (?:this|these))\b"
-)
-GUESSES = phrases(
-    r"\b(?:but|however|nevertheless|though|if I (?:had|have|were)|best guess|most likely|probably|guess)\b"
-)
-TURNS_BACK = phrases(
-    r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b"
-)
+CONTRASTS = phrases(r"\b(?:on the other hand|(?:in|by) contrast|whereas|while|unlike|compared (?:to|with)|as opposed to|than)\b")
+CONCLUDES = phrases(r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion|overall|in summary|ultimately|final|as a result|based on (?:this|these)|given (?:this|these))\b")
+GUESSES = phrases(r"\b(?:but|however|nevertheless|though|if I (?:had|have|were)|best guess|most likely|probably|guess)\b")
+TURNS_BACK = phrases(r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b")
 """Words between two announcements after which the second counts."""
-RETRACTS = phrases(
-    r"\b(?:scratch that|(?:I )?take that back|no, ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|correction:|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*"
-)
+RETRACTS = phrases(r"\b(?:scratch that|(?:I )?take that back|no, ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|correction:|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*")
 """What takes back everything before it."""
 NEW_CLAUSE = phrases(r"[,;:] |\b(?:but|and|however|while|whereas|although|because|since)\b")
 
@@ -175,15 +134,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-FUNCTION_WORDS = _words(
-    "yes no true false not none both neither either it one this that is are in on at of to and or all same other i we they he she"
-)
+FUNCTION_WORDS = _words("yes no true false not none both neither either it one this that is are in on at of to and or all same other i we they he she")
 """Texts of options that a sentence may have in another sense. They count only where an answer is announced."""
 STOP_WORDS = _words("a an the of to in on at is are was were be it its it's this that and or for with by from as there")
 QUESTION_WORDS = _words("which what who where when how why do does did can you following")
 NEGATIONS = _words("not no never n't cannot can't isn't doesn't don't neither nor without none false incorrect")
-FILLERS = _words(
-    "image picture photo shown show seen see appear seem look like based can could would may likely probably clearly visible depicted answer option"
-    " color correct not but because therefore so i think believe guess maybe perhaps which main located made called known person result value total"
-)
-"""Words that a sentence may have beside those of the question and the option."""

@@ -1,0 +1,41 @@
+"""Replies without an answer: their classes, and what helps against each.
+
+An engine notes the class in ``Reply.finish``. A reply that the token limit ended has an answer if it has text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from known_unknowns.records import Reply
+
+ERROR, REJECTED, FILTERED, REFUSED = "error", "rejected", "content_filter", "refusal"
+EMPTY, CUT_OFF = "empty", "length"
+STOP = "stop"
+
+REMEDIES: Mapping[str, str] = {
+    ERROR: "run the same command again when the model or its endpoint works",
+    REJECTED: "if the requests are too long, serve the model with a longer context, or lower reasoning.tokens or "
+    "decoding.max_new_tokens in its entry; if its images are rejected, the model behind the name may take none",
+    FILTERED: "the provider's filter stops these questions; ask its support, or evaluate the model at another provider",
+    REFUSED: "the provider refuses these questions; ask its support, or evaluate the model at another provider",
+    EMPTY: "see what the model writes: its chat template may be wrong, the server may move the answer to another "
+    "field, or a model that reasons needs more tokens (reasoning.tokens)",
+    CUT_OFF: "allow the model more tokens (reasoning.tokens or decoding.max_new_tokens in its entry)",
+}
+"""The classes of replies without an answer. Each has a remedy."""
+
+NOT_A_REPLY = (ERROR, REJECTED, FILTERED)
+"""Classes of failures that may be the fault of an endpoint. They are recorded once the endpoint is known to work."""
+
+MAX_FIRST = 8
+"""A run stops if this many replies come before any with an answer: the fault is not in the questions."""
+
+
+def class_of(reply: Reply) -> str | None:
+    """Return the class of a reply without an answer; None if it has one."""
+    if reply.error is not None:
+        return reply.finish if reply.finish in REMEDIES else ERROR
+    if reply.text.strip():
+        return None
+    return CUT_OFF if reply.finish == CUT_OFF else EMPTY
