@@ -97,7 +97,7 @@ def try_(
     for note in (*chosen.notes, *notes):
         print(f"note: {note}")
     found = probe(chosen.name, entry)
-    print(f"Model      {chosen.name}: {_CHECKED[found['checked']]}")
+    print(f"Model      {chosen.name}: {_checked(found)}")
     print(f"Estimate   {_estimate(trying, entry, benchmark, limit)}", flush=True)
     if dry_run:
         return
@@ -118,11 +118,12 @@ def try_(
     )
 
 
-_CHECKED = {
-    "endpoint": "the endpoint serves it, and accepts the key",
-    "files": "its files are complete",
-    "nothing": "no check is possible before it is loaded",
-}
+def _checked(found: Mapping[str, Any]) -> str:
+    """Return what the probe found."""
+    if found["checked"] == "endpoint":
+        sees = ", and answers questions about images" if found["sees_images"] else ""
+        return f"the endpoint serves it, accepts the key{sees}"
+    return "its files are complete" if found["checked"] == "files" else "no check is possible before it is loaded"
 
 
 def _model(given: str, params: Params, base_url: str | None) -> _Model:

@@ -18,7 +18,7 @@ from known_unknowns.data import download
 from known_unknowns.engines import memory_needs
 from known_unknowns.errors import ConfigError, MachineError
 from tests.paths import ROOT
-from tests.servers.endpoint import MODEL, Endpoint
+from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 from tests.servers.hub import Hub
 from tests.unit.data.conftest import use
 
@@ -102,14 +102,19 @@ def test_a_repository_of_the_catalogue_is_that_model():
 def test_an_endpoint_is_asked_whether_it_serves_the_model():
     with Endpoint() as endpoint:
         output = dry(f"openai:{MODEL}", "--base-url", endpoint.url)
-        assert f"Model      {MODEL}: the endpoint serves it" in output
+        assert (
+            f"Model      {MODEL}: the endpoint serves it, accepts the key, and answers questions about images" in output
+        )
         absent = invoke("openai:parrot-2", "--base-url", endpoint.url, "--dry-run")
     assert isinstance(absent.exception, ConfigError) and MODEL in str(absent.exception)
-    assert not endpoint.answered  # no question was asked
+    assert not any(b"correct choice" in request.raw for request in endpoint.log)  # the probe's only
 
 
 def test_the_price_of_an_endpoint_is_estimated():
-    with Endpoint(served=["gpt-4o-mini"]) as endpoint:
+    model, colours = "gpt-4o-mini", iter(["red", "blue", "none"] * 2)
+    with Endpoint(
+        served=[model], sight=lambda _: Response(200, completion("", model=model, content=next(colours)))
+    ) as endpoint:
         output = dry("openai:gpt-4o-mini", "--base-url", endpoint.url, "--limit", "100")
     # 2 x 100 prompts of 1,500 tokens at 0.15 USD per million, and replies of 16 tokens at 0.60
     assert "about 0.05 USD at the prices of " in output
