@@ -176,7 +176,7 @@ def _estimate(params: Params, entry: ModelEntry, benchmark: str, limit: int) -> 
     total = edition_needs.questions_of(params, benchmark, Path("data", params.data_name))
     questions = min(total, limit or total)
     cells = params.cells(benchmark)
-    text = f"{questions:,} questions in {len(cells)} variants"
+    text = f"{questions:,} questions in {len(cells)} variant{'s' * (len(cells) > 1)}"
     if isinstance(entry, TransformersModel):
         return text + _time(params, entry, benchmark, questions)
     price = prices.load().models.get(entry.source) if isinstance(entry, OpenAIModel) else None

@@ -17,6 +17,7 @@ from known_unknowns.config import catalogue
 from known_unknowns.data import download
 from known_unknowns.engines import memory_needs
 from known_unknowns.errors import ConfigError, MachineError
+from tests.factories import png
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 from tests.servers.hub import Hub
@@ -118,6 +119,14 @@ def test_the_price_of_an_endpoint_is_estimated():
         output = dry("openai:gpt-4o-mini", "--base-url", endpoint.url, "--limit", "100")
     # 2 x 100 prompts of 1,500 tokens at 0.15 USD per million, and replies of 16 tokens at 0.60
     assert "about 0.05 USD at the prices of " in output
+
+
+def test_own_questions_without_a_refusal_are_asked_in_one_variant(project):
+    (project / "my_data").mkdir()
+    (project / "my_data/red.png").write_bytes(png((200, 30, 30)))
+    (project / "my_data/questions.csv").write_text("image,question,A,B,answer\nred.png,What colour?,Red,Blue,A\n")
+    output = dry("pocket", "--edition", "mine")
+    assert "questions in 1 variant," in output and "note: " in output
 
 
 @pytest.mark.parametrize(
