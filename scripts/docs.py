@@ -59,6 +59,7 @@ MODULES = (
         "comparison",
         "engines",
         "config",
+        "evaluation",
         "exchange.model_index",
     ),
 )

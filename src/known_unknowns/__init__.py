@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns.version import __version__
 
 if TYPE_CHECKING:
+    from known_unknowns.evaluation import evaluate
     from known_unknowns.scoring.reply_parser import parse_reply
 
-__all__ = ["__version__", "parse_reply"]
+__all__ = ["__version__", "evaluate", "parse_reply"]
 
-_PUBLIC = {"parse_reply": "known_unknowns.scoring.reply_parser"}
+_PUBLIC = {
+    "evaluate": "known_unknowns.evaluation",
+    "parse_reply": "known_unknowns.scoring.reply_parser",
+}
 """Public functions and their modules, which are imported when they are used. The commands need few of them."""
 
 

@@ -1,4 +1,4 @@
-"""The notebook that redraws HumbleBench's Figure 4: its cells run in order, without a kernel."""
+"""The notebooks: their cells run in order, without a kernel."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import nbformat
 
 from known_unknowns import tables
 from known_unknowns.records import Metric
+from scripts.notebook import executed
 from tests.paths import ROOT
 
 PATH = ROOT / "notebooks/humblebench_figure4.ipynb"
+EVALUATE = ROOT / "notebooks/evaluate.ipynb"
 
 
 def run() -> dict:
@@ -49,3 +51,25 @@ def test_the_notebook_is_valid_and_holds_no_output():
     book = nbformat.read(PATH, as_version=4)
     nbformat.validate(book)
     assert not any(cell.get("outputs") for cell in book.cells)
+
+
+def test_the_evaluation_prints_what_the_notebook_shows(tmp_path, monkeypatch):
+    """The same lines with the same names. scripts/notebook.py writes the numbers, which depend on the parser."""
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    stored = nbformat.read(EVALUATE, as_version=4)
+    nbformat.validate(stored)
+    shown, printed = outputs(stored), outputs(executed(EVALUATE))
+    assert shown[0] == printed[0] == "HumbleBench: 20 of 300 questions (pocket edition), variants original, nota_only"
+    assert names_of(shown) == names_of(printed)
+    assert {"accuracy", "dual accuracy", "unparsed"} <= set(names_of(printed))
+    assert (tmp_path / "evaluation.html").is_file()
+
+
+def outputs(book: nbformat.NotebookNode) -> list[str]:
+    return [line for cell in book.cells for output in cell.get("outputs", ()) for line in output.text.splitlines()]
+
+
+def names_of(lines: list[str]) -> list[str]:
+    """The first column of the tables."""
+    return [line.partition("  ")[0] for line in lines if "  " in line]

@@ -129,3 +129,20 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     checked = elsewhere.run("python", "-m", "known_unknowns", "check", "mm_upd", "--raw", raw, code=1).stdout
     assert "820" in checked  # the published number of questions, which two images do not give
     assert [path.name for path in tmp_path.iterdir()] == ["replies.jsonl"]
+
+
+EVALUATION = """
+import sys
+sys.modules.update(dict.fromkeys(("snakemake", "mlflow", "dvc", "altair")))  # as if they were not installed
+import known_unknowns
+result = known_unknowns.evaluate(lambda prompt, images: "E", limit=5)
+print(known_unknowns.__file__, result.report("report.html"))
+print(result.summary())
+"""
+
+
+def test_a_function_is_evaluated_without_a_project_and_the_workflow(installed, tmp_path):
+    printed = Project(tmp_path, {"PYTHONPATH": str(installed)}).run("python", "-c", EVALUATION).stdout
+    assert f"{installed}/known_unknowns/__init__.py report.html" in printed
+    assert "HumbleBench: 5 of 300 questions" in printed and "dual accuracy" in printed
+    assert (tmp_path / "report.html").stat().st_size > 2000

@@ -51,6 +51,9 @@ COMMANDS = {
     "known_unknowns.cli.project": {
         "init": "Create a project: the folder in which the workflow runs.",
     },
+    "known_unknowns.cli.try_model": {
+        "try": "Ask a model a sample of one benchmark, and print its accuracy, abstention and unusable replies.",
+    },
     "known_unknowns.cli.results": {
         "open": "Serve the report and the MLflow runs of a finished run on this machine, and print their addresses.",
         "bundle": "Write a folder for any static host: the report, its questions, tables, and results for model cards.",
@@ -123,9 +126,9 @@ COMMANDS = {
 }
 """The modules with commands, in the order of ``--help``, and the first paragraph of each command's docstring.
 
-Every public function of a module is a command of its name. A module is imported when one of its commands is chosen, so
-that it imports at its top what its commands need. Those of other packages are found by name: this package imports none
-of them.
+Every public function of a module is a command of its name, without an underscore at its end. A module is imported when
+one of its commands is chosen, so that it imports at its top what its commands need. Those of other packages are found
+by name: this package imports none of them.
 """
 
 GROUPS = {
@@ -151,7 +154,9 @@ def functions(module: ModuleType) -> dict[str, Callable[..., None]]:
     """Return the commands that a module defines, by name."""
     own = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
     public = [f for f in own if not f.__name__.startswith("_")]
-    return {f.__name__.replace("_", "-"): f for f in sorted(public, key=lambda f: f.__code__.co_firstlineno)}
+    return {
+        f.__name__.rstrip("_").replace("_", "-"): f for f in sorted(public, key=lambda f: f.__code__.co_firstlineno)
+    }
 
 
 def load(name: str) -> Any:

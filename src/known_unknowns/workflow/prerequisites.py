@@ -106,9 +106,13 @@ def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, li
         notes += [f"{name}: {note}" for note in found.notes]
         entry = raw["benchmarks"][name]
         has = {REFUSAL: found.with_refusal > 0, IMAGE: found.with_images > 0}
-        unfit = {v: lacking for v in entry.get("variants", ()) if (lacking := _lacking(params, name, v, has))}
+        own = raw["editions"][params.edition].get("variants", {})
+        every = dict.fromkeys([*entry.get("variants", ()), *own.get(name, ())])
+        unfit = {v: lacking for v in every if (lacking := _lacking(params, name, v, has))}
         entry["variants"] = [variant for variant in entry.get("variants", ()) if variant not in unfit]
         entry["seeds"] = {v: seeds for v, seeds in entry.get("seeds", {}).items() if v not in unfit}
+        if name in own:
+            own[name] = [variant for variant in own[name] if variant not in unfit]
         for need in dict.fromkeys(unfit.values()):
             left_out = ", ".join(variant for variant, lacking in unfit.items() if lacking == need)
             notes.append(f"{name}: no question has {need}, so these variants are left out: {left_out}")

@@ -31,7 +31,7 @@ def shown(*arguments: str) -> str:
 
 def test_command_names():
     end = "pin licences probe retry journal verify review review-summary review-apply train"
-    names = ["init", *NAMES.split(), *end.split()]
+    names = ["init", "try", *NAMES.split(), *end.split()]
     assert commands() == names
 
 

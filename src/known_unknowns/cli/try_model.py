@@ -1,0 +1,269 @@
+"""Command that gives a first number for a model: it asks a sample of one benchmark, by the workflow."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from known_unknowns import config, tables
+from known_unknowns.benchmark import registry
+from known_unknowns.command_options import PARAMS
+from known_unknowns.config import ImportedModel, ModelEntry, OpenAIModel, Params, TransformersModel, catalogue
+from known_unknowns.edition_files import EditionFiles
+from known_unknowns.engines import memory_needs, new_model, prices
+from known_unknowns.engines.stopping import StoppedError
+from known_unknowns.errors import ConfigError, MachineError, unknown_name
+from known_unknowns.evaluation import numbers as texts
+from known_unknowns.evaluation import trial
+from known_unknowns.files import write_text
+from known_unknowns.inference.probe import probe
+from known_unknowns.progress import duration
+from known_unknowns.scoring.reply_rows import reply_rows
+from known_unknowns.tables import Part
+from known_unknowns.workflow import configuration, edition_needs, job_needs, prerequisites
+
+_ENDPOINT = "openai:"
+_PROMPT_TOKENS = 1_500
+"""Tokens of a prompt with one image, for estimates."""
+_MINUTE = 60
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The model's name, and its entry unless params.yaml or the catalogue has one; notes for the user."""
+
+    name: str
+    entry: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def try_(
+    model: Annotated[
+        str,
+        typer.Argument(help="A name of params.yaml or the catalogue, a folder, OWNER/NAME on the hub, or openai:NAME."),
+    ],
+    benchmark: Annotated[
+        str | None, typer.Option(help="A benchmark of params.yaml. [default: the first one of the edition]")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="The largest number of questions; 0 for all.")] = 100,
+    edition: Annotated[
+        str,
+        typer.Option(help="The edition whose questions are asked: pocket (rendered), full (published), or another."),
+    ] = "pocket",
+    base_url: Annotated[
+        str | None, typer.Option(help="The address of openai:NAME. [default: OPENAI_BASE_URL, or else OpenAI's own]")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the model, print the estimate, and ask nothing.")
+    ] = False,
+) -> None:
+    """Ask a model a sample of one benchmark, and print its accuracy, abstention and unusable replies.
+
+    The model is checked first. The questions are asked as published and, if the benchmark has a refusal option, without
+    their right option. The results are an edition of their own in results/. The same command with a larger limit asks
+    only the questions that are missing. The key of an endpoint is in OPENAI_API_KEY.
+
+    \b
+    Examples:
+      known-unknowns try models/pocket
+      known-unknowns try OWNER/NAME --edition full --limit 500
+      known-unknowns try openai:NAME --base-url http://localhost:8000/v1
+    """
+    base = configuration.load(PARAMS, edition=edition)
+    benchmark = base.benchmarks[0] if benchmark is None else benchmark
+    if benchmark not in base.raw["benchmarks"]:
+        raise ConfigError(unknown_name(benchmark, base.raw["benchmarks"]), path="--benchmark")
+    chosen = _model(model, base, base_url)
+    name = f"try-{chosen.name}-{benchmark}-{base.data_name}"
+    variants = trial.variants_of(base, benchmark)
+    added = trial.overlay(
+        base, name, chosen.name, benchmark, variants=variants, entry=chosen.entry, limit=limit or None
+    )
+    trying, notes = prerequisites.checked(configuration.check(trial.merged(config.read(PARAMS), added)))
+    entry = trying.model(chosen.name)
+    for note in (*chosen.notes, *notes):
+        print(f"note: {note}")
+    found = probe(chosen.name, entry)
+    print(f"Model      {chosen.name}: {_checked(found)}")
+    print(f"Estimate   {_estimate(trying, entry, benchmark, limit)}", flush=True)
+    if dry_run:
+        return
+    _require_project()
+    files = EditionFiles.of(trying)
+    settings = files.results / "try.yaml"
+    write_text(settings, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
+    _run(settings, files.metrics(chosen.name, benchmark))
+    print(_result(trying, chosen.name, benchmark, files))
+    options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
+    given = [part for option, value in options.items() if value is not None for part in (option, value)]
+    whole = limit == 0 or limit >= (job_needs.rows_of(files.question_table(benchmark)) or 0)
+    everything = "" if whole else f"\nAll        {shlex.join(['known-unknowns', 'try', model, *given])}"
+    print(
+        f"\nResults    {files.results}/{everything}\n"
+        f"Report     snakemake --configfile {settings}\n"
+        f"Open       known-unknowns open --params {files.results}/params.yaml --edition {name}"
+    )
+
+
+def _checked(found: Mapping[str, Any]) -> str:
+    """Return what the probe found."""
+    if found["checked"] == "endpoint":
+        sees = ", and answers questions about images" if found["sees_images"] else ""
+        return f"the endpoint serves it, accepts the key{sees}"
+    return "its files are complete" if found["checked"] == "files" else "no check is possible before it is loaded"
+
+
+def _model(given: str, params: Params, base_url: str | None) -> _Model:
+    """Find the model: by its name, by its source, or as a new entry."""
+    known = dict(catalogue.models()) | params.every_model
+    if base_url is not None and not given.startswith(_ENDPOINT):
+        raise ConfigError(f"only {_ENDPOINT}NAME has an address", path="--base-url")
+    if given in known:
+        if isinstance(known[given], ImportedModel):
+            raise ConfigError("its replies are imported, and it is asked no questions", path=f"models.{given}")
+        return _Model(given)
+    if given.startswith(_ENDPOINT):
+        source = given.removeprefix(_ENDPOINT)
+        if not source:
+            raise ConfigError(f"name the model at the endpoint: {_ENDPOINT}NAME", path="MODEL")
+        if base_url is None and (same := _of_source(known, "openai", source)):
+            return _Model(same)
+        entry = {"engine": "openai", "source": source} | ({} if base_url is None else {"base_url": base_url})
+        return _Model(_free_name(source, known), entry)
+    if same := _of_source(known, "transformers", os.path.normpath(given)):
+        return _Model(same)
+    if not Path(given).expanduser().is_dir() and "/" not in given:
+        raise ConfigError(f"there is no folder {given!r} here; {unknown_name(given, known)}", path="MODEL")
+    found = new_model.describe(given)
+    if found.entry["dtype"] == "float16" and not memory_needs.this_machine().gpus:
+        found.entry["dtype"] = "float32"
+        found.notes.append("float32 instead of float16, which models rarely support on a CPU")
+    return _Model(_free_name(found.name, known), found.entry, tuple(found.notes))
+
+
+def _of_source(known: Mapping[str, ModelEntry], engine: str, source: str) -> str | None:
+    """The first model of a source, without an adapter."""
+    return next(
+        (
+            name
+            for name, entry in known.items()
+            if (entry.engine, entry.get("source")) == (engine, source) and not entry.get("adapter")
+        ),
+        None,
+    )
+
+
+def _free_name(text: str, known: Mapping[str, Any]) -> str:
+    name = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._") or "model"
+    return f"my-{name}" if name in known else name
+
+
+def _estimate(params: Params, entry: ModelEntry, benchmark: str, limit: int) -> str:
+    """Return the number of questions, and the time and money that they take as far as they are known."""
+    total = edition_needs.questions_of(params, benchmark, Path("data", params.data_name))
+    questions = min(total, limit or total)
+    cells = params.cells(benchmark)
+    text = f"{questions:,} questions in {len(cells)} variant{'s' * (len(cells) > 1)}"
+    if isinstance(entry, TransformersModel):
+        return text + _time(params, entry, benchmark, questions)
+    price = prices.load().models.get(entry.source) if isinstance(entry, OpenAIModel) else None
+    if price is None:
+        return text
+    replies = max(_reply_tokens(params, entry, benchmark, variant) for variant, _ in cells)
+    turns = questions * len(cells)
+    usd = price.of(prices.Usage(turns * _PROMPT_TOKENS, turns * replies))
+    return (
+        f"{text}, about {usd:.2f} USD at the prices of {prices.load().as_of} and {_PROMPT_TOKENS:,} tokens per prompt"
+    )
+
+
+def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
+    decoding = getattr(entry, "decoding", None)
+    own = decoding.max_new_tokens if decoding else None
+    return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
+
+
+def _time(params: Params, entry: TransformersModel, benchmark: str, questions: int) -> str:
+    count = memory_needs.parameters(entry)
+    if count is None:
+        return ""
+    machine = memory_needs.this_machine()
+    on_gpu = entry.device != "cpu" and bool(machine.gpus)
+    seconds = job_needs.gpu_seconds(params, entry, benchmark, count / 1e9, questions)
+    need = memory_needs.memory_gib(entry)
+    memory = "" if need is None else f", {need:g} GiB of memory"
+    where = machine.gpus[0][0] if on_gpu else "this CPU"
+    asking = seconds if on_gpu else seconds * job_needs.CPU_FACTOR
+    time = f"at most about {duration(asking)}" if asking > _MINUTE else "less than a minute"
+    return f", {time} on {where} besides loading{memory}"
+
+
+def _require_project() -> None:
+    if find_spec("snakemake") is None:
+        raise MachineError("snakemake is not installed; install known-unknowns[workflow,models]")
+    if not Path("Snakefile").is_file():
+        raise ConfigError(
+            f"{Path.cwd()} has no Snakefile; `known-unknowns init FOLDER` creates a project", path="MODEL"
+        )
+
+
+def _run(settings: Path, target: Path) -> None:
+    """Run the workflow in this folder up to a file. Its closing message, which is of the whole edition, is left out."""
+    command = [sys.executable, "-m", "snakemake", "--configfile", str(settings), "--", str(target)]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    stopped: list[int] = []
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        stopped.append(number)
+        if number == signal.SIGTERM:  # the terminal sends SIGINT to both
+            process.terminate()
+
+    before = {number: signal.signal(number, forward) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if stopped:
+        raise StoppedError
+    if code:
+        raise MachineError("the workflow did not finish; its last lines say why, and the same command continues")
+
+
+def _result(params: Params, model: str, benchmark: str, files: EditionFiles) -> str:
+    variants = params.variants(benchmark)
+    metrics = tables.read_metrics(files.metrics(model, benchmark))
+    numbers = texts.numbers_of(metrics, variants)
+    variant, seed = params.cells(benchmark)[0]
+    count = len(tables.read_questions(files.asked(benchmark, variant, seed)))
+    total = len(tables.read_questions(files.question_table(benchmark)))
+    rendered = params.data(benchmark).source == "scenes"
+    head = f"{model} on {registry.get(benchmark).title}, {params.data_name}: {count:,} of {total:,} questions"
+    row = params.published(model, benchmark)
+    lines = [texts.unusable(_outcomes(params, model, benchmark, files, numbers[0].metric.parser))]
+    lines += texts.published(metrics, benchmark, row, variants) if row else []
+    lines += [texts.caveat(count, total, rendered=rendered), texts.method(numbers, params.statistics.confidence)]
+    return "\n".join(["", head, "", texts.table(numbers), "", *filter(None, lines)])
+
+
+def _outcomes(params: Params, model: str, benchmark: str, files: EditionFiles, parser: str) -> list[tuple[str, str]]:
+    found = []
+    for variant, seed in params.cells(benchmark):
+        replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
+        names, rows = reply_rows(files.asked(benchmark, variant, seed), replies, scores, [parser])
+        outcome, reply, error = (names.index(name) for name in (f"{parser}.outcome", "reply", "error"))
+        found += [(row[outcome], row[error] or row[reply]) for row in rows if row[outcome] is not None]
+    return found

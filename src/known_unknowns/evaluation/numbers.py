@@ -1,0 +1,141 @@
+"""The numbers of a trial: which metrics they are, and their text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from known_unknowns.benchmark.published import MODEL, PERCENT
+from known_unknowns.comparison import OFFICIAL, load
+from known_unknowns.evaluation.trial import CHANGED
+from known_unknowns.metrics.dual import DUAL, SEPARATOR
+from known_unknowns.metrics.summary import main_parser
+from known_unknowns.records import CUT, FAILED, OVERALL, UNPARSED, Metric
+
+UNUSABLE = (UNPARSED, CUT, FAILED)
+"""Outcomes of replies from which no answer can be taken."""
+_SHOWN = 120
+"""Length of a quoted reply."""
+_OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A metric with the name and the variant that a summary shows."""
+
+    name: str
+    variant: str
+    metric: Metric
+
+
+def numbers_of(metrics: Sequence[Metric], variants: Sequence[str]) -> list[Number]:
+    """Return the numbers of a trial: accuracies, abstention and unusable replies, by the parser that compares models.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        The table of metrics of a model and a benchmark.
+    variants : sequence of str
+        The main variant, then `CHANGED` if it was asked.
+    """
+    overall = [metric for metric in metrics if metric.category == OVERALL and metric.seed is not None]
+    parser = main_parser(dict.fromkeys(metric.parser for metric in overall))
+    found = {(metric.variant, metric.name): metric for metric in overall if metric.parser == parser}
+    main = variants[0]
+    wanted = [
+        ("accuracy", main, "accuracy"),
+        ("dual accuracy", f"{main}{SEPARATOR}{CHANGED}", DUAL),
+        ("refused", CHANGED, "recognised_refused"),
+        *((label, variant, name) for variant in variants for label, name in _OF_BOTH),
+    ]
+    return [Number(label, variant, found[variant, name]) for label, variant, name in wanted if (variant, name) in found]
+
+
+def table(numbers: Sequence[Number]) -> str:
+    """Return the numbers as lines of text: the value, the interval, n and the variant."""
+    rows = [("", "value", "interval", "n", "variant")]
+    for each in numbers:
+        metric = each.metric
+        rows.append((each.name, percent(metric.value), interval(metric), f"{metric.n:,}", each.variant))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    name, value, bounds, n, _ = widths
+    return "\n".join(
+        f"{row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{bounds}}  {row[3]:>{n}}  {row[4]}".rstrip() for row in rows
+    )
+
+
+def percent(value: float | None) -> str:
+    """Return a share in percent; a dash if it is undefined."""
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def interval(metric: Metric) -> str:
+    """Return the interval of a share in percent; a dash if there is none."""
+    if metric.low is None or metric.high is None:
+        return "-"
+    return f"{100 * metric.low:.1f} to {100 * metric.high:.1f}"
+
+
+def method(numbers: Sequence[Number], confidence: float) -> str:
+    """Return the sentence on the intervals of the numbers."""
+    methods = dict.fromkeys(each.metric.method for each in numbers if each.metric.low is not None)
+    parser = numbers[0].metric.parser if numbers else ""
+    return f"Intervals: {100 * confidence:g}% ({'; '.join(methods)}). Parser: {parser}."
+
+
+def caveat(asked: int, total: int, *, rendered: bool) -> str:
+    """Return why the numbers cannot be compared with published ones; empty if they can."""
+    reasons = []
+    if asked < total:
+        reasons.append(f"a sample of {asked:,} of {total:,} questions")
+    if rendered:
+        reasons.append("rendered questions, not the published ones")
+    return f"Not comparable with published numbers: {'; '.join(reasons)}." if reasons else ""
+
+
+def published(metrics: Iterable[Metric], benchmark: str, row: str, variants: Sequence[str]) -> list[str]:
+    """Return a line for each published number of a model that the trial also measured.
+
+    Parameters
+    ----------
+    metrics : iterable of Metric
+    benchmark : str
+    row : str
+        The model's row of the published tables.
+    variants : sequence of str
+    """
+    found = {
+        (metric.variant, metric.name, metric.parser): metric
+        for metric in metrics
+        if metric.category == OVERALL and metric.seed is not None
+    }
+    lines = []
+    for cell in load(benchmark):
+        if (cell.model or cell.row) != row or (cell.kind, cell.unit, cell.category) != (MODEL, PERCENT, OVERALL):
+            continue
+        here = found.get((cell.variant, cell.metric, cell.parser or OFFICIAL))
+        if cell.variant in variants and here is not None:
+            ours = f"{percent(here.value)} ({interval(here)}, n = {here.n:,})"
+            lines.append(
+                f"{cell.table}, {row}: {cell.metric} {cell.value:.{cell.decimals}f}% ({cell.variant}); here {ours}"
+            )
+    return lines
+
+
+def unusable(outcomes: Iterable[tuple[str, str]]) -> str:
+    """Return a sentence with the number of unusable replies and the most frequent one; empty if there are none.
+
+    Parameters
+    ----------
+    outcomes : iterable of (str, str)
+        The outcome of each reply, and its text or the reason of its failure.
+    """
+    pairs = list(outcomes)
+    counts = Counter(pair for pair in pairs if pair[0] in UNUSABLE)
+    if not counts:
+        return ""
+    ((outcome, text), number), *_ = counts.most_common(1)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    most = f"the most frequent ({number:,}, {outcome}) is {shown!r}"
+    return f"Unusable: {counts.total():,} of {len(pairs):,} replies; {most}."

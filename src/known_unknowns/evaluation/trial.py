@@ -1,0 +1,70 @@
+"""The configuration of a trial: an edition with one model, one benchmark, few variants, and a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from known_unknowns.config import Params
+
+CHANGED = "nota_only"
+"""The variant without the right option: the second half of the dual accuracy."""
+_ORIGINAL = "original"
+
+
+def variants_of(params: Params, benchmark: str) -> list[str]:
+    """Return the variants of a trial: the published questions by the default protocol, and `CHANGED` if listed."""
+    listed = params.listed_variants(benchmark)
+    default = params.raw["benchmarks"][benchmark]["protocol"]
+
+    def is_main(name: str) -> bool:
+        return params.variant(name).function == _ORIGINAL and params.protocol_name(benchmark, name) == default
+
+    main = _ORIGINAL if _ORIGINAL in listed else next(filter(is_main, listed), _ORIGINAL)
+    return [main, *(name for name in listed if name == CHANGED)]
+
+
+def overlay(
+    params: Params,
+    edition: str,
+    model: str,
+    benchmark: str,
+    *,
+    variants: list[str],
+    entry: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+) -> dict[str, Any]:
+    """Return the keys that a trial adds to a configuration (`merged`).
+
+    Parameters
+    ----------
+    params : Params
+        The configuration with the edition selected whose data and first seed are used.
+    edition : str
+        The name of the trial's edition.
+    model, benchmark : str
+    variants : list of str
+    entry : mapping, optional
+        The model's entry; None if the configuration or the catalogue has one.
+    limit : int, optional
+        The largest number of questions; None for all.
+    """
+    selected = {
+        "data": params.data_name,
+        "benchmarks": [benchmark],
+        "models": [model],
+        "seeds": params.seeds[:1],
+        "variants": {benchmark: variants},
+        "limit": limit,
+    }
+    added = {} if entry is None else {"models": {model: dict(entry)}}
+    return {"edition": edition, "editions": {edition: selected}, **added}
+
+
+def merged(raw: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with added keys, as Snakemake merges files: mappings by their keys, all else replaced."""
+    both = {
+        key: merged(raw[key], value) if isinstance(value, Mapping) and isinstance(raw.get(key), Mapping) else value
+        for key, value in added.items()
+    }
+    return {**raw, **both}

@@ -1,0 +1,54 @@
+"""The texts of a trial: published numbers beside one's own, caveats and unusable replies."""
+
+from __future__ import annotations
+
+import pytest
+
+from known_unknowns.evaluation import numbers
+from known_unknowns.records import Metric
+
+
+def metric(variant: str, name: str, value: float, parser: str = "official", **changes) -> Metric:
+    fields = {"low": value - 0.1, "high": value + 0.1, "n": 100, "method": "Wilson"} | changes
+    return Metric("mine", "humblebench", variant, 0, parser, "Overall", name, value, **fields)
+
+
+def test_published_numbers_stand_beside_those_of_the_same_metric_and_variant():
+    found = [
+        metric("original", "accuracy", 0.5),
+        metric("original", "accuracy", 0.6, parser="robust"),
+        metric("noise", "accuracy", 0.4),
+    ]
+    lines = numbers.published(found, "humblebench", "Cambrian", ["original", "nota_only"])
+    assert len(lines) == 1 and lines[0].endswith("% (original); here 50.0% (40.0 to 60.0, n = 100)")
+    assert "Cambrian: accuracy " in lines[0]
+    assert numbers.published(found, "humblebench", "nobody", ["original"]) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "rendered", "expected"),
+    [
+        (5, False, "Not comparable with published numbers: a sample of 5 of 10 questions."),
+        (10, True, "Not comparable with published numbers: rendered questions, not the published ones."),
+        (10, False, ""),
+    ],
+)
+def test_what_cannot_be_compared_is_said(asked, rendered, expected):
+    assert numbers.caveat(asked, 10, rendered=rendered) == expected
+
+
+def test_the_most_frequent_unusable_reply_is_quoted():
+    replies = [("answered", "A"), ("unparsed", "hm"), ("unparsed", "hm"), ("failed", "TimeoutError"), ("abstained", "")]
+    assert numbers.unusable(replies) == "Unusable: 3 of 5 replies; the most frequent (2, unparsed) is 'hm'."
+    assert numbers.unusable(replies[:1]) == ""
+    assert numbers.unusable([("cut", "x" * 500)]).endswith(f"'{'x' * 120}...'.")
+
+
+def test_the_numbers_are_those_of_the_robust_parser_and_undefined_ones_are_dashes():
+    found = [
+        metric("original", "accuracy", 0.5),
+        metric("original", "accuracy", 0.6, parser="robust", low=None, high=None),
+    ]
+    (number,) = numbers.numbers_of([*found[1:], found[0]], ["original"])
+    assert number.metric.value == 0.6
+    assert numbers.table([number]).splitlines()[1].split() == ["accuracy", "60.0%", "-", "100", "original"]

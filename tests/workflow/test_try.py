@@ -1,0 +1,122 @@
+"""The commands of README's section on one's own model, with a real Snakemake, a hub and an endpoint of this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import tables
+from tests.paths import ROOT
+from tests.servers.endpoint import Endpoint, Response, completion
+from tests.servers.hub import Hub
+from tests.workflow.project import Project
+from tests.workflow.test_fetch import parquet
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+REPOSITORY = "someone/small-vl"
+SECTION = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Your own model")[2].partition("\n## ")[0]
+
+
+@pytest.fixture
+def command() -> Callable[[str], list[str]]:
+    """A function that returns the arguments of the command in README that contains a text."""
+
+    def arguments(text: str, **replaced: str) -> list[str]:
+        (block,) = re.findall(r"^```sh\n(.*?)^```$", SECTION, flags=re.MULTILINE | re.DOTALL)
+        (line,) = [line for line in block.splitlines() if text in line]
+        for old, new in replaced.items():
+            assert old in line
+            line = line.replace(old, new)
+        program, *rest = line.split()
+        assert program == "known-unknowns"
+        return ["python", "-m", "known_unknowns", *rest]
+
+    return arguments
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
+    """A hub with five published questions, and with the pocket model."""
+    files = {path.name: path.read_bytes() for path in (ROOT / "models/pocket").iterdir() if path.is_file()}
+    with Hub(large=1_000_000) as hub:
+        hub.commit("maifoundations/HumbleBench", {"README.md": b"one", "data/train.parquet": parquet(10)})
+        hub.commit(REPOSITORY, files, kind="model")
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+        yield hub
+
+
+def replies(project: Project, edition: str, model: str) -> dict[str, int]:
+    """The number of replies, and of those that the last run asked."""
+    folder = project.root / f"results/{edition}/replies/{model}/humblebench"
+    record = json.loads((folder / "engine.json").read_text(encoding="utf-8"))
+    return {"turns": record["turns"], "newly_asked": record["newly_asked"]}
+
+
+def test_a_folder_and_then_all_questions(fresh, command):
+    before = (fresh.root / "params.yaml").read_bytes()
+    printed = fresh.run(*command("models/pocket"), "--limit", "10").stdout
+    assert re.search(r"pocket on HumbleBench, pocket: 10 of 30 questions", printed)
+    assert re.search(r"^accuracy +\d+\.\d% +\d+\.\d to \d+\.\d +10  original$", printed, re.MULTILINE)
+    assert re.search(r"^dual accuracy .* 10  original\+nota_only$", printed, re.MULTILINE)
+    assert "a sample of 10 of 30 questions; rendered questions, not the published ones" in printed
+    edition = "try-pocket-humblebench-pocket"
+    assert replies(fresh, edition, "pocket")["turns"] == 20
+    again = re.search(r"^All +known-unknowns (.*)$", printed, re.MULTILINE)[1].split()
+    printed = fresh.run("python", "-m", "known_unknowns", *again).stdout
+    assert "30 of 30 questions" in printed and "All  " not in printed
+    counted = replies(fresh, edition, "pocket")
+    assert counted["turns"] == 60 and counted["newly_asked"] <= 40  # the first 20 are in the journal
+    assert (fresh.root / "params.yaml").read_bytes() == before
+
+    report = re.search(r"^Report +snakemake (.*)$", printed, re.MULTILINE)[1].split()
+    planned = fresh.snakemake("--dry-run", *report)
+    assert "report" in planned and not re.search(r"^ *infer +\d", planned, re.MULTILINE)
+    folder, name = re.search(
+        r"^Open +known-unknowns open --params (\S+) --edition (\S+)$", printed, re.MULTILINE
+    ).groups()
+    assert (fresh.root / folder).is_file() and name == edition
+
+
+def test_a_repository_of_the_hub_and_the_published_questions(fresh, command, hub):
+    printed = fresh.run(*command("OWNER/NAME", **{"OWNER/NAME": REPOSITORY})).stdout
+    assert "small-vl on HumbleBench, full: 10 of 10 questions" in printed
+    assert "Not comparable" not in printed  # all of them
+    assert replies(fresh, "try-small-vl-humblebench-full", "small-vl")["turns"] == 20
+    assert hub.asked("model.safetensors")
+
+
+def test_an_endpoint(fresh, command, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
+
+    def reply(request):
+        return Response(200, completion("q", content="I <b>cannot</b>"))
+
+    with Endpoint(served=["parrot-1"], reply=reply) as endpoint:
+        replaced = {"NAME": "parrot-1", "http://localhost:8000/v1": endpoint.url}
+        printed = fresh.run(*command("openai:NAME", **replaced), "--limit", "5").stdout
+        assert "the endpoint serves it" in printed and "5 of 30 questions" in printed
+        assert re.search(r"^accuracy +0\.0% ", printed, re.MULTILINE)
+        stopped = fresh.run(
+            *command("openai:NAME", **{"NAME": "parrot-2", "http://localhost:8000/v1": endpoint.url}), code=2
+        )
+    assert "known-unknowns: error: models.parrot-2" in stopped.stdout and "parrot-1" in stopped.stdout
+    metrics = fresh.root / "results/try-parrot-1-humblebench-pocket/metrics/parrot-1/humblebench/metrics.parquet"
+    assert any(metric.name == "share_abstained" for metric in tables.read_metrics(metrics))
+    assert "sk-of-a-test" not in "".join(
+        path.read_text(encoding="utf-8", errors="replace") for path in (fresh.root / "results").rglob("*.y*ml")
+    )
+
+
+def test_the_python_block_runs(tmp_path, monkeypatch, capsys):
+    (code,) = re.findall(r"^```python\n(.*?)^```$", SECTION, flags=re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert capsys.readouterr().out.startswith("HumbleBench: 100 of 300 questions")
+    assert (tmp_path / "report.html").is_file() and list(names["table"]["name"])[:2] == ["accuracy", "dual accuracy"]
