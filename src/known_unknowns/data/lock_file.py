@@ -134,9 +134,14 @@ def released_sources(entry: DataEntry) -> list[Source]:
     return [Source("git", entry.repository, one) for one in revisions(entry) if not FULL.fullmatch(one)]
 
 
+def is_folder_pin(revision: str) -> bool:
+    """Whether a model's revision is that of a local folder: the sha256 of its weights, or "unpinned"."""
+    return _FOLDER_PIN.fullmatch(revision) is not None
+
+
 def model_source(entry: ModelEntry) -> Source | None:
     """Return the source of a model's entry in params.yaml; None for a model that is not on the hub."""
-    if not isinstance(entry, TransformersModel) or _FOLDER_PIN.fullmatch(entry.revision):
+    if not isinstance(entry, TransformersModel) or is_folder_pin(entry.revision):
         return None
     if Path(entry.source).expanduser().is_dir():
         return None

@@ -8,7 +8,6 @@ only if the entry allows it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -41,7 +40,6 @@ from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError
 UNPINNED = "unpinned"
 """Revision of a folder whose weights still change. Nothing is compared; the actual hash is recorded."""
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _SETTINGS = ("*.json", "*.jinja", "*.txt", "*.model")
 _IRRELEVANT_SETTINGS = (
     "transformers_version",
@@ -57,7 +55,7 @@ _SAMPLING_SETTINGS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "ep
 class Checkpoint:
     """A loaded model with its processor.
 
-    ``identity`` holds the pins as JSON values: "revision", "settings", "image_backend", "chat_template", and "adapter"
+    ``identity`` holds the pins as JSON values: "source" (of a repository; a folder's path is no part of it), "revision", "settings", "image_backend", "chat_template", and "adapter"
     if the entry names one.
     """
 
@@ -93,7 +91,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         identity = _check_folder(folder, revision, path=path)
         where: dict[str, Any] = {"local_files_only": True}
         source = str(folder)
-    elif _is_folder_pin(revision):
+    elif lock_file.is_folder_pin(revision):
         raise ConfigError(
             f"there is no folder {source!r} in {Path.cwd()}; run from the project's folder, name a folder that exists, "
             "or, for a hub repository, set revision to one of its commits",
@@ -111,7 +109,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     if locked:
         _check_locked_files(source, locked)
     if not identity:
-        identity = {"revision": locked.commit if locked else hub.commit_in_cache(source, revision) or revision}
+        identity = {"source": source, "revision": locked.commit if locked else hub.commit_in_cache(source, revision) or revision}
     if entry.prompt_template:
         _complete_processor(processor)
         _prompt_template.apply(processor, entry.prompt_template, path=f"{path}.prompt_template")
@@ -148,10 +146,6 @@ def _silence_transformers() -> None:
 
 def _image_backend(entry: TransformersModel) -> str:
     return entry.image_backend or "pil"
-
-
-def _is_folder_pin(revision: str) -> bool:
-    return revision == UNPINNED or _SHA256.fullmatch(revision) is not None
 
 
 def _digest(text: str) -> str:

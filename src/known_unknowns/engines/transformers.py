@@ -133,7 +133,6 @@ class TransformersEngine:
             decoding["max_new_tokens"] = self.max_new_tokens
         return {
             "engine": "transformers",
-            "source": entry.source,
             **self.checkpoint.identity,
             "dtype": entry.dtype,
             "decoding": decoding,

@@ -37,7 +37,7 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
         If the model cannot answer; see `check_endpoint` and `known_unknowns.inference.image_question.ask`.
     """
     found: dict[str, Any] = {"model": model, "engine": entry.engine}
-    if journals is not None and lazy_engine.has_every_reply(entry, journals):
+    if journals is not None and lazy_engine.has_finished(entry, journals):
         return found | {"checked": "journal"}
     if isinstance(entry, OpenAIModel) and entry.check_served:
         from known_unknowns.engines.endpoint.endpoint_check import check_endpoint

@@ -168,7 +168,7 @@ def _of_models(params: Params) -> Iterator[ConfigError]:
     """
     for name in params.models:
         entry = params.model(name)
-        if isinstance(entry, TransformersModel) and not any(Path("journal", params.edition, name).glob("*.jsonl")):
+        if isinstance(entry, TransformersModel) and not any(Path("journal", name).glob("*.jsonl")):
             yield from _of_local_model(f"models.{name}", entry)
 
 

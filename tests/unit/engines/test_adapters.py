@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -171,6 +172,12 @@ def test_the_engine_merges_the_adapter_and_records_its_digests(llava):
     files = ("adapter_config.json", "adapter_model.safetensors")
     pinned = {file: sha256((llava / "vision-lora" / file).read_bytes()).hexdigest() for file in files}
     assert adapted.facts == plain.facts | {"adapter": pinned}
+
+
+def test_where_the_folder_lies_is_no_part_of_a_replys_identity(llava, tmp_path):
+    before = engine(llava, adapter="vision-lora").facts
+    moved = shutil.copytree(llava, tmp_path / "moved")
+    assert engine(moved, adapter="vision-lora").facts == before
 
 
 @pytest.mark.parametrize("name", ["gone", "../elsewhere"])
