@@ -143,6 +143,7 @@ class TransformersEngine:
         return {
             **_device.environment(self.device),
             "parameters": self._parameters,
+            "unexpected_tensors": list(self.checkpoint.unexpected),
             "batch_size": self.batch_size,
             **self._kernels,
             "sharing": self._sharing_summary(),

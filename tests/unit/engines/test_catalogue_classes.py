@@ -11,8 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from known_unknowns.config import TransformersModel
-from known_unknowns.config import catalogue
+from known_unknowns.config import TransformersModel, catalogue
 from known_unknowns.engines.transformers import TransformersEngine
 from tests.unit.engines import tiny
 from tests.unit.engines.test_processors import entry, replies, save
