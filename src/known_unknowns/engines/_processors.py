@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -19,6 +20,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
 _VIDEOS = "video_processor"
 _VIDEO_ERROR_WORDS = ("torchvision", "video processor")
 """Words in errors that concern the video part. It names torchvision because it has no PIL backend."""
+_PIXTRAL = "PixtralProcessor"
 _NUMBER_WORDS = "num2words"
 """A package that writes numbers as words, for videos only."""
 
@@ -39,10 +41,24 @@ def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
     except (ImportError, ValueError) as error:
         if not any(word in str(error).lower() for word in _VIDEO_ERROR_WORDS):
             raise
+        if _PIXTRAL in str(error):
+            return _pixtral().from_pretrained(source, backend=backend, **where)
         kind = _kind(source, where)
         if kind is None:
             raise
         return without_videos(kind).from_pretrained(source, backend=backend, **where)
+
+
+@cache
+def _pixtral() -> Any:
+    """Return Pixtral's processor. Its module takes one function from the image processor that needs torchvision."""
+    package = "transformers.models.pixtral"
+    wanted = f"{package}.image_processing_pixtral"
+    sys.modules.setdefault(wanted, import_module(f"{package}.image_processing_pil_pixtral"))
+    try:
+        return getattr(import_module(f"{package}.processing_pixtral"), _PIXTRAL)
+    finally:
+        del sys.modules[wanted]
 
 
 def _kind(source: str, where: Mapping[str, Any]) -> type | None:
