@@ -4,7 +4,7 @@
 # one job for each, and the job that writes the table then asks nothing.
 
 
-# Whether a model is there and can answer, before any long job.
+# Whether a model is there and can answer: all models before any long job, because of the priority.
 rule probe:
     output:
         "<results>/probe/{model}.json",
@@ -12,6 +12,7 @@ rule probe:
         "<logs>/probe/{model}.log",
     wildcard_constraints:
         model=any_of(ASKED),
+    priority: 1
     retries: 0
     conda:
         "../envs/models.yaml"

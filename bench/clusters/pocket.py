@@ -54,7 +54,7 @@ def on_slurm(arguments: argparse.Namespace) -> int:
         with Slurm(sockets, cpus=arguments.cpus) as cluster:
             project = with_plugins(clone(arguments.folder / "slurm"), PEERS)
             project = replace(project, environment={**project.environment, **cluster.environment})
-            endings = Endings(cluster, project.root / "journal/pocket", asked_models(project), list(arguments.end))
+            endings = Endings(cluster, project.root / "journal", asked_models(project), list(arguments.end))
             options = ("--workflow-profile", "profiles/slurm", *WITHOUT_ACCOUNTING)
             code = run(project, *options, each=endings.step)
             while code == -signal.SIGKILL:

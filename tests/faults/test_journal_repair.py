@@ -15,7 +15,7 @@ KEYS = [f"{number:064x}" for number in range(6)]
 @pytest.fixture
 def path(tmp_path):
     """Three batches of two replies, one line each."""
-    path = tmp_path / "journal/pocket/m/b.jsonl"
+    path = tmp_path / "journal/m/b.jsonl"
     with Journal(path) as journal:
         for first in (0, 2, 4):
             journal.append([(key, Reply(f"reply {key[-1]}")) for key in KEYS[first : first + 2]])

@@ -59,7 +59,7 @@ def project(tmp_path, monkeypatch, request):
         Path("params.yaml").write_text(yaml.safe_dump(raw))
         questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(COUNT)]
         tables.write_variant("results/pocket/variants/humblebench/original.parquet", {0: questions})
-        journal = "journal/pocket/parrot/humblebench.jsonl"
+        journal = "journal/parrot/humblebench.jsonl"
         folders = [
             "--questions",
             "data/pocket/questions/humblebench",

@@ -77,7 +77,7 @@ def project(tmp_path, monkeypatch):
     tables.write_variant(variants / "original.parquet", {0: asked})
     params = Params(raw)
     monkeypatch.setattr(engines, "create", lambda name, entry: Model())
-    with Journal(tmp_path / "journal/pocket/pocket/humblebench.jsonl") as journal:
+    with Journal(tmp_path / "journal/pocket/humblebench.jsonl") as journal:
         run(cells_of(params, params.model("pocket"), "humblebench", variants), Model(), journal, folder=folder)
     return params
 
@@ -146,6 +146,6 @@ def test_margins_count_the_sampled_answers_of_the_same_model(project, monkeypatc
 
 def test_missing_replies_and_unknown_names_are_refused(project, monkeypatch, capsys, tmp_path):
     assert call(monkeypatch, "gpt-9") == 2
-    (tmp_path / "journal/pocket/pocket/humblebench.jsonl").write_text("")
+    (tmp_path / "journal/pocket/humblebench.jsonl").write_text("")
     with pytest.raises(ConfigError, match=r"40 of 40 turns of pocket on humblebench have no reply: run the workflow"):
         verification.verify(project, "pocket", "humblebench", sample=4, seed=0)

@@ -76,7 +76,7 @@ def server(tmp_path, monkeypatch):
         Path("data/pocket/questions/humblebench").mkdir(parents=True)
         folders = ["--questions", "data/pocket/questions/humblebench", "--out", str(REPLIES)]
         folders += ["--variants", "results/pocket/variants/humblebench"]
-        journal = "journal/pocket/parrot/humblebench.jsonl"
+        journal = "journal/parrot/humblebench.jsonl"
         assert call(monkeypatch, "infer", "parrot", "humblebench", *folders, "--journal", journal) == 0
         endpoint.asked.clear()
         yield endpoint
@@ -91,7 +91,7 @@ def call(monkeypatch, *arguments):
 
 def test_changed_and_failed_replies_of_an_endpoint_are_counted(server, monkeypatch, capsys):
     server.asked.update({f"q{n}": 1 for n in range(COUNT)})  # each was asked once before
-    before = Path("journal/pocket/parrot/humblebench.jsonl").read_bytes()
+    before = Path("journal/parrot/humblebench.jsonl").read_bytes()
     capsys.readouterr()
     assert call(monkeypatch, "verify", "parrot", "humblebench", "--sample", str(COUNT), "--json") == 1
     (found,) = json.loads(capsys.readouterr().out)
@@ -103,4 +103,4 @@ def test_changed_and_failed_replies_of_an_endpoint_are_counted(server, monkeypat
     assert flips == {("q3", False), ("q7", True)}
     assert all(math.isclose(row["gap"], 0.2 if row["near_tie"] else 3.75) for row in found["flips"])
     assert server.asked == {f"q{n}": 4 for n in range(COUNT)}  # once before, and in three ways
-    assert Path("journal/pocket/parrot/humblebench.jsonl").read_bytes() == before
+    assert Path("journal/parrot/humblebench.jsonl").read_bytes() == before

@@ -138,7 +138,7 @@ def test_an_imported_model_is_measured_beside_the_others(changed):
     assert "theirs: {engine: imported, cells: {humblebench: {nota_only: [0]}}}" in changed.imported
     replies = f"{RESULTS}/replies/theirs/{TABLE}"
     assert changed.project.made(f"{RESULTS}/replies")[replies] == changed.before[replies]
-    assert not (root / "journal/pocket/theirs").exists()
+    assert not (root / "journal/theirs").exists()
     metrics = {
         model: {
             (m.parser, m.category, m.name): m.value
@@ -167,7 +167,7 @@ def test_a_model_that_is_not_served_is_found_before_inference(rerun, monkeypatch
         said = rerun.snakemake(f"{RESULTS}/replies/hosted/humblebench/engine.json", code=None)
         assert not [request for request in server.log if request.method == "POST"]
     assert "parrot-2" in said
-    assert not (rerun.root / "journal/pocket/hosted").exists()
+    assert not (rerun.root / "journal/hosted").exists()
 
 
 def test_a_missing_cell_of_imported_replies_is_named(rerun):

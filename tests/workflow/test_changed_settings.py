@@ -125,7 +125,7 @@ def test_a_limited_edition_is_continued_without_asking_again(project, server):
     project.snakemake()
     assert len(ids(project)) == limit and ids(project) < every and differ(before, project)
     assert server.questions == 0  # these were asked before
-    for path in project.root.glob("journal/pocket/hosted/*"):
+    for path in project.root.glob("journal/hosted/*"):
         path.unlink()
     project.snakemake("--forcerun", "infer")
     limited = server.questions
@@ -228,12 +228,13 @@ def test_other_statistics_without_snakemakes_records(project):
 
 
 def test_two_editions_in_turn(project, server):
-    """Both share the data, and each has its own journal and results."""
+    """Both share the data and the journal, and each has its own results."""
     other = METRICS["hosted"].replace("pocket", "other", 1)
     edition = {"data": "pocket", "benchmarks": ["humblebench"], "models": ["hosted"], "seeds": [0]}
     project.change_params(lambda params: params["editions"].update(other=edition))
     in_turn = [(METRICS["hosted"],), (other, "--config", "edition=other")]
     project.snakemake(*in_turn[1])
+    assert server.questions == 0 and replies(project, "other") == at(0)
     assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
     heat(project, 0.3)
     for arguments in in_turn:

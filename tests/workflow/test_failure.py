@@ -15,7 +15,7 @@ def test_a_failed_job_is_explained_and_the_next_run_continues(rerun):
     scores = rerun.root / "results/pocket/scores"
     shutil.rmtree(scores)
     broken = rerun.root / "results/pocket/replies/oracle/humblebench/replies.parquet"
-    journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
+    journal = rerun.root / "journal/oracle/humblebench.jsonl"
     whole = broken.read_bytes()
     broken.write_bytes(whole[:100])
 

@@ -21,7 +21,7 @@ def add_model(params, seconds):
 def at_work(rerun):
     """A project with a run during inference, and the process of this run, which leads a process group."""
     rerun.change_params(partial(add_model, seconds=2))  # minutes: it is not to end by itself
-    journal = rerun.root / "journal/pocket/slow/humblebench.jsonl"
+    journal = rerun.root / "journal/slow/humblebench.jsonl"
     process = rerun.start("snakemake", "--cores", "2", *SLOW)
     until = time.monotonic() + 300
     while not (journal.is_file() and journal.stat().st_size):

@@ -49,7 +49,7 @@ def test_other_statistics_rerun_metrics_only(rerun):
 def test_an_edited_parser_reruns_scoring_only(rerun):
     with (rerun.root / "src/known_unknowns/scoring/official.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
-    journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
+    journal = rerun.root / "journal/oracle/humblebench.jsonl"
     replies = rerun.root / "results/pocket/replies/oracle/humblebench/replies.parquet"
     kept = journal.read_bytes(), replies.read_bytes()
 
@@ -68,7 +68,7 @@ def test_edited_statistics_rerun_metrics_only(rerun):
 
 
 def test_a_new_seed_takes_the_other_replies_from_the_journal(rerun):
-    journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
+    journal = rerun.root / "journal/oracle/humblebench.jsonl"
     kept = journal.read_bytes()
     replies = rerun.root / "results/pocket/replies/oracle/humblebench/replies.parquet"
     old = {variant: read_replies(replies, variant) for variant in VARIANTS}

@@ -55,7 +55,7 @@ def test_every_documented_file_is_written(finished):
             f"replies/{model}/humblebench/engine.json",
         ]
         expected += [f"{kind}/{model}/humblebench/{kind}.parquet" for kind in ("replies", "scores")]
-        assert (project.root / f"journal/pocket/{model}/humblebench.jsonl").is_file()
+        assert (project.root / f"journal/{model}/humblebench.jsonl").is_file()
     assert [path for path in expected if not (results / path).is_file()] == []
     assert list(results.rglob("*.part")) == []
     assert unexplained([str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()]) == []

@@ -223,7 +223,7 @@ def published(untouched: Project, tmp_path: Path) -> Project:
             path = project.root / "data/full" / folder / benchmark
             path.mkdir(parents=True)
             (path / "questions.json").write_bytes(UNLICENSED + benchmark.encode())
-    journal = project.root / "journal/full/qwen2.5-vl-7b"
+    journal = project.root / "journal/qwen2.5-vl-7b"
     journal.mkdir(parents=True)
     (journal / "humblebench.jsonl").write_text("replies\n")
     return project
@@ -236,7 +236,7 @@ def stored(folder: Path) -> bytes:
 def test_data_that_may_not_be_redistributed_are_not_pushed(published, tmp_path):
     said = published.run("known-unknowns", "pin", "--edition", "full").stdout
     assert "data/full/raw/actiview.dvc  hash only: no licence is granted" in said
-    assert "journal/full/qwen2.5-vl-7b.dvc  shared by dvc push" in said
+    assert "journal/qwen2.5-vl-7b.dvc  shared by dvc push" in said
     published.commit("pinned")
     use_remote(published, tmp_path / "store")
     dvc(published, "push")
@@ -245,8 +245,8 @@ def test_data_that_may_not_be_redistributed_are_not_pushed(published, tmp_path):
 
     other = clone(published, tmp_path / "clone")
     use_remote_of(published, other)
-    dvc(other, "pull", "--recursive", "data/full", "journal/full")
-    assert (other.root / "journal/full/qwen2.5-vl-7b/humblebench.jsonl").read_text() == "replies\n"
+    dvc(other, "pull", "--recursive", "data/full", "journal")
+    assert (other.root / "journal/qwen2.5-vl-7b/humblebench.jsonl").read_text() == "replies\n"
     assert not (other.root / "data/full/raw/actiview").exists()
     # Who fetches the same data has them checked against the pin.
     for folder in ("raw", "questions"):
@@ -280,7 +280,7 @@ def test_licence_and_citation_are_stored_with_the_pin(published):
     meta = yaml.safe_load((published.root / "data/full/questions/humblebench.dvc").read_text())["meta"]
     assert "arXiv:2509.09658" in meta["cite"] and "COCO" in meta["parts"]["images"]
     assert meta["redistribute"] is False
-    meta = yaml.safe_load((published.root / "journal/full/qwen2.5-vl-7b.dvc").read_text())["meta"]
+    meta = yaml.safe_load((published.root / "journal/qwen2.5-vl-7b.dvc").read_text())["meta"]
     assert meta["model"] == "Qwen/Qwen2.5-VL-7B-Instruct" and meta["licence of the model"] == "Apache-2.0"
 
 

@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.skipif(REASON is not None, reason=REASON or ""),
 ]
 METRICS = "results/pocket/metrics/uniform/humblebench/metrics.parquet"
-JOURNAL = "journal/pocket/uniform/humblebench.jsonl"
+JOURNAL = "journal/uniform/humblebench.jsonl"
 OPTIONS = [  # of a cluster without accounting, and short waits
     *("--slurm-no-account", "--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"),
@@ -104,7 +104,7 @@ class Interrupted:
 
     def asking(self) -> set[int]:
         """Return the processes that ask the model."""
-        folder = str(self._journal.parents[3])  # the project's
+        folder = str(self._journal.parents[2])  # the project's
         return {
             each.pid
             for each in psutil.process_iter(["cwd", "cmdline"])

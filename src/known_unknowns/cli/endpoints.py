@@ -18,7 +18,8 @@ def probe(
     model: Annotated[str, typer.Argument(help="The name of a model in params.yaml.")],
     out: Annotated[Path | None, typer.Option("--out", help="A JSON file to write the result to.")] = None,
     journals: Annotated[
-        Path | None, typer.Option(help="The model's folder of journals. Nothing is checked if it has every reply.")
+        Path | None,
+        typer.Option(help="The model's folder of journals. Nothing is checked if its last runs have finished."),
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -26,7 +27,8 @@ def probe(
     """Check that a model is there and can answer.
 
     An endpoint must serve the model and the revision that params.yaml names, accept the key, and answer a question
-    about the colour of two small images. The files of a local model must be complete.
+    about the colour of two small images. The files of a local model must be complete, hold every tensor of its class,
+    and prepare a question with an image.
 
     \b
     Example:

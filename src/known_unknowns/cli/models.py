@@ -168,7 +168,7 @@ def _refuse_duplicates(params: Params, name: str, entry: ModelEntry, *, named: b
         raise ConfigError("there is an entry of this name; choose another one with --name", path=f"models.{name}")
     for other, each in known.items():
         same = all(each.get(key) == entry[key] for key in ("engine", "source", "revision"))
-        if same and not each.get("adapter") and not named:
+        if same and each.get("adapter") == entry.get("adapter") and not named:
             raise ConfigError("it is already this model; choose another name with --name", path=f"models.{other}")
 
 

@@ -66,7 +66,7 @@ def journal(
     \b
     Example:
       known-unknowns journal check
-      known-unknowns journal repair journal/pocket/MODEL/BENCHMARK.jsonl
+      known-unknowns journal repair journal/MODEL/BENCHMARK.jsonl
     """
     damaged = False
     if not (found_journals := journal_repair.journals(paths or ())):

@@ -201,8 +201,8 @@ class TransformersModel(ModelSettings):
     cache_gib: NotNegative | None = None
     """Memory for images that are kept from one batch of turns to the next (1)."""
     adapter: Text | None = None
-    """A folder in the source with a LoRA adapter in peft's format. It is merged into the weights and used for every
-    question, with an image or without."""
+    """A LoRA adapter in peft's format: a folder in the source, a folder of its own, or a repository of its own on the
+    hub, as OWNER/NAME@REVISION. It is merged into the weights and used for every question, with an image or without."""
     image_backend: Literal["pil", "torchvision"] | None = None
     """Image processor. pil and torchvision give different pixels, so that the choice is always explicit."""
     decoding: TransformersDecoding = TransformersDecoding()

@@ -12,7 +12,7 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
 from known_unknowns.data import download
-from known_unknowns.data.files import FilePin, Files, safe
+from known_unknowns.data.files import FilePin, Files, difference, safe
 from known_unknowns.errors import DataError, MachineError
 
 
@@ -91,6 +91,17 @@ def cached(repository: str, commit: str, files: Files) -> dict[str, str]:
     """Return the model's files in the local cache of the hub, with their paths on disk."""
     found = {path: try_to_load_from_cache(repository, path, revision=commit) for path in files}
     return {path: place for path, place in found.items() if isinstance(place, str)}
+
+
+def check_cached(repository: str, commit: str, files: Files) -> None:
+    """Compare the model's files in the local cache of the hub with their pins. DataError if one differs.
+
+    The hub's client does not hash cached files, nor files downloaded over plain HTTP.
+    """
+    for name, place in cached(repository, commit, files).items():
+        wrong = difference(files[name].of(Path(place)), files[name])
+        if wrong is not None:
+            raise DataError(f"{wrong}; delete it, and the next run downloads it again", file=place)
 
 
 def commit_in_cache(repository: str, revision: str) -> str | None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from known_unknowns.config import ModelEntry, Params, catalogue
+from known_unknowns.config import ModelEntry, Params, TransformersModel, catalogue
 from known_unknowns.data import download, lock_file
 from known_unknowns.data.fetch import default_out
 from known_unknowns.data.files import Files
@@ -102,8 +102,8 @@ def _every(params: Params) -> dict[str, list[lock_file.Source]]:
 
 
 def _models_source(entry: ModelEntry) -> list[lock_file.Source]:
-    source = lock_file.model_source(entry)
-    return [source] if source else []
+    adapter = entry.adapter if isinstance(entry, TransformersModel) else None
+    return [source for source in (lock_file.model_source(entry), lock_file.adapter_source(adapter)) if source]
 
 
 def _resolve(

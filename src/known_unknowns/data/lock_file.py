@@ -46,6 +46,8 @@ PATH = Path("params.lock.yaml")
 
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")  # the revision of a local folder, wherever it is
 
+_ADAPTER = re.compile(r"([\w.-]+/[\w.-]+)@(\S+)")
+
 _HEADER = """\
 # The sources in params.yaml, pinned: the commit of each branch or tag, and the size and hash of every file.
 #
@@ -134,18 +136,45 @@ def released_sources(entry: DataEntry) -> list[Source]:
     return [Source("git", entry.repository, one) for one in revisions(entry) if not FULL.fullmatch(one)]
 
 
+def is_folder_pin(revision: str) -> bool:
+    """Whether a model's revision is that of a local folder: the sha256 of its weights, or "unpinned"."""
+    return _FOLDER_PIN.fullmatch(revision) is not None
+
+
 def model_source(entry: ModelEntry) -> Source | None:
     """Return the source of a model's entry in params.yaml; None for a model that is not on the hub."""
-    if not isinstance(entry, TransformersModel) or _FOLDER_PIN.fullmatch(entry.revision):
+    if not isinstance(entry, TransformersModel) or is_folder_pin(entry.revision):
         return None
     if Path(entry.source).expanduser().is_dir():
         return None
     return Source("model", entry.source, entry.revision)
 
 
+def adapter_source(adapter: str | None) -> Source | None:
+    """Return the source of an adapter in a repository of its own, OWNER/NAME@REVISION; None for one in a folder."""
+    found = _ADAPTER.fullmatch(adapter or "")
+    if found is None or Path(adapter or "").expanduser().is_dir():
+        return None
+    return Source("model", found[1], found[2])
+
+
 def model_entry(entry: ModelEntry, path: str | Path = PATH) -> LockEntry | None:
     """Return the lock's entry of a model; None if it has none."""
     source = model_source(entry)
+    return None if source is None else read(path).get(source.key)
+
+
+def adapter_folder(source: str, adapter: str | None) -> Path | None:
+    """Return the local folder of a model's adapter, if that is a folder of its own and not one in the model's."""
+    own = Path(adapter or "").expanduser()
+    if not adapter or not own.is_dir():
+        return None
+    return own if own.is_absolute() or not Path(source, adapter).expanduser().is_dir() else None
+
+
+def adapter_entry(entry: ModelEntry, path: str | Path = PATH) -> LockEntry | None:
+    """Return the lock's entry of a model's adapter in a repository of its own; None if it has none."""
+    source = adapter_source(entry.adapter) if isinstance(entry, TransformersModel) else None
     return None if source is None else read(path).get(source.key)
 
 

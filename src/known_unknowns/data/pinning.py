@@ -131,7 +131,6 @@ def _outputs(stage: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator[Pin]:
-    edition = params.edition
     for benchmark in params.benchmarks:
         terms = licences.terms_of(benchmark, params.data(benchmark))
         meta = terms.as_dict()
@@ -140,7 +139,7 @@ def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator
         for step in ("raw", "questions"):
             yield Pin(root / "data" / params.data_name / step / benchmark, meta["redistribute"], meta)
     for model in params.models:
-        yield Pin(root / "journal" / edition / model, True, _of_model(model, params.model(model)))
+        yield Pin(root / "journal" / model, True, _of_model(model, params.model(model)))
 
 
 def _of_model(model: str, entry: ModelEntry) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from huggingface_hub import snapshot_download
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from known_unknowns.data import hub, lock_file
 from known_unknowns.data.files import pin, safe
 from known_unknowns.errors import ConfigError
 
@@ -23,22 +24,46 @@ CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
 
 
 def find_adapter(source: str, name: str, *, revision: str | None) -> Path:
-    """Return the folder of the adapter ``name`` in a local folder or a hub repository; download it if necessary.
+    """Return the folder of an adapter; download it if necessary.
+
+    Parameters
+    ----------
+    source : str
+        The local folder or hub repository of the model.
+    name : str
+        A repository of its own, as OWNER/NAME@REVISION; a folder of its own; or a folder within the source.
+    revision : str, optional
+        The revision of a hub repository with the model.
 
     Raises
     ------
     OSError, ValueError
-        The adapter cannot be found or downloaded, or ``name`` leaves the source's folder.
+        The adapter cannot be found or downloaded, or ``name`` is no folder and leaves the source's.
+    DataError
+        A file of its repository differs from params.lock.yaml.
     """
+    if found := lock_file.adapter_source(name):
+        locked = lock_file.read().get(found.key)
+        commit = locked.commit if locked and locked.commit else found.revision
+        root = Path(snapshot_download(found.repository, revision=commit, allow_patterns=[CONFIG_FILE, WEIGHTS_FILE]))
+        if locked:
+            hub.check_cached(found.repository, commit, locked.files)
+        return _complete(root, name)
+    if own := lock_file.adapter_folder(source, name):
+        return _complete(own, name)
     name = safe(name)
     root = Path(source)
     if not root.is_dir():
         patterns = [f"{name}/{file}" for file in (CONFIG_FILE, WEIGHTS_FILE)]
         root = Path(snapshot_download(source, revision=revision, allow_patterns=patterns))
+    return _complete(root / name, name)
+
+
+def _complete(folder: Path, name: str) -> Path:
     for file in (CONFIG_FILE, WEIGHTS_FILE):
-        if not (root / name / file).is_file():
+        if not (folder / file).is_file():
             raise OSError(f"it has no file {name}/{file}")
-    return root / name
+    return folder
 
 
 def file_digests(folder: Path) -> dict[str, str]:
@@ -74,7 +99,7 @@ def merge_adapter(model: Any, folder: Path, *, path: str) -> None:
         absent = [name for name in loaded.missing_keys if ".lora_" in name or ".modules_to_save." in name]
         if absent or loaded.unexpected_keys:
             raise ValueError(f"its tensors do not match the model: {sorted([*absent, *loaded.unexpected_keys])[:3]}")
-        wrapped.merge_and_unload(safe_merge=True)
+        wrapped.merge_and_unload(safe_merge=not next(model.parameters()).is_meta)  # which looks for NaN
     except (Warning, ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ConfigError(f"cannot merge the adapter {folder.name!r}: {reason}", path=path) from error

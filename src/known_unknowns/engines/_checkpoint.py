@@ -8,8 +8,8 @@ only if the entry allows it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +21,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.utils import disable_progress_bars
 from jinja2 import TemplateError
 from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
     MODEL_FOR_MULTIMODAL_LM_MAPPING,
     AutoConfig,
@@ -33,15 +34,28 @@ from transformers import (
 from transformers.image_processing_utils import BaseImageProcessor
 
 from known_unknowns.config import TransformersModel
-from known_unknowns.data import files, hub, lock_file
+from known_unknowns.data import hub, lock_file
 from known_unknowns.engines import _adapters, _processors, _prompt_template
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
-from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError
+from known_unknowns.errors import ConfigError, KnownUnknownsError
 
 UNPINNED = "unpinned"
 """Revision of a folder whose weights still change. Nothing is compared; the actual hash is recorded."""
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+META = "meta"
+"""A device without memory (`load`)."""
+
+_TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer*.model",
+    "vocab.*",
+    "*.tiktoken",
+    "*.spm",
+    "spiece.model",
+    "tekken.json",
+)
+_PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
+_SHOWN = 3
 _SETTINGS = ("*.json", "*.jinja", "*.txt", "*.model")
 _IRRELEVANT_SETTINGS = (
     "transformers_version",
@@ -57,13 +71,16 @@ _SAMPLING_SETTINGS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "ep
 class Checkpoint:
     """A loaded model with its processor.
 
-    ``identity`` holds the pins as JSON values: "revision", "settings", "image_backend", "chat_template", and "adapter"
+    ``identity`` holds the pins as JSON values: "source" of a repository (the path of a folder is no part of it),
+    "revision", "settings", "image_backend", "chat_template", and "adapter"
     if the entry names one.
     """
 
     model: Any
     processor: Any
     identity: Mapping[str, Any]
+    unexpected: Sequence[str] = ()
+    """The tensors of the weights that the model does not know."""
 
     @property
     def generation(self) -> GenerationConfig:
@@ -75,13 +92,14 @@ class Checkpoint:
 
 
 def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
-    """Load a model's checkpoint onto a device.
+    """Load a model's checkpoint onto a device. On the device `META`, its weights have names and shapes, and no values.
 
     Raises
     ------
     ConfigError
-        The folder or repository does not exist, its weights differ from the pinned ones or are not safetensors, or it
-        lacks a chat template or the configured image backend.
+        The folder or repository does not exist; its weights differ from the pinned ones, are not safetensors, lack
+        tensors of the model or have others in their place, or are not finite; it is a text-only model; or it lacks a
+        tokenizer, an image processor, a chat template or the configured image backend.
     DataError
         A file of a repository differs from params.lock.yaml.
     """
@@ -93,7 +111,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         identity = _check_folder(folder, revision, path=path)
         where: dict[str, Any] = {"local_files_only": True}
         source = str(folder)
-    elif _is_folder_pin(revision):
+    elif lock_file.is_folder_pin(revision):
         raise ConfigError(
             f"there is no folder {source!r} in {Path.cwd()}; run from the project's folder, name a folder that exists, "
             "or, for a hub repository, set revision to one of its commits",
@@ -105,13 +123,16 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     where["trust_remote_code"] = entry.trust_remote_code
     if locked and where["trust_remote_code"]:
         snapshot_download(source, revision=locked.commit, allow_patterns=["*.py"])
-        _check_locked_files(source, locked)  # before any of its code is executed
-    processor, model = _from_pretrained(source, where, entry, path=path)
+        hub.check_cached(source, locked.commit, locked.files)  # before any of its code is executed
+    processor, model, unexpected = _from_pretrained(source, where, entry, path=path, meta=device == META)
     adapter = _find_adapter(source, where, entry, path=path)
     if locked:
-        _check_locked_files(source, locked)
+        hub.check_cached(source, locked.commit, locked.files)
     if not identity:
-        identity = {"revision": locked.commit if locked else hub.commit_in_cache(source, revision) or revision}
+        identity = {
+            "source": source,
+            "revision": locked.commit if locked else hub.commit_in_cache(source, revision) or revision,
+        }
     if entry.prompt_template:
         _complete_processor(processor)
         _prompt_template.apply(processor, entry.prompt_template, path=f"{path}.prompt_template")
@@ -125,10 +146,11 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     _complete_processor(processor)
     _check_template_takes_images(processor, source, path=path)
     _make_vision_bidirectional(model)
-    model = model.to(device).eval()
+    model = model.eval() if device == META else model.to(device).eval()
+    _check_finite(model, entry.dtype, path=f"{path}.source")
     # generate() completes a given configuration from the model's own, so there is only one.
     model.generation_config = _greedy(model, processor.tokenizer, entry.decoding.as_dict())
-    return Checkpoint(model, processor, identity)
+    return Checkpoint(model, processor, identity, unexpected)
 
 
 def decoding_facts(generation: GenerationConfig) -> dict[str, Any]:
@@ -148,10 +170,6 @@ def _silence_transformers() -> None:
 
 def _image_backend(entry: TransformersModel) -> str:
     return entry.image_backend or "pil"
-
-
-def _is_folder_pin(revision: str) -> bool:
-    return revision == UNPINNED or _SHA256.fullmatch(revision) is not None
 
 
 def _digest(text: str) -> str:
@@ -176,22 +194,23 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
     return {"revision": found, "settings": files_sha256(settings)}
 
 
-def _check_locked_files(repository: str, locked: lock_file.LockEntry) -> None:
-    """Compare the cached files with the lock file.
-
-    The hub's client does not hash cached files, nor files downloaded over plain HTTP.
-    """
-    for name, place in hub.cached(repository, locked.commit, locked.files).items():
-        wrong = files.difference(locked.files[name].of(Path(place)), locked.files[name])
-        if wrong is not None:
-            raise DataError(f"{wrong}; delete it, and the next run downloads it again", file=place)
-
-
-def _from_pretrained(source: str, where: Mapping[str, Any], entry: TransformersModel, *, path: str) -> tuple[Any, Any]:
+def _from_pretrained(
+    source: str, where: Mapping[str, Any], entry: TransformersModel, *, path: str, meta: bool
+) -> tuple[Any, Any, list[str]]:
+    """Return the processor, the model, and the names of tensors that the model does not know."""
     try:
-        processor = _processors.load(source, _image_backend(entry), where)
-        kind = model_class(type(AutoConfig.from_pretrained(source, **where)))
-        model = kind.from_pretrained(source, dtype=getattr(torch, entry.dtype), use_safetensors=True, **where)
+        config = AutoConfig.from_pretrained(source, **where)
+        _check_sees_images(config, source, entry, path=f"{path}.source")
+        processor = _load_processor(source, where, entry, path=f"{path}.source")
+        model, info = model_class(type(config)).from_pretrained(
+            source,
+            dtype=getattr(torch, entry.dtype),
+            use_safetensors=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **({"device_map": META} if meta else {}),
+            **where,
+        )
     except (KnownUnknownsError, MemoryError, torch.OutOfMemoryError):
         raise
     except (OSError, ValueError, ImportError) as error:
@@ -206,7 +225,95 @@ def _from_pretrained(source: str, where: Mapping[str, Any], entry: TransformersM
             "serve the model behind an endpoint (docs/endpoints.md)",
             path=f"{path}.source",
         )
-    return processor, model
+    _check_tensors(model, info, source, path=f"{path}.source")
+    return processor, model, sorted(info["unexpected_keys"])
+
+
+def _check_sees_images(config: Any, source: str, entry: TransformersModel, *, path: str) -> None:
+    """Raise an error for a configuration that transformers has no class for images and text for."""
+    kind, known = type(config), (MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, MODEL_FOR_MULTIMODAL_LM_MAPPING)
+    if any(kind in mapping for mapping in known) or (entry.trust_remote_code and getattr(config, "auto_map", None)):
+        return
+    if kind in MODEL_FOR_CAUSAL_LM_MAPPING:
+        reason = f"{source!r} is a text-only model ({config.model_type}), which cannot be asked about images"
+    else:
+        reason = (
+            f"transformers {transformers.__version__} has no class for images and text of the model type "
+            f"{config.model_type!r}; serve the model behind an endpoint (docs/endpoints.md)"
+        )
+    raise ConfigError(reason, path=path)
+
+
+def _load_processor(source: str, where: Mapping[str, Any], entry: TransformersModel, *, path: str) -> Any:
+    """Return the processor. An error names the part that a folder lacks, which those of the libraries do not."""
+    try:
+        processor = _processors.load(source, _image_backend(entry), where)
+    except Exception as error:
+        if lacking := _lacking(Path(source)):
+            raise ConfigError(
+                f"{source!r} has no {lacking}; copy it from the original checkpoint", path=path
+            ) from error
+        raise
+    if getattr(processor, "tokenizer", None) is None:
+        lacking = _lacking(Path(source)) or f"image processor, only a {type(processor).__name__}"
+        raise ConfigError(f"{source!r} has no {lacking}; copy it from the original checkpoint", path=path)
+    return processor
+
+
+def _lacking(folder: Path) -> str:
+    """Return the part of a processor of which a local folder has no file; "" if it has both, or is no folder."""
+    if not folder.is_dir():
+        return ""
+    if not any(True for pattern in _TOKENIZER_FILES for _ in folder.glob(pattern)):
+        return f"tokenizer ({_TOKENIZER_FILES[0]})"
+    if not any((folder / name).is_file() for name in _PROCESSOR_FILES):
+        return f"image processor ({' or '.join(_PROCESSOR_FILES)})"
+    return ""
+
+
+def _check_tensors(model: Any, info: Mapping[str, Any], source: str, *, path: str) -> None:
+    """Raise an error for tensors that transformers left random, and print those that it left out."""
+    missing, unexpected = sorted(info["missing_keys"]), sorted(info["unexpected_keys"])
+    wrong = sorted(
+        f"{name} is {tuple(found)} instead of {tuple(wanted)}" for name, found, wanted in info["mismatched_keys"]
+    )
+    if wrong:
+        raise ConfigError(f"{source!r} is not the model that its config.json describes: {_first(wrong)}", path=path)
+    if missing:
+        begins = {name.partition(".")[0] for name in unexpected}
+        begin = f", all beginning with {begins.pop() + '.'!r}" if len(begins) == 1 else ""
+        others = (
+            f"; it has {len(unexpected)} that the model does not know{begin}: {_first(unexpected)}"
+            if unexpected
+            else ""
+        )
+        raise ConfigError(
+            f"{source!r} lacks {len(missing)} of {len(model.state_dict())} tensors of {type(model).__name__}, which "
+            f"would be random: {_first(missing)}{others}; save or merge the model again",
+            path=path,
+        )
+    if unexpected:
+        print(
+            f"warning: {source!r} has {len(unexpected)} tensors that {type(model).__name__} does not use: "
+            f"{_first(unexpected)}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+
+
+def _check_finite(model: Any, dtype: str, *, path: str) -> None:
+    """Raise an error for weights with NaN or infinity, after the conversion to ``dtype``."""
+    for name, weight in model.named_parameters():
+        if weight.device.type != META and weight.is_floating_point() and not bool(torch.isfinite(weight).all()):
+            raise ConfigError(
+                f"the tensor {name} has values that are not finite in {dtype} (NaN or infinity); save the model again, "
+                "or try another dtype",
+                path=path,
+            )
 
 
 def _find_adapter(source: str, where: Mapping[str, Any], entry: TransformersModel, *, path: str) -> Path | None:

@@ -6,8 +6,10 @@ images only. If torchvision is not installed or not selected, the processor is c
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -18,6 +20,15 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
 _VIDEOS = "video_processor"
 _VIDEO_ERROR_WORDS = ("torchvision", "video processor")
 """Words in errors that concern the video part. It names torchvision because it has no PIL backend."""
+_PIXTRAL = "PixtralProcessor"
+_NUMBER_WORDS = "num2words"
+"""A package that writes numbers as words, for videos only."""
+
+
+class _NoVideos:
+    """Takes the place of the part for videos."""
+
+    num_frames = fps = None
 
 
 def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
@@ -30,10 +41,24 @@ def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
     except (ImportError, ValueError) as error:
         if not any(word in str(error).lower() for word in _VIDEO_ERROR_WORDS):
             raise
+        if _PIXTRAL in str(error):
+            return _pixtral().from_pretrained(source, backend=backend, **where)
         kind = _kind(source, where)
         if kind is None:
             raise
         return without_videos(kind).from_pretrained(source, backend=backend, **where)
+
+
+@cache
+def _pixtral() -> Any:
+    """Return Pixtral's processor. Its module takes one function from the image processor that needs torchvision."""
+    package = "transformers.models.pixtral"
+    wanted = f"{package}.image_processing_pixtral"
+    sys.modules.setdefault(wanted, import_module(f"{package}.image_processing_pil_pixtral"))
+    try:
+        return getattr(import_module(f"{package}.processing_pixtral"), _PIXTRAL)
+    finally:
+        del sys.modules[wanted]
 
 
 def _kind(source: str, where: Mapping[str, Any]) -> type | None:
@@ -50,5 +75,18 @@ def without_videos(kind: type) -> type:
     def get_attributes(cls: type) -> list[str]:
         return [part for part in kind.get_attributes() if part != _VIDEOS]
 
-    members = {"get_attributes": classmethod(get_attributes), "__module__": kind.__module__}
-    return type(kind.__name__, (kind,), members)
+    def from_args_and_dict(cls: type, args: Any, processor_dict: Mapping[str, Any], **settings: Any) -> Any:
+        module = sys.modules[kind.__module__]
+        if getattr(module, _NUMBER_WORDS, str) is None:  # SmolVLM's wants the package for the length of a video
+            setattr(module, _NUMBER_WORDS, str)
+        made = super(found, cls).from_args_and_dict(args, processor_dict, **settings | {_VIDEOS: None})
+        (made[0] if isinstance(made, tuple) else made).video_processor = _NoVideos()
+        return made
+
+    members = {
+        "from_args_and_dict": classmethod(from_args_and_dict),
+        "get_attributes": classmethod(get_attributes),
+        "__module__": kind.__module__,
+    }
+    found = type(kind.__name__, (kind,), members)
+    return found

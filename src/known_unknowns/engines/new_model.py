@@ -63,6 +63,8 @@ def describe(source: str, *, revision: str = LATEST) -> NewModel:
     if folder.is_dir():
         if revision != LATEST:
             raise ConfigError(f"{source} is a folder, whose revision is the sha256 of its weights", path="--revision")
+        if (folder / _ADAPTER).is_file() and not (folder / "config.json").is_file():
+            return _of_adapter_folder(source, folder)
         return _of_folder(source, folder)
     if not _HUB.fullmatch(source):
         raise ConfigError(
@@ -97,6 +99,29 @@ def _of_folder(source: str, folder: Path) -> NewModel:
     return model
 
 
+def _of_adapter_folder(source: str, folder: Path) -> NewModel:
+    """Return the entry of the model that an adapter in a folder belongs to, with the adapter."""
+    settings = _json((folder / _ADAPTER).read_bytes(), str(folder / _ADAPTER))
+    if "base_model_name_or_path" not in settings and (folder.parent / "config.json").is_file():
+        settings["base_model_name_or_path"] = str(Path(source).parent)
+    return _with_adapter(source, settings, source)
+
+
+def _with_adapter(source: str, settings: Mapping[str, Any], adapter: str) -> NewModel:
+    base = settings.get("base_model_name_or_path")
+    if not isinstance(base, str) or not base:
+        message = f"{source} is an adapter, and its {_ADAPTER} does not name its model (base_model_name_or_path)"
+        raise ConfigError(f"{message}; write the path or the repository of the model there", path="PATH_OR_HUB_ID")
+    revision = settings.get("revision")
+    local = Path(base).expanduser().is_dir()
+    found = describe(base, revision=revision if isinstance(revision, str) and revision and not local else LATEST)
+    return NewModel(
+        _name(source),
+        found.entry | {"adapter": adapter},
+        [*found.notes, f"it is an adapter of {base}, merged into its weights"],
+    )
+
+
 def _stored(file: Path) -> dict[str, int]:
     """Return the number of parameters of each dtype, from the header of a safetensors file."""
     with file.open("rb") as data:
@@ -117,6 +142,9 @@ def _stored(file: Path) -> dict[str, int]:
 def _of_hub(repository: str, revision: str) -> NewModel:
     try:
         commit, files = hub.resolve(repository, revision, "model")
+        if _ADAPTER in files and "config.json" not in files:
+            settings = _json(_hub_file(repository, commit, files, _ADAPTER), f"{repository}: {_ADAPTER}")
+            return _with_adapter(repository, settings, f"{repository}@{commit}")
         config = _hub_file(repository, commit, files, "config.json")
         readme = _hub_file(repository, commit, files, "README.md") if "README.md" in files else b""
     except download.FAILURES as error:
@@ -194,7 +222,7 @@ def _entry(
         )
     if "quantization_config" in config:
         notes.append("its weights are quantised, so that the number of parameters and the memory need are too small")
-    name = re.sub(r"[^a-z0-9._-]+", "-", Path(source).expanduser().resolve().name.lower()).strip("-._") or "model"
+    name = _name(source)
     card = {
         "family": str(model_type or name),
         **({"model_type": model_type} if isinstance(model_type, str) and model_type else {}),
@@ -205,6 +233,11 @@ def _entry(
         notes.append("its licence is unknown; write it into card.licence")
     entry = {"engine": "transformers", "source": source, "revision": revision, "dtype": dtype, "card": card}
     return NewModel(name, entry, notes)
+
+
+def _name(source: str) -> str:
+    """Return a name for the entry of a model in a folder or repository."""
+    return re.sub(r"[^a-z0-9._-]+", "-", Path(source).expanduser().resolve().name.lower()).strip("-._") or "model"
 
 
 def _is_supported(model_type: Any) -> bool:

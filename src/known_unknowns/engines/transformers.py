@@ -133,7 +133,6 @@ class TransformersEngine:
             decoding["max_new_tokens"] = self.max_new_tokens
         return {
             "engine": "transformers",
-            "source": entry.source,
             **self.checkpoint.identity,
             "dtype": entry.dtype,
             "decoding": decoding,
@@ -144,6 +143,7 @@ class TransformersEngine:
         return {
             **_device.environment(self.device),
             "parameters": self._parameters,
+            "unexpected_tensors": list(self.checkpoint.unexpected),
             "batch_size": self.batch_size,
             **self._kernels,
             "sharing": self._sharing_summary(),

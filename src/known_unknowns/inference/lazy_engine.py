@@ -2,9 +2,10 @@
 
 The key of a reply in the journal contains the engine's facts. The facts of a model that runs in this process are known
 only when its weights are loaded. The facts of a finished run are therefore written beside the journal, to
-<benchmark>.facts.json. A later run with the same entry, folder, commit and code uses them, and creates the engine only
-if a question has to be asked. A finished journal can thus be read without the weights and without a GPU. (The facts of
-other engines follow from the entry alone; their files tell `has_every_reply` which entry the last finished run had.)
+<benchmark>.facts.json. A later run with the same entry, commit, code and files of a local folder, wherever it lies,
+uses them, and creates the engine only if a question has to be asked. A finished journal can thus be read without the
+weights and without a GPU: if a local folder is not there, its pinned sha256 stands for it. (The facts of other engines
+follow from the entry alone; their files tell `has_finished` which entry the last finished run had.)
 """
 
 from __future__ import annotations
@@ -90,11 +91,7 @@ def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngi
     """Return a model's engine: a `LazyEngine` if the facts beside ``journal`` apply to the entry, else a new one."""
     if isinstance(entry, TransformersModel):
         stored = _read(facts_file(journal))
-        if (
-            stored is not None
-            and _plain(stored["of"]) == _plain(_origin(entry))
-            and _is_locked_at(entry, stored["facts"].get("revision"))
-        ):
+        if stored is not None and _is_of(stored, entry) and _is_locked_at(entry, stored["facts"]):
             return LazyEngine(name, entry, stored)
     return engines.create(name, entry)
 
@@ -109,10 +106,10 @@ def write_facts(journal: Path, entry: ModelEntry, facts: Mapping[str, Any], abou
         json_files.write(path, stored)
 
 
-def has_every_reply(entry: ModelEntry, journals: Path) -> bool:
-    """Return whether the last runs in a folder of journals finished with this entry.
+def has_finished(entry: ModelEntry, journals: Path) -> bool:
+    """Return whether the last runs in a model's folder of journals, of whatever edition, finished with this entry.
 
-    They then have every reply, unless questions were added since. Without a journal, they have none.
+    The model could then answer, and its journals have every reply, unless questions were added since.
     """
     files = {path for path in journals.glob("*.jsonl") if not path.name.endswith(".notes.jsonl")}
     stored = [_read(facts_file(path)) for path in files]
@@ -121,18 +118,34 @@ def has_every_reply(entry: ModelEntry, journals: Path) -> bool:
 
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:
-    """The keys of an entry that can change a reply."""
-    return {key: value for key, value in entry.as_dict().items() if key not in entry.not_in_the_reply}
+    """The keys of an entry that can change a reply. The sha256 of a local folder's weights is one; its path is none."""
+    left_out = {*entry.not_in_the_reply}
+    if isinstance(entry, TransformersModel) and lock_file.is_folder_pin(entry.revision):
+        left_out.add("source")
+    return {key: value for key, value in entry.as_dict().items() if key not in left_out}
+
+
+def _is_of(stored: Mapping[str, Any], entry: TransformersModel) -> bool:
+    """Whether the stored facts are those of the entry. If its pinned folder is not there, the pin decides."""
+    origin, of = _origin(entry), stored["of"]
+    if origin["folder"] is None and lock_file.is_folder_pin(entry.revision):
+        if stored["facts"].get("revision") != entry.revision:
+            return False
+        of = of | {"folder": None}
+    if origin["adapter"] is None:
+        of = of | {"adapter": None}
+    return _plain(of) == _plain(origin)
 
 
 def _origin(entry: ModelSettings) -> dict[str, Any]:
     """What determines the facts: the entry and, in this process, the files of a local folder and the engines' code."""
     if not isinstance(entry, TransformersModel):
         return {"entry": _settings(entry)}
-    folder = Path(entry.source).expanduser()
+    folder, adapter = Path(entry.source).expanduser(), lock_file.adapter_folder(entry.source, entry.adapter)
     return {
         "entry": _settings(entry),
         "folder": _digest(folder, "*") if folder.is_dir() else None,
+        "adapter": _digest(adapter, "*") if adapter else None,
         "code": _digest(Path(engines.__file__).parent, "*.py"),
     }
 
@@ -146,11 +159,13 @@ def _digest(folder: Path, pattern: str) -> str:
     return digest.hexdigest()
 
 
-def _is_locked_at(entry: TransformersModel, commit: str | None) -> bool:
-    """Whether params.lock.yaml allows this commit for the entry. It does unless it names another one."""
-    source = lock_file.model_source(entry)
-    locked = lock_file.read().get(source.key) if source is not None else None
-    return locked is None or locked.commit is None or locked.commit == commit
+def _is_locked_at(entry: TransformersModel, facts: Mapping[str, Any]) -> bool:
+    """Whether params.lock.yaml allows the commit and the adapter of these facts. It does unless it names others."""
+    locked, adapter = lock_file.model_entry(entry), lock_file.adapter_entry(entry)
+    pins = {} if adapter is None else {name: pin.sha256 for name, pin in adapter.files.items() if pin.sha256}
+    return (locked is None or locked.commit in (None, facts.get("revision"))) and all(
+        pins.get(name, digest) == digest for name, digest in facts.get("adapter", {}).items()
+    )
 
 
 def _read(path: Path) -> dict[str, Any] | None:

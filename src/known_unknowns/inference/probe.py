@@ -19,8 +19,9 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
     """Check a model, and return what was found.
 
     An endpoint must serve the model, accept the key, and answer a question about an image. The files of a model in a
-    local folder must be complete. If the journals have every reply, nothing is checked: a clone with journals needs
-    neither.
+    local folder must be complete, and hold what the model needs (`known_unknowns.engines.checkpoint_check`). Nothing
+    is checked of a model that has finished the runs of all its journals with this entry, except that a folder, if it is
+    there, is complete: a clone with journals needs neither an endpoint nor weights.
 
     Parameters
     ----------
@@ -34,20 +35,25 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
     Raises
     ------
     ConfigError, MachineError
-        If the model cannot answer; see `check_endpoint` and `known_unknowns.inference.image_question.ask`.
+        If the model cannot answer; see `check_checkpoint`, `check_endpoint` and
+        `known_unknowns.inference.image_question.ask`.
     """
     found: dict[str, Any] = {"model": model, "engine": entry.engine}
-    if journals is not None and lazy_engine.has_every_reply(entry, journals):
+    folder = Path(entry.source).expanduser() if isinstance(entry, TransformersModel) else None
+    if folder is not None and folder.is_dir():
+        for problem in _incomplete(folder):
+            raise ConfigError(f"{problem}; copy the model again", path=f"models.{model}.source")
+    if journals is not None and lazy_engine.has_finished(entry, journals):
         return found | {"checked": "journal"}
     if isinstance(entry, OpenAIModel) and entry.check_served:
         from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 
         served = check_endpoint(model, entry)
         return found | {"checked": "endpoint", "endpoint": served, "sees_images": image_question.ask(model, entry)}
-    if isinstance(entry, TransformersModel) and (folder := Path(entry.source).expanduser()).is_dir():
-        for problem in _incomplete(folder):
-            raise ConfigError(f"{problem}; copy the model again", path=f"models.{model}.source")
-        return found | {"checked": "files"}
+    if isinstance(entry, TransformersModel) and folder is not None and folder.is_dir():
+        from known_unknowns.engines.checkpoint_check import check_checkpoint
+
+        return found | {"checked": "checkpoint", "asked": check_checkpoint(model, entry)}
     return found | {"checked": "nothing"}
 
 

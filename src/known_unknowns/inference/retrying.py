@@ -65,7 +65,7 @@ def retry(
             raise ConfigError(f"edition {params.edition}: {unknown_name(name, known)}", path=path)
     found, files = [], EditionFiles.of(params, root)
     for name in [benchmark] if benchmark is not None else params.benchmarks:
-        journal = root / "journal" / params.edition / model / f"{name}.jsonl"
+        journal = root / "journal" / model / f"{name}.jsonl"
         if not journal.is_file():
             raise ConfigError(f"{model} has no replies to {name} yet: {journal} is missing")
         with whole_journal(journal) as kept:

@@ -192,7 +192,7 @@ def verify(
     entry = params.model(model)
     if params.is_imported(model):
         raise ConfigError(f"the replies of {model} were imported: there is no model to ask", path=f"models.{model}")
-    journal = root / "journal" / params.edition / model / f"{benchmark}.jsonl"
+    journal = root / "journal" / model / f"{benchmark}.jsonl"
     files = EditionFiles.of(params, root)
     questions = files.questions(benchmark)
     replies = shards.replies_of(journal)

@@ -21,7 +21,7 @@ from known_unknowns.benchmark.protocol import REFUSAL_PROMPT
 from known_unknowns.benchmark.variant import IMAGE, REFUSAL
 from known_unknowns.config import FolderData, Params, TransformersModel
 from known_unknowns.config.errors import raise_all
-from known_unknowns.data import folder
+from known_unknowns.data import folder, lock_file
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.inference import bound_protocols
@@ -172,7 +172,7 @@ def _of_models(params: Params) -> Iterator[ConfigError]:
     """
     for name in params.models:
         entry = params.model(name)
-        if isinstance(entry, TransformersModel) and not any(Path("journal", params.edition, name).glob("*.jsonl")):
+        if isinstance(entry, TransformersModel) and not any(Path("journal", name).glob("*.jsonl")):
             yield from _of_local_model(f"models.{name}", entry)
 
 
@@ -195,7 +195,10 @@ def _of_local_model(path: str, entry: TransformersModel) -> Iterator[ConfigError
             f"`known-unknowns new-model {source} --dry-run` prints it",
             path=f"{path}.revision",
         )
-    missing = [file for file in _ADAPTER_FILES if adapter and not (place / adapter / file).is_file()]
+    if lock_file.adapter_source(adapter):
+        return
+    of_adapter = lock_file.adapter_folder(source, adapter) or place / (adapter or "")
+    missing = [file for file in _ADAPTER_FILES if adapter and not (of_adapter / file).is_file()]
     if missing:
         there = sorted({file.parent.name for file in place.glob(f"*/{_ADAPTER_FILES[0]}")})
         hint = f"; it has the adapters {', '.join(there)}" if there else ""

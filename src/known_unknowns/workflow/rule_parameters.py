@@ -6,6 +6,7 @@ from pathlib import Path
 
 from known_unknowns import inference
 from known_unknowns.config import Params, TransformersModel
+from known_unknowns.data import lock_file
 from known_unknowns.inference.shards import Shard, record_path
 from known_unknowns.variants import corrections
 from known_unknowns.workflow.code_digest import code_of
@@ -23,11 +24,13 @@ def weights(params: Params, model: str) -> list[str]:
     """Return the files of a model in a local folder, without adapters that it does not use."""
     entry = params.model(model).as_dict()
     folder = Path(entry.get("source", ""))
+    own = lock_file.adapter_folder(entry.get("source", ""), entry.get("adapter"))
+    adapter = sorted(path.as_posix() for path in own.iterdir() if path.is_file()) if own else []
     if not folder.parts or not folder.is_dir():
-        return []
+        return adapter
     others = {file.parent for file in folder.rglob(_ADAPTER_SETTINGS)} - {folder, folder / (entry.get("adapter") or "")}
     files = (path for path in folder.rglob("*") if path.is_file() and others.isdisjoint(path.parents))
-    return sorted(path.as_posix() for path in files if path.suffix != ".dvc")
+    return sorted(path.as_posix() for path in files if path.suffix != ".dvc") + adapter
 
 
 def shards(params: Params, model: str) -> int | None:

@@ -127,6 +127,7 @@ def compared(params: Params, step: str, **names: str) -> Raw:
             for name, entry in entries.items()
         }
         locked = {name: lock_file.model_entry(entry) for name, entry in entries.items()}
+        locked |= {f"{name} adapter": lock_file.adapter_entry(entry) for name, entry in entries.items()}
         raw["commits"] = {name: entry.commit for name, entry in locked.items() if entry is not None}
     if step in _TABLES:
         raw["revisions"] = {name: data_revision(name, params.data(name)) for name in raw["benchmarks"]}

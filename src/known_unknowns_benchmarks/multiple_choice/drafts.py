@@ -21,7 +21,10 @@ _SHOWN = 20
 
 @dataclass(slots=True)
 class Draft:
-    """One question without its images. ``answer`` is None until all rows are read."""
+    """One question without its images. ``answer`` is None until all rows are read.
+
+    ``id`` is that of the row, or else the row's number, and ``has_id`` says which.
+    """
 
     file: Path
     number: int
@@ -34,6 +37,7 @@ class Draft:
     given: Any
     answer_column: str
     image_column: str
+    has_id: bool
     answer: int | None = None
 
 
@@ -203,11 +207,11 @@ def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], pre
     used = found | {"question": settings.column("question", values), "options": option_columns, "answer": answer_column}
     for part, column in used.items():
         columns.setdefault(part, set()).update([column] if column else [])
-    category = _optional(values, found["category"])
+    category, given_id = _optional(values, found["category"]), _optional(values, found["id"])
     return Draft(
         file=row.file,
         number=row.number,
-        id=prefix + (_optional(values, found["id"]) or str(row.number)),
+        id=prefix + (given_id or str(row.number)),
         text=text,
         hint=_optional(values, found["hint"]),
         options=options,
@@ -216,6 +220,7 @@ def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], pre
         given=values[answer_column],
         answer_column=answer_column,
         image_column=image or "",
+        has_id=bool(given_id),
     )
 
 
@@ -231,6 +236,8 @@ def _optional(values: Mapping[str, Any], column: str | None) -> str:
 def _find_duplicates(drafts: Drafts) -> None:
     first: dict[str, Draft] = {}
     for draft in drafts.questions:
+        if not draft.has_id:
+            continue
         other = first.setdefault(draft.id, draft)
         if other is not draft:
             text = f"the id {draft.id!r} is already that of row {other.number} of {other.file.name}; give it another id"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 
 from known_unknowns.benchmark.checks import Finding, choice_findings
@@ -21,6 +23,7 @@ from known_unknowns_benchmarks.multiple_choice.settings import Settings
 from known_unknowns_benchmarks.multiple_choice.table_files import SourceRow, question_files
 
 NAME = "multiple_choice"
+_ID_DIGITS = 12
 _SHOWN_TEXTS, _SHOWN_COLUMNS = 5, 10
 
 
@@ -106,11 +109,13 @@ def load(
     drafts.check()
     print(refusal_note(drafts, chosen), file=sys.stderr)
     files = question_files(raw, chosen.files)
+    same: Counter[str] = Counter()
     with ExitStack() as stack:
         store = stack.enter_context(ImageStore(folder, workers=workers))
         referenced = _referenced_images(drafts, files, chosen, store)
         for row, draft, ids in with_rows(drafts, files):
-            yield _question(draft, _images(row, draft, ids, chosen, raw, store, referenced))
+            images = _images(row, draft, ids, chosen, raw, store, referenced)
+            yield _question(draft, images, draft.id if draft.has_id else _id_of(draft, images, same))
             if advance:
                 advance()
 
@@ -161,12 +166,24 @@ def _images(
     return tuple(found)
 
 
-def _question(draft: Draft, images: tuple[Image, ...]) -> Question:
-    extra = {"file": draft.file.name, "row": draft.number, "question_id": draft.id}
+def _id_of(draft: Draft, images: tuple[Image, ...], same: Counter[str]) -> str:
+    """Return the id of a question without one: a digest of what a model is shown, so that it is no matter in which row.
+
+    ``same`` counts the questions with the same content, which get a number. The answer is no part of the content.
+    """
+    options = [option.line for option in draft.options]
+    content = [draft.text, draft.hint, options, [image.sha256 for image in images]]
+    found = f"q{sha256(json.dumps(content).encode()).hexdigest()[:_ID_DIGITS]}"
+    same[found] += 1
+    return found if same[found] == 1 else f"{found}-{same[found]}"
+
+
+def _question(draft: Draft, images: tuple[Image, ...], name: str) -> Question:
+    extra = {"file": draft.file.name, "row": draft.number, "question_id": name}
     if draft.hint:
         extra["hint"] = draft.hint
     return Question(
-        id=draft.id,
+        id=name,
         benchmark=NAME,
         text=draft.text,
         options=draft.options,
@@ -174,6 +191,6 @@ def _question(draft: Draft, images: tuple[Image, ...]) -> Question:
         refusal=draft.refusal,
         images=images,
         category=draft.category,
-        group=images[0].sha256 if images else f"question {draft.id}",
+        group=images[0].sha256 if images else f"question {name}",
         extra=extra,
     )

@@ -10,7 +10,7 @@ from bench.kills import compare
 
 
 def journal(root, *replies):
-    path = root / "journal/pocket/a/humblebench.jsonl"
+    path = root / "journal/a/humblebench.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"key": key, "reply": reply}) + "\n" for key, reply in replies]
     path.write_text("".join(lines), encoding="utf-8")

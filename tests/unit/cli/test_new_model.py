@@ -66,6 +66,45 @@ def test_a_folder_is_pinned_by_its_weights(project):
     assert "note: its licence is unknown" in done.output
 
 
+ADAPTER = {"peft_type": "LORA", "base_model_name_or_path": "own"}
+
+
+def test_an_adapter_is_the_entry_of_its_model(project):
+    checkpoint(project / "own")
+    (project / "My-LoRA").mkdir()
+    (project / "My-LoRA/adapter_config.json").write_text(json.dumps(ADAPTER))
+    done = new_model("My-LoRA", "--dry-run")
+    assert done.exit_code == 0, done.exception
+    found = yaml.safe_load(done.output)["my-lora"]
+    assert (found["source"], found["adapter"], found["dtype"]) == ("own", "My-LoRA", "bfloat16")
+    assert found["revision"] == sha256((project / "own/model.safetensors").read_bytes()).hexdigest()
+    assert "it is an adapter of own" in done.output
+
+
+def test_an_adapter_that_names_no_model_is_one_in_its_models_folder(project):
+    checkpoint(project / "own")
+    for folder in ("own/blue", "blue"):
+        (project / folder).mkdir()
+        (project / folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA"}))
+    found = yaml.safe_load(new_model("own/blue", "--dry-run").output)["blue"]
+    assert (found["source"], found["adapter"]) == ("own", "own/blue")
+    error = new_model("blue", "--dry-run").exception
+    assert isinstance(error, ConfigError) and "is an adapter, and its adapter_config.json does not name" in str(error)
+
+
+def test_an_adapter_on_the_hub_has_its_commit(project, monkeypatch):
+    with Hub() as hub:
+        use(hub, monkeypatch)
+        base = {"config.json": json.dumps(CONFIG).encode(), "model.safetensors": save(TENSORS)}
+        hub.commit("me/base", base, kind="model")
+        config = json.dumps(ADAPTER | {"base_model_name_or_path": "me/base"}).encode()
+        lora = {"adapter_config.json": config, "adapter_model.safetensors": save(TENSORS)}
+        commit = hub.commit("me/lora", lora, kind="model")
+        found = yaml.safe_load(new_model("me/lora", "--dry-run").output)["lora"]
+    close_session()
+    assert (found["source"], found["adapter"]) == ("me/base", f"me/lora@{commit}")
+
+
 def test_a_dry_run_writes_nothing(project):
     checkpoint(project / "own", config={"model_type": "unheard-of"})
     (project / "own/blue").mkdir()

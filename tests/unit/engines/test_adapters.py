@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -16,9 +17,10 @@ peft = pytest.importorskip("peft")
 from safetensors.torch import load_file, save_file
 
 from known_unknowns.config import TransformersModel
+from known_unknowns.data import files, hub, lock_file
 from known_unknowns.engines import _adapters
 from known_unknowns.engines.transformers import TransformersEngine
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, DataError
 from tests.unit.engines import tiny
 
 PLAIN = {"peft_type": "LORA", "r": 2, "lora_alpha": 6, "bias": "none", "target_modules": ["proj"]}
@@ -171,6 +173,47 @@ def test_the_engine_merges_the_adapter_and_records_its_digests(llava):
     files = ("adapter_config.json", "adapter_model.safetensors")
     pinned = {file: sha256((llava / "vision-lora" / file).read_bytes()).hexdigest() for file in files}
     assert adapted.facts == plain.facts | {"adapter": pinned}
+
+
+def test_an_adapter_lies_in_a_folder_of_its_own(llava, tmp_path, monkeypatch):
+    """Relative to the project's folder, or at an absolute path; one in the model's folder comes first."""
+    before = engine(llava, adapter="vision-lora").facts
+    own = tmp_path / "elsewhere/my-lora"
+    own.parent.mkdir()
+    (llava / "vision-lora").rename(own)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert engine(llava, adapter=str(own)).facts == engine(llava, adapter="my-lora").facts == before
+
+
+def test_an_adapter_lies_in_a_repository_of_its_own(llava, tmp_path, monkeypatch):
+    """The commit is that of params.lock.yaml, if it has one, and a file that differs from its pin is refused."""
+    before, commit = engine(llava, adapter="vision-lora").facts, "1" * 40
+    cached = (llava / "vision-lora").rename(tmp_path / "cached")
+    asked = []
+
+    def download(repository, *, revision, allow_patterns):
+        asked.append((repository, revision))
+        return str(cached)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_adapters, "snapshot_download", download)
+    assert engine(llava, adapter="me/my-lora@main").facts == before
+    source = lock_file.adapter_source("me/my-lora@main")
+    pins = {name: files.pin(cached / name) for name in ("adapter_config.json", "adapter_model.safetensors")}
+    lock_file.write({source.key: lock_file.LockEntry(commit, pins)})
+    places = {name: str(cached / name) for name in pins}
+    monkeypatch.setattr(hub, "cached", lambda *_: places)
+    assert engine(llava, adapter="me/my-lora@main").facts == before
+    assert asked == [("me/my-lora", "main"), ("me/my-lora", commit)]
+    (cached / "adapter_config.json").write_text(json.dumps(PLAIN))
+    with pytest.raises(DataError, match="adapter_config"):
+        engine(llava, adapter="me/my-lora@main")
+
+
+def test_where_the_folder_lies_is_no_part_of_a_replys_identity(llava, tmp_path):
+    before = engine(llava, adapter="vision-lora").facts
+    moved = shutil.copytree(llava, tmp_path / "moved")
+    assert engine(moved, adapter="vision-lora").facts == before
 
 
 @pytest.mark.parametrize("name", ["gone", "../elsewhere"])

@@ -54,7 +54,9 @@ def replies(engine: TransformersEngine) -> list[str]:
     return [reply.text for batch in engine.answer([asked], folder=Path()) for _, reply in batch]
 
 
-@pytest.mark.parametrize("name", ["qwen2-vl", "qwen2.5-vl", "qwen3-vl", "glm-4v", "internvl", "llava-onevision"])
+@pytest.mark.parametrize(
+    "name", ["qwen2-vl", "qwen2.5-vl", "qwen3-vl", "glm-4v", "internvl", "llava-onevision", "smolvlm", "mistral3"]
+)
 def test_a_model_is_loaded_without_the_part_for_videos(name, tmp_path):
     """Its prompts equal those of the processor that is built by hand."""
     made = build(name, tmp_path)

@@ -117,6 +117,39 @@ def test_changed_files_in_a_model_folder_load_the_model(tmp_path):
     assert Engine.made == 2
 
 
+@pytest.fixture
+def weights(monkeypatch):
+    """The sha256 of the weights of a model in a folder, in its entry and in the engine's facts."""
+    monkeypatch.setattr(Engine, "facts", Engine.facts | {"revision": "1" * 64})
+    return "1" * 64
+
+
+def test_a_moved_folder_does_not_load_the_model(tmp_path, weights):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/config.json").write_text("{}")
+    first = infer("a", source="here", revision=weights)
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert infer("a", source="there", revision=weights) == (first[0], 0)
+    assert infer("a", source=str(tmp_path / "there"), revision=weights) == (first[0], 0)
+    assert Engine.made == 1
+    (tmp_path / "there/config.json").write_text("{ }")
+    infer("a", source="there", revision=weights)
+    assert Engine.made == 2
+
+
+def test_recorded_replies_need_no_folder(tmp_path, weights):
+    """As in a clone after `dvc pull`. Only the pinned weights count, and an unpinned folder cannot be known."""
+    (tmp_path / "here").mkdir()
+    first = infer("a", source="here", revision=weights)
+    (tmp_path / "here").rmdir()
+    assert infer("a", source="elsewhere", revision=weights) == (first[0], 0)
+    assert Engine.made == 1
+    infer("a", source="here", revision="unpinned")
+    assert Engine.made == 2
+    infer("a", source="here", revision="2" * 64)
+    assert Engine.made == 3
+
+
 def test_another_commit_in_the_lock_loads_the_model():
     infer("a")
     source = lock_file.model_source(model_entry(**ENTRY))

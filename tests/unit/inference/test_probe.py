@@ -137,11 +137,12 @@ def local(folder: Path) -> ModelEntry:
 
 
 def test_a_checkpoint_must_have_all_its_bytes(tmp_path):
-    (tmp_path / "model.safetensors").write_bytes(WEIGHTS)
-    assert probe("m", local(tmp_path))["checked"] == "files"
     (tmp_path / "model.safetensors").write_bytes(WEIGHTS[:-1])
     with pytest.raises(ConfigError, match=f"model.safetensors has {len(WEIGHTS) - 1} bytes instead of {len(WEIGHTS)}"):
         probe("m", local(tmp_path))
+    finish(tmp_path / "journals", local(tmp_path))
+    with pytest.raises(ConfigError, match="bytes instead of"):
+        probe("m", local(tmp_path), tmp_path / "journals")
     for text in (b"", b"version https://git-lfs.github.com/spec/v1", b"\x02" + bytes(7) + b"[]"):
         (tmp_path / "model.safetensors").write_bytes(text)
         with pytest.raises(ConfigError, match="no safetensors file"):
@@ -156,6 +157,74 @@ def test_a_checkpoint_must_have_the_files_of_its_index(tmp_path):
         probe("m", local(tmp_path))
 
 
+@pytest.fixture
+def tiny_folder(tmp_path: Path) -> Path:
+    pytest.importorskip("torch")
+    tiny = pytest.importorskip("tests.unit.engines.tiny")
+    tiny.build("llava", tmp_path / "model")
+    return tmp_path / "model"
+
+
+def of(folder: Path, **settings: Any) -> ModelEntry:
+    keys = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
+    return entry(**keys | settings)
+
+
+def change_weights(folder: Path, how: Any) -> None:
+    from safetensors.torch import load_file, save_file
+
+    save_file(how(load_file(folder / "model.safetensors")), folder / "model.safetensors", {"format": "pt"})
+
+
+def with_nan(weights: Any) -> Any:
+    next(iter(weights.values())).view(-1)[0] = float("nan")
+    return weights
+
+
+def overflowing(weights: Any) -> Any:
+    """Weights that are finite, and logits that are not."""
+    return {name: weight * (1e30 if "lm_head" in name else 1) for name, weight in weights.items()}
+
+
+BROKEN = {
+    "missing tensors": (lambda folder: change_weights(folder, lambda w: dict(list(w.items())[:40])), "lacks 22 of 62"),
+    "renamed tensors": (
+        lambda folder: change_weights(folder, lambda w: {f"base.{name}": tensor for name, tensor in w.items()}),
+        "lacks 62 of 62",
+    ),
+    "NaN": (lambda folder: change_weights(folder, with_nan), "has NaN"),
+    "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "has no tokenizer"),
+    "no processor": (lambda folder: (folder / "processor_config.json").unlink(), "has no image processor"),
+    "no template": (lambda folder: (folder / "chat_template.jinja").unlink(), "has no chat template"),
+    "no configuration": (lambda folder: (folder / "config.json").unlink(), "cannot load"),
+    "text only": (lambda folder: (folder / "config.json").write_text('{"model_type": "llama"}'), "text-only model"),
+    "overflow": (lambda folder: change_weights(folder, overflowing), "not finite in float16"),
+}
+
+
+@pytest.mark.parametrize(("damage", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_checkpoint_that_is_not_what_it_claims_is_named(tiny_folder, damage, message):
+    damage(tiny_folder)
+    with pytest.raises(ConfigError, match=message):
+        probe("m", of(tiny_folder, dtype="float16" if "float16" in message else "float32"))
+
+
+def test_a_small_checkpoint_is_asked_and_a_large_one_only_read(tiny_folder, monkeypatch):
+    from known_unknowns.engines import checkpoint_check
+
+    assert probe("m", of(tiny_folder)) == {
+        "model": "m",
+        "engine": "transformers",
+        "checked": "checkpoint",
+        "asked": True,
+    }
+    monkeypatch.setattr(checkpoint_check, "MAX_ASKED_BYTES", 10)
+    assert probe("m", of(tiny_folder, device="cuda"))["asked"] is False
+    change_weights(tiny_folder, with_nan)
+    with pytest.raises(ConfigError, match="has NaN"):
+        probe("m", of(tiny_folder))
+
+
 def test_a_model_of_the_hub_is_not_checked(tmp_path):
     there = entry(engine="transformers", source="a/model", revision="main", dtype="float32")
     assert probe("m", there, tmp_path)["checked"] == "nothing"
@@ -167,4 +236,5 @@ def test_the_command_writes_the_result(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         assert CliRunner().invoke(app, command).exit_code == 0
-    assert json.loads(out.read_text(encoding="utf-8"))["checked"] == "files"
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["checked"] == "checkpoint" and found["asked"] is True

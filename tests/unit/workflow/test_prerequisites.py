@@ -80,8 +80,8 @@ def test_all_problems_are_reported_at_once_with_their_keys(project):
 
 def test_a_model_with_a_journal_needs_no_weights(project):
     own_folder(project / "my_data", [row(0)])
-    (project / "journal/mine/absent").mkdir(parents=True)
-    (project / "journal/mine/absent/multiple_choice.jsonl").write_text("")
+    (project / "journal/absent").mkdir(parents=True)
+    (project / "journal/absent/multiple_choice.jsonl").write_text("")
     prerequisites.checked(configured({"absent": model(source="nowhere")}))
 
 

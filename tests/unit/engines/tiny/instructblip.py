@@ -12,7 +12,7 @@ from tests.unit.engines.tiny.words import tokenizer
 
 def instructblip() -> tuple[Any, Any]:
     """One image, always in front of the prompt. It has no chat template, as on the hub."""
-    words, questions = tokenizer("<image>", image_token="<image>"), tokenizer()
+    words, questions = tokenizer("<image>"), tokenizer()
     config = transformers.InstructBlipConfig(
         vision_config=vision(),
         qformer_config={
@@ -25,10 +25,9 @@ def instructblip() -> tuple[Any, Any]:
         },
         text_config=transformers.LlamaConfig(**text(words)),
         num_query_tokens=8,
-        image_token_index=words.image_token_id,
+        image_token_index=words.convert_tokens_to_ids("<image>"),
         tie_word_embeddings=False,
     )
     images = transformers.BlipImageProcessorPil(size={"height": TILE, "width": TILE})
     processor = transformers.InstructBlipProcessor(images, words, questions, num_query_tokens=8)
-    processor.image_token = transformers.AddedToken("<image>", normalized=False, special=True)
     return enliven(transformers.InstructBlipForConditionalGeneration(config), words), processor
