@@ -25,7 +25,7 @@ _SCORING = (*_BASE, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
 _METRICS = (*_SCORING, "known_unknowns.metrics")
 _INFERENCE = (*_SCORING, "known_unknowns.engines", "known_unknowns.inference", "prefix_sharing")
 _COMPARISON = (*_INFERENCE, "known_unknowns.metrics", "known_unknowns.verification", "known_unknowns.comparison")
-_RESULTS = (*_COMPARISON, "known_unknowns.report", "known_unknowns.exchange")
+_RESULTS = (*_COMPARISON, "known_unknowns.report", "known_unknowns.exchange", "known_unknowns.version")
 _CONSTRUCTION = (*_INFERENCE, "known_unknowns_construction")
 STEPS: dict[str, tuple[str, ...]] = {
     "render": (*_CONSTRUCTION, "known_unknowns_pocket"),
