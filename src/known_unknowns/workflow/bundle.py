@@ -23,6 +23,7 @@ from known_unknowns.files import write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
 from known_unknowns.report.browser import replacement, shards
 from known_unknowns.version import __version__
+from known_unknowns.workflow import end_products
 from known_unknowns.workflow.private_texts import PrivateTexts
 
 LISTING = "bundle.json"
@@ -65,13 +66,14 @@ def bundle(params: Params, out: Path, *, redistribute: Collection[str] = (), roo
     ConfigError
         If a name is not a benchmark of the edition, or ``out`` is a folder with other contents.
     DataError
-        If no run has finished.
+        If no run has finished, or a file of the results has changed since.
     """
     results = root / "results" / params.edition
     for path in (results / "report" / "index.html", results / "leaderboard.csv"):
         if not path.is_file():
             message = f"no run of this edition has finished here; start it with  make run EDITION={params.edition}"
             raise DataError(message, file=path)
+    end_products.check(results, params.edition)
     for name in redistribute:
         if name not in params.benchmarks:
             raise ConfigError(unknown_name(name, params.benchmarks), path="--redistribute")

@@ -24,6 +24,7 @@ from urllib.request import Request, urlopen
 from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.workflow import end_products
 from known_unknowns.workflow.guard import App, Guard, Receive, Scope, Send, cookie_of, with_headers
 from known_unknowns.workflow.local_server import HOST, address_of, chosen_token, guarded, listen
 
@@ -55,7 +56,7 @@ def serve(
     ConfigError
         If the packages of a server are not installed.
     DataError
-        If there is no report.
+        If there is no report, or a file of the results has changed since.
     MachineError
         If the port is taken.
     """
@@ -63,6 +64,7 @@ def serve(
     if not page.is_file():
         message = f"no run of this edition has finished here; start it with  make run EDITION={params.edition}"
         raise DataError(message, file=page)
+    end_products.check(page.parent.parent, params.edition)
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise ConfigError(
