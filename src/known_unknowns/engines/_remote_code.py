@@ -46,7 +46,7 @@ def check(folder: Path, *, path: str) -> None:
             if "--" in name:
                 raise ConfigError(
                     f"auto_map in {file.name} names code of another repository, {name}, which no revision pins; "
-                    "copy its *.py files into a local folder with the checkpoint, and remove what stands before -- there",
+                    "copy its *.py files into a local folder with the checkpoint, and remove the part up to --",
                     path=path,
                 )
 

@@ -65,6 +65,23 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def disk_errors(path: str | Path) -> Iterator[None]:
+    """Raise MachineError with the file that was written if the disk is full: the system's error has no name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise MachineError(f"{path}: the disk is full; free some space and run the same command again") from error
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file's content. MachineError if the disk is full."""
+    with disk_errors(target):
+        shutil.copyfile(source, target)
+
+
 def _locked_file(path: Path) -> tuple[int, Path]:
     """Create a temporary file beside ``path`` and lock it; return its handle, which holds the lock, and its path."""
     while True:

@@ -19,7 +19,7 @@ from known_unknowns.data import licences
 from known_unknowns.edition_files import model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.model_index import as_yaml
-from known_unknowns.files import write_text
+from known_unknowns.files import copy_file, disk_errors, write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
 from known_unknowns.report.browser import replacement, shards
 from known_unknowns.version import __version__
@@ -118,10 +118,11 @@ def _write(params: Params, results: Path, folder: Path, private: PrivateTexts, *
 def _copy(path: Path, to: Path, private: PrivateTexts, *, photos: bool = True) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix not in _TEXTS:
-        shutil.copyfile(path, to)
+        copy_file(path, to)
         return
     text = private.replaced(path.read_bytes().decode("utf-8"))
-    to.write_bytes((text if photos else _INLINE_PHOTO.sub(_EMPTY, text)).encode())
+    with disk_errors(to):
+        to.write_bytes((text if photos else _INLINE_PHOTO.sub(_EMPTY, text)).encode())
 
 
 def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
@@ -135,7 +136,7 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
     for path in sorted(source.rglob("*")):
         if path.is_file() and path not in files.values():
             (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target / path.relative_to(source))
+            copy_file(path, target / path.relative_to(source))
     writer = shards.ShardFolder(target)
     names: dict[str, str] = {}
 
@@ -160,9 +161,9 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
     for name in sorted(files):
         renamed(name)
     text = private.replaced(page.read_text(encoding="utf-8"))
-    (folder / page.name).write_text(
-        re.sub(r"[0-9a-f]{16}", lambda match: names.get(match[0], match[0]), text), encoding="utf-8"
-    )
+    text = re.sub(r"[0-9a-f]{16}", lambda match: names.get(match[0], match[0]), text)
+    with disk_errors(folder / page.name):
+        (folder / page.name).write_text(text, encoding="utf-8")
 
 
 def _write_leaderboard(params: Params, rows: Iterable[dict[str, Any]], folder: Path) -> None:
