@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from known_unknowns.errors import MachineError
+from known_unknowns.errors import ConfigError, MachineError
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 """Suffixes of compressed files, which are named in messages and not read."""
@@ -41,10 +41,14 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
     Raises
     ------
+    ConfigError
+        If ``path`` is a folder.
     MachineError
         If the disk is full. ``path`` is unchanged.
     """
     path = Path(path)
+    if path.is_dir():
+        raise ConfigError("is a folder; name a file in it", path=str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(path.parent)
     handle, partial = _locked_file(path)
