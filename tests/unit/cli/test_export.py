@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
 from known_unknowns.errors import ConfigError
+from known_unknowns.files import write_text
 from known_unknowns.records import AnsweredTurn, Reply
 from tests.cells import write_replies
 from tests.factories import question
@@ -90,3 +91,24 @@ def test_a_deleted_table_is_named_with_the_command_that_makes_it(finished, missi
     done = export("always_a", "humblebench")
     assert isinstance(done.exception, ConfigError)
     assert f"make run EDITION=pocket ARGS=results/pocket/{missing}" in str(done.exception)
+
+
+def test_a_folder_gets_a_file_of_the_usual_name(finished):
+    (finished / "exported").mkdir()
+    for given in ("exported", "exported/"):
+        done = export("always_a", "humblebench", "--format", "csv", "--out", given)
+        assert done.output.strip() == "exported/always_a-humblebench-original-seed0.csv"
+    assert len((finished / "exported/always_a-humblebench-original-seed0.csv").read_text().splitlines()) == 2
+
+
+def test_a_folder_in_place_of_a_file_is_named(finished):
+    """The same holds for every file that is written completely or not at all."""
+    (finished / "exported").mkdir()
+    questions = "results/pocket/variants/humblebench/original.parquet"
+    replies = "results/pocket/replies/always_a/humblebench/replies.parquet"
+    done = export("--questions", questions, "--replies", replies, "--out", "exported")
+    assert isinstance(done.exception, ConfigError) and "exported: is a folder; name a file in it" in str(done.exception)
+    for write in (write_text, lambda path, text: tables.write_variant(path, {0: [question("7")]})):
+        with pytest.raises(ConfigError, match="is a folder; name a file in it"):
+            write(finished / "exported", "text")
+    assert not list((finished / "exported").iterdir())
