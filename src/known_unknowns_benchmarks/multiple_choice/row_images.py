@@ -141,7 +141,7 @@ def _file(name: str, column: str, folder: ImageFolder, *, required: bool) -> Pat
 
 
 def _existing(start: Path, name: str) -> Path:
-    """Return the path of a file whose name may be in another Unicode normalisation on the disk (macOS decomposes it)."""
+    """Return the path of a file, whose name can be in another Unicode normalisation on the disk (macOS decomposes)."""
     path = start / name
     if name.isascii() or path.exists():
         return path
