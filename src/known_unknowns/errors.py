@@ -60,6 +60,11 @@ class DataError(KnownUnknownsError):
         The row of a table, from 0.
     line : int, optional
         The line of a text file, from 1.
+
+    Attributes
+    ----------
+    text : str
+        The message without the place.
     """
 
     exit_code = 3
@@ -73,7 +78,7 @@ class DataError(KnownUnknownsError):
         elif row is not None:
             where += f", row {row}"
         super().__init__(f"{where}: {message}")
-        self.file, self.row, self.line = Path(file), row, line
+        self.text, self.file, self.row, self.line = message, Path(file), row, line
 
 
 class DamagedError(DataError):

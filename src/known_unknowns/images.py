@@ -5,6 +5,11 @@ thousand images would take gigabytes), and a variant that uses them is a pure fu
 
 A recipe can also be made of other images (`COMPOSITES`). Its source is "name:" and a JSON object, whose "of" holds the
 sources of the other images. The source of a file contains its sha256, so the sha256 of the recipe pins the pixels.
+
+An encoded image becomes RGB in one of two ways. `decode` is Pillow's plain conversion of the stored pixels. `viewed`
+gives what a viewer shows, and says which choices that needed. A reference to a file alone means the plain conversion.
+If a viewer shows other pixels, the reference is the recipe "viewed", whose source names the choices, so that replies to
+other pixels have another key.
 """
 
 from __future__ import annotations
@@ -14,11 +19,12 @@ import re
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from PIL import Image as Pillow
@@ -27,11 +33,19 @@ from PIL import ImageDraw, UnidentifiedImageError
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image
 
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
+"""Formats of Pillow that are decoded. Others run programs (EPS runs Ghostscript) or are of no use for questions."""
+MAX_BYTES = 50_000_000
+"""Largest size of an encoded image in bytes."""
 MAX_PIXELS = 50_000_000
 """Images with more pixels are refused before they are decoded (decompression bombs)."""
 MAX_CACHED_BYTES = 256 * 2**20
 """Memory for decoded files that other images are made of. An image of 5184 x 3456 pixels takes 54 MB."""
 BLANK_GREY = 128
+GROUND = "white"
+"""What transparent images are put on."""
+VIEWED = "viewed"
+"""The recipe of a file whose pixels are those that a viewer shows (`viewed`)."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -102,8 +116,15 @@ def _pixels(source: str) -> np.ndarray:
     return RECIPES[recipe](int(values["width"]), int(values["height"]), int(values["seed"]))
 
 
-Parts = Callable[[str], "Pillow.Image"]
-"""Opens an image by its source. The image is shared and must not be changed."""
+class Parts(Protocol):
+    """Opens an image by its source: a shared one, which must not be changed, or with ``as_viewed`` as `viewed` does."""
+
+    def __call__(self, source: str, *, as_viewed: Mapping[str, Any] | None = None) -> Pillow.Image: ...
+
+
+def _viewed(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+    """The pixels of a file as a viewer shows them."""
+    return parts(values["of"], as_viewed={key: value for key, value in values.items() if key not in ("of", "size")})
 
 
 def _view(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
@@ -165,6 +186,7 @@ COMPOSITES: dict[str, Callable[[Mapping[str, Any], Parts], Pillow.Image]] = {
     "side-by-side": _side_by_side,
     "cutout": _cutout,
     "marked": _marked,
+    VIEWED: _viewed,
 }
 """Recipes that are made of other images."""
 
@@ -198,6 +220,21 @@ def composite_image(recipe: str, width: int, height: int, *, of: Image | Sequenc
     return Image(source, sha256(source.encode()).hexdigest(), width, height)
 
 
+def files_of(image: Image) -> list[str]:
+    """Return the paths of the files that an image is made of, relative to the question folder."""
+    return list(_files_of(image.source))
+
+
+def _files_of(source: str) -> Iterator[str]:
+    recipe, _, arguments = source.partition(":")
+    if recipe in COMPOSITES:
+        of = json.loads(arguments)["of"]
+        for part in [of] if isinstance(of, str) else of:
+            yield from _files_of(part)
+    elif recipe not in RECIPES:
+        yield source
+
+
 def open_image(image: Image, folder: str | Path) -> Pillow.Image:
     """Return the pixels of an image as RGB.
 
@@ -211,19 +248,22 @@ def open_image(image: Image, folder: str | Path) -> Pillow.Image:
     Raises
     ------
     DataError
-        If a file is absent, does not decode, has more than `MAX_PIXELS` pixels, or is not the file whose sha256 is in
-        its name.
+        If a file cannot be read (`read_file`) or does not decode (`decode`).
     """
-    return _open(image.source, Path(folder))
+    return _open(image.source, Path(folder), image.sha256)
 
 
-def _open(source: str, folder: Path) -> Pillow.Image:
+def _open(source: str, folder: Path, digest: str = "") -> Pillow.Image:
     recipe, _, arguments = source.partition(":")
     if recipe in RECIPES:
         return Pillow.fromarray(_pixels(source)).convert("RGB")
-    if recipe in COMPOSITES:
-        return COMPOSITES[recipe](json.loads(arguments), lambda of: _open_part(of, folder))
-    return _read(folder / source)
+    if recipe not in COMPOSITES:
+        return decode(read_file(folder / source, digest), file=folder / source)
+
+    def part(source: str, *, as_viewed: Mapping[str, Any] | None = None) -> Pillow.Image:
+        return _open_part(source, folder) if as_viewed is None else _open_viewed(folder / source, as_viewed)
+
+    return COMPOSITES[recipe](json.loads(arguments), part)
 
 
 def _open_part(source: str, folder: Path) -> Pillow.Image:
@@ -233,18 +273,57 @@ def _open_part(source: str, folder: Path) -> Pillow.Image:
     return _FILE_CACHE.get(folder / source)
 
 
-def _read(path: Path) -> Pillow.Image:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read the image: {error}", file=path) from error
-    if _DIGEST.fullmatch(path.stem) and sha256(data).hexdigest() != path.stem:
+def _open_viewed(path: Path, choices: Mapping[str, Any]) -> Pillow.Image:
+    pixels, found = viewed(read_file(path), file=path)
+    if found != choices:
+        raise DataError(f"the pixels need the choices {found}, and not {dict(choices)}", file=path)
+    return pixels
+
+
+def read_file(path: Path, digest: str = "") -> bytes:
+    """Return the content of an image file of a question folder.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    digest : str
+        Its sha256. The one in its name, if it is named so, is compared in any case.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read (`read_foreign`), or has another sha256.
+    """
+    data = read_foreign(path)
+    found = sha256(data).hexdigest()
+    if _DIGEST.fullmatch(path.stem) and found != path.stem:
         raise DataError(
             f"the image was changed: its sha256 is not the one in its name. Delete the folder {path.parent.parent} and "
             "run again",
             file=path,
         )
-    return decode(data, file=path)
+    if digest and found != digest:
+        raise DataError("the image was changed: its sha256 is not the listed one", file=path)
+    return data
+
+
+def read_foreign(path: Path) -> bytes:
+    """Return the content of an image file. DataError if it cannot be read or has more than `MAX_BYTES` bytes."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"cannot read the image: {error}", file=path) from error
+    check_size(data, file=path)
+    return data
+
+
+def check_size(data: bytes, *, file: str | Path, row: int | None = None) -> None:
+    """Raise DataError if an encoded image has more than `MAX_BYTES` bytes."""
+    if len(data) > MAX_BYTES:
+        message = f"the image has more than {MAX_BYTES:,} bytes, which is the limit; make it smaller"
+        raise DataError(message, file=file, row=row)
 
 
 class _ImageCache:
@@ -265,7 +344,7 @@ class _ImageCache:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        image = _read(path)
+        image = decode(read_file(path), file=path)
         with self._lock:
             self._kept[key] = image
             while self._kept and self.bytes > self._limit:
@@ -281,8 +360,42 @@ class _ImageCache:
 _FILE_CACHE = _ImageCache(MAX_CACHED_BYTES)
 
 
+class Header(NamedTuple):
+    """What the header of an encoded image says.
+
+    Attributes
+    ----------
+    format : str
+        One of `FORMATS`, or "MPO", which is JPEG with further images behind the first.
+    size : tuple of int
+        Width and height of the stored pixels.
+    plain : bool
+        Whether `viewed` surely gives the pixels of `decode`. If not, only `viewed` itself tells.
+    """
+
+    format: str
+    size: tuple[int, int]
+    plain: bool
+
+
+def read_header(data: bytes, *, file: str | Path, row: int | None = None) -> Header:
+    """Read the header of an encoded image without decoding it. Raises as `decode` does."""
+    with _opened(data, file=file, row=row) as image:
+        return Header(image.format or "", image.size, _is_plain(image, data))
+
+
+def web_type(data: bytes, *, file: str | Path) -> str | None:
+    """Return the media type of an encoded image of which browsers show the pixels of `decode`, else None.
+
+    Browsers turn images, move them, and apply colour profiles. Raises as `decode` does.
+    """
+    with _opened(data, file=file, row=None) as image:
+        alike = _is_plain(image, data) and image.mode != "CMYK" and "icc_profile" not in image.info
+        return _WEB_TYPES.get(image.format or "") if alike and not getattr(image, "is_animated", False) else None
+
+
 def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.Image:
-    """Decode an encoded image to RGB.
+    """Convert the stored pixels of an encoded image to RGB, as Pillow does.
 
     Parameters
     ----------
@@ -296,18 +409,117 @@ def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.I
     Raises
     ------
     DataError
-        If the image does not decode, or has more than `MAX_PIXELS` pixels.
+        If the image does not decode, is not of one of `FORMATS`, or has more than `MAX_BYTES` bytes or `MAX_PIXELS`
+        pixels.
     """
+    with _opened(data, file=file, row=row) as image:
+        return image.convert("RGB")
+
+
+def viewed(data: bytes, *, file: str | Path, row: int | None = None) -> tuple[Pillow.Image, dict[str, Any]]:
+    """Convert an encoded image to RGB as a viewer shows it.
+
+    Parameters
+    ----------
+    data, file, row
+        As in `decode`.
+
+    Returns
+    -------
+    pixels : Image
+        Turned as the EXIF orientation says; transparent parts on `GROUND`; 16 bits per channel scaled to 8. Of several
+        frames, the first one. CMYK as Pillow converts it. Colour profiles are not applied.
+    choices : dict
+        "orientation" (2 to 8), "ground" and "bits", if the pixels needed them. Without any, the pixels are those of
+        `decode`.
+
+    Raises
+    ------
+    DataError
+        As `decode`, and if the image has floating-point or 32-bit values or is in the colour space Lab.
+    """
+    choices: dict[str, Any] = {}
+    with _opened(data, file=file, row=row) as image:
+        image.load()
+        orientation = _orientation(image, data)
+        pixels: Pillow.Image = image
+        if image.mode in _UNCLEAR_MODES:
+            raise ValueError(f"pixels of the kind {image.mode} have no one meaning; save it with 8 bits per channel")
+        if image.mode.startswith("I"):  # "I;16" and its byte orders, and "I"
+            pixels, choices["bits"] = _eight_bits(image), 16
+        if pixels.has_transparency_data:
+            pixels = pixels.convert("LA").convert("RGBA") if pixels.mode == "La" else pixels.convert("RGBA")
+            if pixels.getchannel("A").getextrema() != (_OPAQUE, _OPAQUE):
+                choices["ground"] = GROUND
+                pixels = Pillow.alpha_composite(Pillow.new("RGBA", pixels.size, GROUND), pixels)
+        pixels = pixels.convert("RGB")
+        if orientation != 1:
+            choices["orientation"] = orientation
+            pixels = pixels.transpose(_TRANSPOSED[orientation])
+        return pixels, choices
+
+
+_WEB_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+_OPAQUE = 255
+_PLAIN_MODES = ("1", "L", "P", "RGB", "CMYK", "YCbCr")
+_UNCLEAR_MODES = ("F", "LAB")
+_TRANSPOSED = {
+    2: Pillow.Transpose.FLIP_LEFT_RIGHT,
+    3: Pillow.Transpose.ROTATE_180,
+    4: Pillow.Transpose.FLIP_TOP_BOTTOM,
+    5: Pillow.Transpose.TRANSPOSE,
+    6: Pillow.Transpose.ROTATE_270,
+    7: Pillow.Transpose.TRANSVERSE,
+    8: Pillow.Transpose.ROTATE_90,
+}
+_ORIENTATION = 0x0112
+_EXIF_IN_PNG = (b"eXIf", b"Raw profile type", b"XML:com.adobe.xmp")
+
+
+def _is_plain(image: Pillow.Image, data: bytes) -> bool:
+    return image.mode in _PLAIN_MODES and "transparency" not in image.info and _orientation(image, data) == 1
+
+
+def _orientation(image: Pillow.Image, data: bytes) -> int:
+    """Return the EXIF orientation, 1 to 8. One that cannot be read is 1, as for viewers.
+
+    Pillow turns TIFF files itself, and decodes a PNG file to look for EXIF behind the pixels.
+    """
+    if image.format == "TIFF" or (image.format == "PNG" and not any(mark in data for mark in _EXIF_IN_PNG)):
+        return 1
+    try:
+        value = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # Pillow's parser of EXIF raises many types of errors
+        return 1
+    return value if isinstance(value, int) and value in _TRANSPOSED else 1
+
+
+def _eight_bits(image: Pillow.Image) -> Pillow.Image:
+    """Return a greyscale image of 16 bits with 8, with its transparent value as an alpha channel."""
+    values = np.asarray(image).astype(np.int64)
+    if values.min() < 0 or values.max() >= 2**16:
+        raise ValueError("pixels of 32 bits have no one meaning; save it with 8 bits per channel")
+    grey = Pillow.fromarray(np.rint(values / 257).astype(np.uint8))
+    if "transparency" in image.info:
+        grey.putalpha(Pillow.fromarray(np.where(values == image.info["transparency"], 0, _OPAQUE).astype(np.uint8)))
+    return grey
+
+
+@contextmanager
+def _opened(data: bytes, *, file: str | Path, row: int | None) -> Iterator[Pillow.Image]:
+    """Open an encoded image of an allowed format and size. Errors in the block mean that it does not decode."""
+    check_size(data, file=file, row=row)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower
-            with Pillow.open(BytesIO(data)) as image:
-                _check_size(*image.size, file=file, row=row)
-                return image.convert("RGB")
+            warnings.simplefilter("ignore")  # our own limit is lower, and damaged metadata do not matter
+            with Pillow.open(BytesIO(data), formats=FORMATS) as image:
+                _check_pixels(*image.size, file=file, row=row)
+                yield image
     except Pillow.DecompressionBombError as error:
         raise DataError(f"the image is a decompression bomb ({error})", file=file, row=row) from error
     except UnidentifiedImageError as error:
-        raise DataError(f"the image does not decode ({len(data)} bytes)", file=file, row=row) from error
+        message = f"the image does not decode ({len(data)} bytes); the formats are {', '.join(FORMATS)}"
+        raise DataError(message, file=file, row=row) from error
     except DataError:
         raise
     except Exception as error:  # Pillow's decoders raise many types of errors, which mean the same to the user
@@ -316,7 +528,7 @@ def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.I
         ) from error
 
 
-def _check_size(width: int, height: int, *, file: str | Path, row: int | None = None) -> None:
+def _check_pixels(width: int, height: int, *, file: str | Path, row: int | None = None) -> None:
     if width * height > MAX_PIXELS:
         raise DataError(
             f"the image claims {width} x {height} pixels; the limit is {MAX_PIXELS:,}: it may be a decompression bomb",

@@ -2,6 +2,8 @@
 
 The same values give the same bytes. The checksum is the CRC-32 of the file without it, under the key "checksum". Files
 of earlier versions have none.
+
+`parse_json` reads JSON of others. A key that is given twice, nesting without end, and endless numbers are errors.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from known_unknowns.files import write_text
 
 KEY = "checksum"
 _PREFIX = "crc32:"
+_DIGITS = "int_max_str_digits"
 
 
 def write(path: str | Path, values: Mapping[str, Any]) -> None:
@@ -58,3 +61,35 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def _text(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2, sort_keys=True) + "\n"
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON document.
+
+    Raises
+    ------
+    json.JSONDecodeError
+        If ``text`` is not JSON.
+    ValueError
+        If an object has a key twice, of which Python keeps the last one, if values are nested too deep, or if an
+        integer has more digits than Python reads.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        if _DIGITS in str(error):
+            raise ValueError("an integer has too many digits") from None
+        raise
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:60]!r} is given twice; remove one of them")
+    return found

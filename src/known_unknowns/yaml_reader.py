@@ -1,4 +1,4 @@
-"""YAML files, in which a key that is given twice and nesting without end are errors."""
+"""YAML files, in which a key that is given twice, nesting without end, and values that are no values are errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def parse_yaml(text: str) -> Any:
     Raises
     ------
     yaml.MarkedYAMLError
-        If ``text`` has a key twice in the same mapping, or more than `MAX_LEVELS` levels.
+        If ``text`` has a key twice in the same mapping, more than `MAX_LEVELS` levels, a collection that contains
+        itself, or a value that is not of the type that it seems to have, such as the date 2025-02-30.
     yaml.YAMLError
         If ``text`` is not YAML.
     """
@@ -23,18 +24,39 @@ def parse_yaml(text: str) -> Any:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Refuses keys that are given twice, of which YAML's own loaders keep the last one, and deep nesting."""
+    """Refuses keys that are given twice, of which YAML's own loaders keep the last one, and deep nesting.
+
+    The loaders' own errors about values are errors of Python without a place.
+    """
 
     _level = 0
 
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._open_anchors: list[str | None] = []
+
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        anchor = event.anchor
+        if isinstance(event, yaml.AliasEvent) and anchor in self._open_anchors:
+            raise yaml.MarkedYAMLError(problem="a collection contains itself", problem_mark=event.start_mark)
+        self._open_anchors.append(anchor)
         self._level += 1
         if self._level > MAX_LEVELS and self.check_event(yaml.CollectionStartEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem=f"more than {MAX_LEVELS} levels", problem_mark=event.start_mark)
         node = super().compose_node(parent, index)
         self._level -= 1
+        self._open_anchors.pop()
         return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
+            kind = node.tag.rpartition(":")[2]
+            problem = f"a value is not a valid {kind}; put it in quotes if it is a text"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from known_unknowns.config import load
 from known_unknowns.data.provenance import dvc_hash
-from known_unknowns.errors import DataError
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.yaml_reader import parse_yaml
 
 HOSTILE = ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "outs: " + "[" * 100_000 + "]" * 100_000]
@@ -35,3 +36,31 @@ def test_a_hostile_pin_is_a_data_error(tmp_path: Path) -> None:
     (tmp_path / "raw.dvc").write_text(HOSTILE[0])
     with pytest.raises(DataError, match=r"raw\.dvc: not a DVC pin"):
         dvc_hash(tmp_path / "raw")
+
+
+VALUES = {
+    "a day that is none": "2025-02-30",
+    "a month that is none": "2025-13-01",
+    "an hour that is none": "2025-01-01T99:00:00Z",
+    "an integer without end": "9" * 4301,
+    "a text as an integer": "!!int x",
+    "a text as a float": "!!float x",
+    "a text as a boolean": "!!bool x",
+    "a text as a date": "!!timestamp x",
+    "a list in itself": "&a [1, *a]",
+    "a mapping in itself": "&a {b: {c: *a}}",
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_that_is_none_is_an_error_with_its_place(name, tmp_path):
+    with pytest.raises(yaml.MarkedYAMLError) as caught:
+        parse_yaml(f"revision: 1\nkey: {VALUES[name]}")
+    assert caught.value.problem_mark.line == 1
+    (tmp_path / "params.yaml").write_text(f"edition: full\nkey: {VALUES[name]}")
+    with pytest.raises(ConfigError, match=r"params\.yaml is not valid YAML: .* \(line 2, column \d+\)"):
+        load(tmp_path / "params.yaml")
+
+
+def test_an_anchor_can_be_used_beside_its_collection():
+    assert parse_yaml("a: &a [1]\nb: [*a, *a]\nc: &c x\nd: *c") == {"a": [1], "b": [[1], [1]], "c": "x", "d": "x"}

@@ -13,7 +13,8 @@ from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 
 pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-SCORES = "results/pocket/scores/uniform/humblebench/scores.parquet"
+SCORES = "results/pocket/scores/hosted/humblebench/scores.parquet"
+UNREADABLE = "That depends on the light."
 VERDICTS = (
     '{"answer": "C"}',
     '{"answer": "B"}',
@@ -30,30 +31,33 @@ def place_of(question: str) -> int:
     return zlib.crc32(question.encode()) % len(VERDICTS)
 
 
-def judging(request) -> Response:
-    """An endpoint whose verdict depends on the question of the judged reply only."""
+def answering_and_judging(request) -> Response:
+    """An endpoint that answers questions without an option. Its verdicts depend on the question of the reply only."""
     content = request.body["messages"][-1]["content"]
     text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-    (line,) = [line for line in text.splitlines() if line.startswith("DATA ")]
-    question = json.loads(line.removeprefix("DATA "))["question"]
+    lines = [line for line in text.splitlines() if line.startswith("DATA ")]
+    if not lines:
+        return Response(200, completion("q", content=UNREADABLE, logprobs=False))
+    question = json.loads(lines[0].removeprefix("DATA "))["question"]
     return Response(200, completion("q", content=VERDICTS[place_of(question)], logprobs=False))
 
 
 def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
     monkeypatch.setenv("A_KEY_OF_OURS", "secret")
-    with Endpoint(reply=judging) as server:
+    with Endpoint(reply=answering_and_judging) as server:
 
         def change(params: dict[str, Any]) -> None:
             endpoint = {"engine": "openai", "source": MODEL, "base_url": server.url, "key_env": "A_KEY_OF_OURS"}
             params["models"]["hosted"] = endpoint | {"check_served": False}
             params["parsers"] = ["robust", "judge"]
             params["judge"] = {"model": "hosted"}
+            params["editions"]["pocket"] |= {"models": ["hosted"], "variants": {"humblebench": ["original"]}}
 
         rerun.change_params(change)
         rerun.snakemake(SCORES)
-        asked = sum(request.method == "POST" for request in server.log)
+        judged = sum("DATA " in json.dumps(request.body) for request in server.log if request.method == "POST")
     record = json.loads((rerun.root / "results/pocket/verdicts.json").read_text(encoding="utf-8"))
-    assert record["replies"] == asked > len(VERDICTS)
+    assert record["replies"] == judged > len(VERDICTS)
     asked = read_questions(rerun.root / "results/pocket/variants/humblebench", "original")
     expected = {question.id: LABELS[place_of(question.text)] for question in asked}
     scores = read_scores(rerun.root / SCORES, "original")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from known_unknowns.benchmark.images import image_bytes
 from known_unknowns.benchmark.option_references import references
 from known_unknowns.errors import DataError
-from known_unknowns.images import decode
+from known_unknowns.images import GROUND, decode, viewed
 from known_unknowns.records import Option
 
 T = TypeVar("T")
@@ -171,10 +171,43 @@ def option_findings(options: Sequence[Option], *, expected: int | None, where: s
     yield from reference_findings(options, where=where)
 
 
-class ImageChecks:
-    """Decode every image once, and find images that do not decode or have the same pixels."""
+def choice_findings(choices: Mapping[str, int], images: int, *, plain: bool = False) -> Iterator[Finding]:
+    """State how many images need a choice to be shown (`known_unknowns.images.viewed`), one note for each choice.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    choices : Mapping
+        The name of a choice to the number of images that need it.
+    images : int
+        The number of distinct images.
+    plain : bool
+        Whether models get the stored pixels all the same.
+    """
+    for name, (code, what, applied) in _CHOICES.items():
+        if choices.get(name):
+            use = "models get the pixels as stored, as with the released code" if plain else applied
+            yield Finding(NOTE, code, "", f"{choices[name]} of {images} images {what}: {use}")
+
+
+_CHOICES = {
+    "orientation": ("rotated-image", "have an EXIF orientation", "they are turned as it says"),
+    "ground": ("transparent-image", "are transparent", f"they are put on {GROUND}"),
+    "bits": ("deep-image", "have 16 bits per channel", "they are scaled to 8"),
+}
+
+
+class ImageChecks:
+    """Decode every image once, and find images that do not decode or have the same pixels.
+
+    Parameters
+    ----------
+    plain : bool
+        Whether models get the stored pixels (`known_unknowns.benchmark.images.ImageStore`).
+    """
+
+    def __init__(self, *, plain: bool = False) -> None:
+        self._plain = plain
+        self._choices: Counter[str] = Counter()
         self.findings: list[Finding] = []
         self.sizes: dict[str, tuple[int, int]] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
@@ -187,7 +220,10 @@ class ImageChecks:
             data = image_bytes(cell, root)
             digest = sha256(data).hexdigest()
             if digest not in self.sizes:
-                image = decode(data, file=file, row=row)
+                image, choices = viewed(data, file=file, row=row)
+                if self._plain and choices:
+                    image = decode(data, file=file, row=row)
+                self._choices.update(choices.keys())
                 self.sizes[digest] = image.size
                 pixels = sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()
                 self._pixels[pixels].add(digest)
@@ -198,8 +234,9 @@ class ImageChecks:
             self._names[digest].add(name)
         return digest
 
-    def duplicates(self) -> Iterator[Finding]:
-        """Find equal images in different files, which would count as independent."""
+    def closing(self) -> Iterator[Finding]:
+        """Find equal images in different files, which would count as independent, and count those that need choices."""
+        yield from choice_findings(self._choices, len(self.sizes), plain=self._plain)
         for digests in self._pixels.values():
             if len(digests) > 1:
                 named = sorted(self._name(digest) for digest in digests)

@@ -14,15 +14,12 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from PIL import Image as Pillow
-
 from known_unknowns.errors import DataError, MachineError
-from known_unknowns.images import decode
+from known_unknowns.images import VIEWED, composite_image, decode, read_foreign, read_header, viewed
 from known_unknowns.processes import fresh_processes
 from known_unknowns.records import Image
 
@@ -59,6 +56,9 @@ class ImageStore:
         The benchmark's question folder.
     workers : int
         Number of processes, including this one, which decodes what the others have no room for.
+    plain : bool
+        Whether models get the stored pixels (`known_unknowns.images.decode`), as with released code that converts
+        images so, instead of what a viewer shows (`known_unknowns.images.viewed`).
 
     Raises
     ------
@@ -68,9 +68,10 @@ class ImageStore:
         If the disk is full.
     """
 
-    def __init__(self, folder: Path, *, workers: int = 1) -> None:
+    def __init__(self, folder: Path, *, workers: int = 1, plain: bool = False) -> None:
         self._folder = folder
         self._workers = workers
+        self._plain = plain
         self._known: dict[str, Image] = {}
         self._pool: ProcessPoolExecutor | None = None
         self._pending: deque[tuple[Future[tuple[int, int] | None], _PendingImage]] = deque()
@@ -114,10 +115,13 @@ class ImageStore:
         """
         digest = sha256(data).hexdigest()
         if digest not in self._known:
-            kind, size = _header(data, file=file, row=row)
-            source = f"images/{digest}.{kind}"
-            self._store(_PendingImage(data, self._folder / source, size, file, row))
-            self._known[digest] = Image(source, digest, *size)
+            header = read_header(data, file=file, row=row)
+            source = f"images/{digest}.{_SUFFIXES.get(header.format, header.format.lower())}"
+            image = Image(source, digest, *header.size)
+            if not self._plain and not header.plain:
+                image = _as_viewed(image, data, file=file, row=row)
+            self._store(_PendingImage(data, self._folder / source, header.size, file, row))
+            self._known[digest] = image
         return self._known[digest]
 
     def add_cell(self, cell: str | Mapping[str, Any], root: Path, *, file: Path, row: int) -> Image:
@@ -192,15 +196,13 @@ def _decode_and_write(data: bytes, target: str) -> tuple[int, int] | None:
     return size
 
 
-def _header(data: bytes, *, file: Path, row: int) -> tuple[str, tuple[int, int]]:
-    """The file extension of an encoded image by its format, and its width and height, without decoding it."""
-    try:
-        with Pillow.open(BytesIO(data)) as image:
-            kind = image.format or "bin"
-            return {"JPEG": "jpg"}.get(kind, kind.lower()), image.size
-    except Exception:
-        decode(data, file=file, row=row)  # raises the detailed error
-        raise
+_SUFFIXES = {"JPEG": "jpg"}
+
+
+def _as_viewed(image: Image, data: bytes, *, file: Path, row: int) -> Image:
+    """Return the reference to what a viewer shows of a file. It is the file's own if that is the same."""
+    pixels, choices = viewed(data, file=file, row=row)
+    return composite_image(VIEWED, *pixels.size, of=image, **choices) if choices else image
 
 
 def parquet_batches(table: ParquetFile, *, columns: list[str] | None = None) -> Iterator[RecordBatch]:
@@ -226,23 +228,28 @@ def image_bytes(cell: str | Mapping[str, Any], root: Path) -> bytes:
     ------
     ValueError
         If there is no such image, or if the path leads out of ``root``.
+    DataError
+        If the file cannot be read or is too large.
     """
     if isinstance(cell, str):
-        return resolve_image(root, cell).read_bytes()
+        return read_foreign(resolve_image(root, cell))
     if not isinstance(cell, Mapping):
         raise ValueError(f"the image is a {type(cell).__name__}, neither a path nor bytes with a path")
     data, path = cell.get("bytes"), cell.get("path")
     if data is None:
         if not path:
             raise ValueError("the image has neither bytes nor a path")
-        data = resolve_image(root, path).read_bytes()
+        data = read_foreign(resolve_image(root, path))
     return data
 
 
 def resolve_image(root: Path, name: str) -> Path:
     """Resolve the path of an image named in a data file. It must be below ``root``, since data files are untrusted."""
     folder = root.resolve()
-    path = (folder / name).resolve()
+    try:
+        path = (folder / name).resolve()
+    except RuntimeError as error:
+        raise ValueError(f"the image {name!r} is a link that leads to itself") from error
     if not path.is_relative_to(folder):
         raise ValueError(f"the image path {name!r} leads out of {root}")
     if not path.is_file():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns.benchmark.images import parquet_batches
 from known_unknowns.errors import DataError
+from known_unknowns.json_files import parse_json
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
 
@@ -114,10 +114,10 @@ def json_rows(file: Path) -> Iterator[Row]:
     text = _text(file)
     try:
         if text.lstrip().startswith("["):
-            values = json.loads(text)
+            values = parse_json(text)
         else:
-            values = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, RecursionError) as error:
+            values = [parse_json(line) for line in text.splitlines() if line.strip()]
+    except ValueError as error:
         raise _unreadable(file, error) from error
     for number, value in enumerate(values):
         if not isinstance(value, dict):
@@ -128,8 +128,8 @@ def json_rows(file: Path) -> Iterator[Row]:
 def read_json(file: Path) -> Any:
     """Read a JSON file. DataError names a file that is missing or is not valid JSON."""
     try:
-        return json.loads(_text(file))
-    except (ValueError, RecursionError) as error:
+        return parse_json(_text(file))
+    except ValueError as error:
         raise _unreadable(file, error) from error
 
 

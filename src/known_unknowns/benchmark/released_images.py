@@ -9,6 +9,7 @@ from pathlib import Path
 from known_unknowns import tables
 from known_unknowns.config import ReleasedData
 from known_unknowns.files import link_or_copy
+from known_unknowns.images import files_of
 from known_unknowns.records import Question
 
 
@@ -39,8 +40,8 @@ def with_published_images(questions: Iterable[Question], settings: ReleasedData,
         if same is None or same.rendered != question.rendered:
             yield question
             continue
-        for image in same.images:
-            _link(source / image.source, folder / image.source)
+        for path in (path for image in same.images for path in files_of(image)):
+            _link(source / path, folder / path)
         yield replace(question, images=same.images, group=same.group)
 
 

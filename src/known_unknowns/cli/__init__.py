@@ -107,10 +107,10 @@ COMMANDS = {
         "licences": "Show the licence of each data set, whether it may be redistributed, and its citation.",
     },
     "known_unknowns.cli.endpoints": {
-        "probe": "Check that a model is there and can answer, without asking a question.",
+        "probe": "Check that a model is there and can answer.",
     },
     "known_unknowns.cli.replies": {
-        "retry": "Ask only the questions again whose recorded reply is a failure of the engine or the endpoint.",
+        "retry": "Ask only the questions again whose recorded reply is a failure or empty.",
         "journal": "Check journals of replies for damaged lines, or move such lines to <journal>.damaged.",
         "verify": "Ask a random sample of recorded replies again, batched in other ways, and report changed answers.",
     },

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.yaml_reader import parse_yaml
 
 
 def add_model(text: str, name: str, entry: Mapping[str, Any], *, comment: str = "") -> str:
@@ -69,7 +70,7 @@ def add_to_edition(text: str, edition: str, name: str) -> str:
 
 def _load(text: str) -> dict[str, Any]:
     try:
-        raw = yaml.safe_load(text)
+        raw = parse_yaml(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"not valid YAML: {error}") from error
     if not isinstance(raw, dict):

@@ -36,6 +36,7 @@ def normalise(benchmark: str, raw: Path, out: Path, *, settings: DataEntry | Non
     workers : int
         The number of processes that decode images. It changes only the run time.
     """
+    (out / "images").mkdir(parents=True, exist_ok=True)  # it is there without any image too
     write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
     with progress(f"reading {benchmark}", 0) as advance:
         questions = _loaded(benchmark, raw, out, settings=settings, advance=advance, workers=workers)

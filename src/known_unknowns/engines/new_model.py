@@ -19,6 +19,7 @@ from known_unknowns.data.files import FilePin, Files, difference
 from known_unknowns.engines._weights import WEIGHTS, weights_sha256
 from known_unknowns.engines.memory_needs import BYTES
 from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.yaml_reader import parse_yaml
 
 LATEST = "main"
 """The branch of a repository whose newest commit is used by default."""
@@ -223,7 +224,7 @@ def _licence(readme: bytes) -> str:
     """Return the licence in the header of a model card (YAML between two lines of dashes)."""
     found = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme.decode("utf-8", errors="replace"), re.DOTALL)
     try:
-        header = yaml.safe_load(found[1]) if found else None
+        header = parse_yaml(found[1]) if found else None
     except yaml.YAMLError:
         header = None
     licence = header.get("license_name") or header.get("license") if isinstance(header, dict) else None

@@ -16,11 +16,16 @@ import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from known_unknowns import json_files
 from known_unknowns.benchmark.exchange import Row
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import COMPRESSED
 from known_unknowns.files.csv_cells import unescape_cell
 
+MAX_SHEET_BYTES = 2**27
+"""Largest size of an Excel file when it is unpacked, in bytes."""
+MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
+"""Largest numbers of columns and cells of an Excel sheet, with the empty ones."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -73,8 +78,8 @@ def parse_json(file: Path) -> Any:
         return _loads(read_text(file))
     except json.JSONDecodeError as error:
         raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from error
-    except RecursionError as error:
-        raise DataError("not JSON: nested too deep", file=file) from error
+    except ValueError as error:
+        raise DataError(f"not JSON: {error}", file=file) from error
 
 
 def _json_lines(file: Path) -> Iterator[Row]:
@@ -87,8 +92,8 @@ def _json_lines(file: Path) -> Iterator[Row]:
             continue
         try:
             values = _loads(entry)
-        except (ValueError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+        except ValueError as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else error
             raise DataError(f"not JSON: {reason}", file=file, line=line) from error
         yield _object(file, line, values)
 
@@ -98,7 +103,7 @@ def _loads(content: str) -> Any:
 
     A lone surrogate cannot be written as UTF-8.
     """
-    values = json.loads(content)
+    values = json_files.parse_json(content)
     return _replace_surrogates(values) if _ESCAPED_SURROGATE.search(content) else values
 
 
@@ -153,12 +158,35 @@ def _row(file: Path, line: int, header: list[str], cells: list[str]) -> Row:
 def _sheet(file: Path) -> Iterator[Row]:
     """Parse the first sheet of an Excel file with pandas, which needs openpyxl for it."""
     try:
+        _check_sheet(file)
         sheet = pandas.read_excel(file, dtype=str, keep_default_na=False, na_filter=False)
     except ImportError as error:
         raise MachineError(f"{file}: Excel files need openpyxl (pip install openpyxl), or save it as TSV") from error
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile, SyntaxError) as error:
         raise DataError(f"not a readable Excel file ({error})", file=file) from error
     yield from _records(file, sheet.to_dict("records"), first=2)
+
+
+def _check_sheet(file: Path) -> None:
+    """Refuse an Excel file that is small and needs gigabytes: much repeated content, or a cell in the last column."""
+    with zipfile.ZipFile(file) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    if size > MAX_SHEET_BYTES:
+        message = f"it unpacks to {size:,} bytes; the limit is {MAX_SHEET_BYTES:,}. Save it as TSV"
+        raise DataError(message, file=file)
+    import openpyxl  # noqa: PLC0415 -- optional
+
+    book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+    try:
+        sheet, columns = book.worksheets[0], 0
+        sheet.reset_dimensions()
+        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            columns = max(columns, len(row))
+            if columns > MAX_COLUMNS or number * columns > MAX_CELLS:
+                message = f"more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells, empty ones included"
+                raise DataError(f"{message}; delete what is not used, or save it as TSV", file=file)
+    finally:
+        book.close()
 
 
 def _parquet(file: Path) -> Iterator[Row]:

@@ -244,14 +244,14 @@ def _images(state: _State) -> None:
     if not any((folder / path).is_file() for found in state.questions for path in found.images):
         state.add(ERROR, "no-images", "", f"none of the images is below {folder}: only the annotations were checked")
         return
-    images = ImageChecks()
+    images = ImageChecks(plain=True)
     for found in state.questions:
         digests = [
             images.add(path, folder, file=state.files.file, row=found.row, where=found.id) for path in found.images
         ]
         if None not in digests:
             state.findings += _sizes(found.id, [images.sizes[digest] for digest in digests])
-    state.findings += [*images.findings, *images.duplicates()]
+    state.findings += [*images.findings, *images.closing()]
 
 
 def _sizes(where: str, sizes: Sequence[tuple[int, int]]) -> Iterator[Finding]:

@@ -60,7 +60,7 @@ def load(
     ``settings`` is the data's entry in params.yaml; its ``start_seed`` is the seed of `random_starts`.
     """
     files, starts = read_files(raw), random_starts(_start_seed(settings))
-    with ImageStore(folder, workers=workers) as images:
+    with ImageStore(folder, workers=workers, plain=True) as images:
 
         def build(row: Row) -> Question:
             annotation = files.annotation(row.number)

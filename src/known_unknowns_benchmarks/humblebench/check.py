@@ -35,7 +35,7 @@ _PAPER = "the paper (Table 1)"
 class _State(CheckState):
     """Findings and counts of the rows so far."""
 
-    images: ImageChecks = field(default_factory=ImageChecks)
+    images: ImageChecks = field(default_factory=lambda: ImageChecks(plain=True))
     types: Counter = field(default_factory=Counter)
     labels: Counter = field(default_factory=Counter)
     refusals: Counter = field(default_factory=Counter)
@@ -62,7 +62,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
             _row(row, state)
     except DataError as error:
         state.add(ERROR, "unreadable-file", "", f"{error}; the rest was not checked")
-    state.findings += [*state.images.findings, *state.images.duplicates(), *_spellings(state)]
+    state.findings += [*state.images.findings, *state.images.closing(), *_spellings(state)]
     return _quantities(state, number, settings), state.findings
 
 

@@ -9,7 +9,6 @@ question is one text: the first line is the question, each further line is an op
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from known_unknowns.benchmark.loading import Row, parquet_rows, questions
 from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import DataError
+from known_unknowns.json_files import parse_json
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
 from known_unknowns_benchmarks.humblebench.official import exact_refusal, official, official_metrics
@@ -65,7 +65,7 @@ def load(
     workers: int = 1,
 ) -> Iterator[Question]:
     """Load the published files under ``raw`` (`known_unknowns.benchmark.interface.Load`)."""
-    with ImageStore(folder, workers=workers) as images:
+    with ImageStore(folder, workers=workers, plain=True) as images:
         yield from questions(_rows(raw), lambda row: _question(row, images), source=raw, advance=advance)
 
 
@@ -124,7 +124,7 @@ def _metadata_rows(file: Path) -> Iterator[Row]:
 
 
 def _json_object(line: str) -> dict[str, Any]:
-    value = json.loads(line)
+    value = parse_json(line)
     if not isinstance(value, dict):
         raise ValueError(f"a line is not an object: {line[:80]!r}")
     return value

@@ -61,7 +61,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
 
     The paper's numbers are expected, except for rendered data (``source: scenes``).
     """
-    images, states = ImageChecks(), {subset: _State() for subset in SUBSETS}
+    images, states = ImageChecks(plain=True), {subset: _State() for subset in SUBSETS}
     for subset, state in states.items():
         for setting, take in ((BASE, _base_row), (OPTION, _option_row)):
             try:
@@ -72,7 +72,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
         _circular(subset, state)
     findings = [finding for state in states.values() for finding in state.findings]
     quantities = _quantities(states, with_expected=not isinstance(settings, ScenesData))
-    return quantities, [*findings, *images.findings, *images.duplicates()]
+    return quantities, [*findings, *images.findings, *images.closing()]
 
 
 def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:

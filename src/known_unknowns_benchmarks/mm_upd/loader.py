@@ -58,7 +58,7 @@ def load(
     DataError
         For a row that is not as published; it names file and row.
     """
-    with ImageStore(folder, workers=workers) as images:
+    with ImageStore(folder, workers=workers, plain=True) as images:
         for subset in SUBSETS:
             file = file_of(raw, settings, subset, BASE)
             build = partial(_question, subset=subset, images=images)

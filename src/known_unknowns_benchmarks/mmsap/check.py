@@ -56,7 +56,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
             state[subset].add(ERROR, "unreadable-file", subset, f"{error}; the rest was not checked")
     findings = [finding for subset in SUBSETS for finding in state[subset].findings]
     quantities = _quantities(state, with_expected=not isinstance(settings, ScenesData))
-    return quantities, [*findings, *images.findings, *images.duplicates()]
+    return quantities, [*findings, *images.findings, *images.closing()]
 
 
 def _row(raw: Path, row: Row, fields: Fields, subset: str, images: ImageChecks, state: _State) -> None:

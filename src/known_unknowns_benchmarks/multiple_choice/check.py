@@ -9,7 +9,7 @@ from pathlib import Path
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks, reference_findings
 from known_unknowns.config import DataEntry
 from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
-from known_unknowns_benchmarks.multiple_choice.loader import refusal_note
+from known_unknowns_benchmarks.multiple_choice.loader import image_findings, refusal_note
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
 from known_unknowns_benchmarks.multiple_choice.settings import Settings
 
@@ -20,7 +20,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Qua
     drafts = read_drafts(raw, chosen)
     findings = [Finding(ERROR, "row", "", problem.line(raw)) for problem in drafts.problems]
     findings += [finding for draft in drafts.questions for finding in _of_question(draft)]
-    findings += _repeated(drafts)
+    findings += [*_repeated(drafts), *image_findings(drafts)]
     findings.append(Finding(NOTE, "refusal", "", refusal_note(drafts, chosen)))
     used = ", ".join(f"{part}: {' and '.join(sorted(names)) or 'none'}" for part, names in drafts.columns.items())
     findings.append(Finding(NOTE, "columns", "", f"{used}; the answers are read as {drafts.answer_is or 'nothing'}"))

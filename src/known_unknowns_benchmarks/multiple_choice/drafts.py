@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ class Drafts:
         Part of a question to the columns that it was read from.
     unused : list of str
         Columns that no part of a question was read from.
+    images : dict
+        The sha256 of each distinct image to the choices that it needs, if images were decoded.
     """
 
     folder: Path
@@ -74,6 +77,7 @@ class Drafts:
     answer_is: str = ""
     columns: dict[str, set[str]] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
+    images: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raise a DataError that lists the mistakes, if there are any."""
@@ -103,7 +107,7 @@ def images_of(row: SourceRow, column: str, root: Path, settings: Settings, ids: 
     return row_images.cells(row.values[column], column, row_images.ImageFolder(root, searched), ids)
 
 
-def read_drafts(folder: Path, settings: Settings, *, check_images: bool = True) -> Drafts:
+def read_drafts(folder: Path, settings: Settings, *, decode_images: bool = True) -> Drafts:
     """Read every question.
 
     Parameters
@@ -112,8 +116,8 @@ def read_drafts(folder: Path, settings: Settings, *, check_images: bool = True) 
         The folder of the files.
     settings : Settings
         How the files are read.
-    check_images : bool
-        Whether each image is searched, and its header read.
+    decode_images : bool
+        Whether each image is decoded. If not, it is only searched.
 
     Raises
     ------
@@ -121,10 +125,10 @@ def read_drafts(folder: Path, settings: Settings, *, check_images: bool = True) 
         If there are no files with questions. Mistakes in rows are in the result.
     """
     drafts = Drafts(folder)
-    files = question_files(folder, settings.files)
+    files, find_images = question_files(folder, settings.files), True
     if settings.images and not (folder / settings.images).is_dir():
         drafts.problems.append(Problem(folder, None, f"there is no folder {settings.images!r}, which images names"))
-        check_images = False
+        find_images = False
     for file in files:
         _read_file(file, drafts, settings, prefix=f"{file.stem}-" if len(files) > 1 else "")
     if not drafts.questions and not drafts.problems:
@@ -138,8 +142,8 @@ def read_drafts(folder: Path, settings: Settings, *, check_images: bool = True) 
     _find_duplicates(drafts)
     _resolve_answers(drafts, settings)
     _check_named_refusal(drafts, settings)
-    if check_images:
-        _check_images(drafts, files, settings)
+    if find_images:
+        _check_images(drafts, files, settings, decode=decode_images)
     drafts.problems.sort(key=lambda problem: (str(problem.file), problem.number or 0))
     return drafts
 
@@ -260,13 +264,15 @@ def _check_named_refusal(drafts: Drafts, settings: Settings) -> None:
     drafts.problems.append(Problem(drafts.folder, None, text))
 
 
-def _check_images(drafts: Drafts, files: list[Path], settings: Settings) -> None:
+def _check_images(drafts: Drafts, files: list[Path], settings: Settings, *, decode: bool) -> None:
     for row, draft, ids in with_rows(drafts, files):
         if draft.image_column:
             with _collecting(drafts, row.file, row.number):
                 for cell in images_of(row, draft.image_column, drafts.folder, settings, ids):
-                    if not cell.row_index:
-                        row_images.check_header(cell.data, draft.image_column)
+                    if decode and not cell.row_index:
+                        digest = sha256(cell.data).hexdigest()
+                        if digest not in drafts.images:
+                            drafts.images[digest] = tuple(row_images.choices_of(cell.data, draft.image_column))
 
 
 def with_rows(drafts: Drafts, files: list[Path]) -> Iterator[tuple[SourceRow, Draft, set[str]]]:

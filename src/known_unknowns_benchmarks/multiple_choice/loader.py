@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from known_unknowns.benchmark.checks import Finding, choice_findings
 from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.benchmark.interface import Contents
 from known_unknowns.config import DataEntry
@@ -37,7 +39,7 @@ def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
         questions=len(drafts.questions),
         with_refusal=sum(draft.refusal is not None for draft in drafts.questions),
         with_images=sum(bool(draft.image_column) for draft in drafts.questions),
-        notes=(refusal_note(drafts, chosen), *unused_note(drafts)),
+        notes=(refusal_note(drafts, chosen), *unused_note(drafts), *(each.text for each in image_findings(drafts))),
     )
 
 
@@ -54,6 +56,12 @@ def refusal_note(drafts: Drafts, settings: Settings) -> str:
         parts.append(f"{text[:80]!r} in {count} (row{'s' * (count > 1)} {ranges(numbers)})")
     more = f", and {len(texts) - _SHOWN_TEXTS} other texts" if len(texts) > _SHOWN_TEXTS else ""
     return f"{sum(texts.values())} of {total} questions have a refusal option, {how}: {', '.join(parts)}{more}"
+
+
+def image_findings(drafts: Drafts) -> Iterator[Finding]:
+    """Count the images that need a choice to be shown."""
+    counts = Counter(name for choices in drafts.images.values() for name in choices)
+    return choice_findings(counts, len(drafts.images))
 
 
 def unused_note(drafts: Drafts) -> tuple[str, ...]:
@@ -94,7 +102,7 @@ def load(
         itself, because images are decoded while they are stored.
     """
     chosen = Settings.of(settings)
-    drafts = read_drafts(raw, chosen)
+    drafts = read_drafts(raw, chosen, decode_images=False)
     drafts.check()
     print(refusal_note(drafts, chosen), file=sys.stderr)
     files = question_files(raw, chosen.files)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from known_unknowns.benchmark.option_marks import check_marks
+from known_unknowns.json_files import parse_json
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.multiple_choice.settings import LETTERS, Settings, is_empty
 
@@ -131,13 +132,25 @@ def _parsed(cell: str, column: str) -> Any:
     if len(cell) > _MAX_LIST:
         raise ColumnError(column, f"a list of {len(cell):,} characters; the limit is {_MAX_LIST:,}")
     try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
+        return parse_json(cell)
+    except json.JSONDecodeError:
         pass
+    except ValueError as error:
+        raise ColumnError(column, str(error)) from None
     try:
-        return ast.literal_eval(cell)  # literals only; nothing is executed
+        value = ast.literal_eval(cell)  # literals only; nothing is executed
+        if isinstance(value, dict) and _repeats_key(cell):
+            raise ColumnError(column, "a label is given twice; remove one of them")
+        return value
+    except ColumnError:
+        raise
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise ColumnError(column, f"{cell[:60]!r} is not a list; write it in JSON") from None
+
+
+def _repeats_key(cell: str) -> bool:
+    body = ast.parse(cell, mode="eval").body
+    return isinstance(body, ast.Dict) and len({ast.dump(key) for key in body.keys if key}) < len(body.keys)
 
 
 def labelled(texts: Sequence[str], columns: Sequence[str] | None, name: str = "") -> tuple[Option, ...]:

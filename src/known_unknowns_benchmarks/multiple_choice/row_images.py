@@ -8,19 +8,14 @@ import binascii
 import json
 import re
 import unicodedata
-import warnings
 from collections.abc import Container, Mapping
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from PIL import Image as Pillow
-
-from known_unknowns.images import MAX_PIXELS
+from known_unknowns.errors import DataError
+from known_unknowns.images import MAX_BYTES, read_foreign, viewed
 from known_unknowns_benchmarks.multiple_choice.options import ColumnError
 
-MAX_BYTES = 50_000_000
-"""Largest size of an encoded image in bytes."""
 MAX_IMAGES = 32
 """Largest number of images of a question."""
 _SUFFIX = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?|ppm)$", re.IGNORECASE)
@@ -112,10 +107,10 @@ def _of_text(text: str, column: str, folder: ImageFolder, indices: Container[str
     if len(text) <= _LONGEST_PATH:
         path = _file(text.replace("\\", "/"), column, folder, required=_SUFFIX.search(text) is not None)
         if path is not None:
-            if path.stat().st_size > MAX_BYTES:
-                message = f"{text!r} has {path.stat().st_size:,} bytes; the limit is {MAX_BYTES:,}"
-                raise ColumnError(column, f"{message}. Make the image smaller")
-            return ImageCell(path.read_bytes())
+            try:
+                return ImageCell(read_foreign(path))
+            except DataError as error:
+                raise ColumnError(column, error.text) from error
     if len(text) <= _LONGEST_INDEX and text in indices:
         return ImageCell(b"", text)
     if len(text) <= _LONGEST_INDEX and not _BASE64.fullmatch(text):
@@ -131,7 +126,7 @@ def _file(name: str, column: str, folder: ImageFolder, *, required: bool) -> Pat
             if path.is_relative_to(root) and path.is_file():
                 return path
         leads_out = not any((start / name).resolve().is_relative_to(root) for start in folder.searched)
-    except (OSError, ValueError):  # too long for a path, or with a null character: base64
+    except (OSError, ValueError, RuntimeError):  # too long for a path, a null character: base64; a link to itself
         return None
     if required and leads_out:
         raise ColumnError(column, f"the path {name!r} leads out of the folder; copy the image into the folder")
@@ -168,17 +163,9 @@ def _bounded(data: bytes, column: str) -> bytes:
     return data
 
 
-def check_header(data: bytes, column: str) -> None:
-    """Raise ColumnError unless the bytes start as an image of an allowed size. Pixels are not decoded."""
+def choices_of(data: bytes, column: str) -> dict[str, Any]:
+    """Return the choices that an image needs (`known_unknowns.images.viewed`). ColumnError if it does not decode."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower
-            with Pillow.open(BytesIO(data)) as image:
-                width, height = image.size
-    except Pillow.DecompressionBombError as error:
-        raise ColumnError(column, f"the limit is {MAX_PIXELS:,} pixels ({error}). Make the image smaller") from error
-    except Exception as error:  # Pillow's parsers raise many types of errors
-        raise ColumnError(column, f"{len(data):,} bytes that are not an image; replace it") from error
-    if width * height > MAX_PIXELS:
-        message = f"the image has {width} x {height} pixels; the limit is {MAX_PIXELS:,}. Make it smaller"
-        raise ColumnError(column, message)
+        return viewed(data, file="")[1]
+    except DataError as error:
+        raise ColumnError(column, error.text) from error

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from known_unknowns.benchmark.loading import json_rows, parquet_rows
 from known_unknowns.errors import DataError
+from known_unknowns.json_files import parse_json
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 MAX_CELL = 2**27
@@ -158,14 +159,14 @@ def _json_lines(file: Path) -> Iterator[SourceRow]:
                 number += 1
                 if not line.strip():
                     continue
-                values = json.loads(line)
+                values = parse_json(line)
                 if not isinstance(values, dict):
                     text = f"{line.strip()[:60]!r} is not an object with keys; write one object per line"
                     raise DataError(text, file=file, row=number)
                 yield SourceRow(file, number, values)
-    except RecursionError as error:
-        raise DataError("not JSON: nested too deep", file=file, row=number) from error
     except json.JSONDecodeError as error:
         raise DataError(f"not JSON ({error.msg}); write one object per line", file=file, row=number) from error
     except UnicodeDecodeError as error:
         raise DataError("not UTF-8 text; save the file as UTF-8", file=file, row=number + 1) from error
+    except ValueError as error:
+        raise DataError(f"not JSON: {error}", file=file, row=number) from error

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from known_unknowns.errors import DataError
 from known_unknowns.files import atomic_path
+from known_unknowns.images import read_file
 from known_unknowns.records import Turn
 from known_unknowns_construction.benchmarks.humblebench_prompt import PROMPT
 from known_unknowns_construction.candidates import LABELS, Candidate
@@ -130,7 +130,7 @@ def write(candidates: Iterable[Candidate], *, folder: Path, out: Path) -> list[P
         encoded: tuple[str, bytes] = ("", b"")
         for number, candidate in enumerate(candidates, start=1):
             if candidate.image.path != encoded[0]:
-                encoded = (candidate.image.path, _image_bytes(folder / candidate.image.path))
+                encoded = (candidate.image.path, read_file(folder / candidate.image.path, candidate.image.sha256))
             yield candidate.group, row_of(candidate, number, encoded[1])
 
     path = out / FILE_NAME
@@ -209,13 +209,6 @@ def _draft(entry: dict[str, Any]) -> Draft:
     if kind is None:
         raise ValueError("the type is not one of the prompt's")
     return Draft(one_line(question, MAX_TEXT), (*options[:-1], REFUSAL), right[1].upper(), kind)
-
-
-def _image_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read the image: {error.strerror}", file=path) from error
 
 
 CONSTRUCTION = Construction(

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
-from PIL import Image as Pillow
-
 from known_unknowns.errors import DataError
-from known_unknowns.images import decode
+from known_unknowns.images import decode, read_file, web_type
 from known_unknowns_construction.candidates import Candidate, SceneObject, read_candidates
 from known_unknowns_construction.review.decisions import content_of
 from known_unknowns_construction.review.records import Content
 
 QUESTIONS, ERRORS = "questions", "errors"
 """The two kinds of review: questions are kept, modified or deleted; wrong answers get a tag."""
-MAX_IMAGE_BYTES = 64 * 2**20
-_SERVED_AS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,45 +114,24 @@ def _of_candidate(candidate: Candidate, folder: Path) -> Item:
         group=candidate.group,
         category=candidate.kind,
         content=content_of(candidate),
-        images=(ItemImage(image.width, image.height, image.sha256, lambda: read_listed(file, image.sha256)),),
+        images=(ItemImage(image.width, image.height, image.sha256, lambda: read_file(file, image.sha256)),),
         objects=candidate.objects,
         flags=tuple((flag.filter, flag.reason) for flag in candidate.flags),
         facts=facts,
     )
 
 
-def read_listed(file: Path, digest: str) -> bytes:
-    """Return the bytes of a listed image file.
-
-    Raises
-    ------
-    DataError
-        If the file is absent, larger than `MAX_IMAGE_BYTES`, or not the listed one.
-    """
-    try:
-        size = file.stat().st_size
-        if size > MAX_IMAGE_BYTES:
-            raise DataError(f"the image has {size:,} bytes; the limit is {MAX_IMAGE_BYTES:,}", file=file)
-        data = file.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read the image: {error.strerror}", file=file) from error
-    if sha256(data).hexdigest() != digest:
-        raise DataError("the image was changed: its sha256 is not the listed one", file=file)
-    return data
-
-
 def servable(image: ItemImage, *, name: str) -> tuple[bytes, str]:
-    """Return an image as bytes that a browser shows, and their media type.
+    """Return an image as bytes of which a browser shows what models get, and their media type.
 
     Raises
     ------
     DataError
-        If it cannot be read, does not decode, or has more pixels than `known_unknowns.images.MAX_PIXELS`.
+        If it cannot be read or does not decode (`known_unknowns.images.decode`).
     """
     data = image.read()
-    pixels = decode(data, file=name)  # checks the size before it decodes
-    with Pillow.open(BytesIO(data)) as opened:
-        media_type = _SERVED_AS.get(opened.format or "")
+    pixels = decode(data, file=name)
+    media_type = web_type(data, file=name)
     if media_type is None:
         buffer = BytesIO()
         pixels.save(buffer, "PNG")

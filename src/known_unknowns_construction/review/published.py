@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
-from known_unknowns.images import COMPOSITES, RECIPES, has_pixels, open_image
+from known_unknowns.images import COMPOSITES, RECIPES, files_of, has_pixels, open_image, read_file
 from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, Image, Question, Score
 from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.tables import Part
@@ -21,7 +21,6 @@ from known_unknowns_construction.review.items import (
     ItemImage,
     Source,
     WrongAnswer,
-    read_listed,
 )
 from known_unknowns_construction.review.records import Content
 
@@ -103,12 +102,13 @@ def _image(image: Image, folder: Path) -> ItemImage:
 
 def _reader(image: Image, folder: Path) -> Callable[[], bytes]:
     """A function that returns the bytes of a question's image: those of its file, or a PNG of a recipe."""
+    for name in files_of(image):
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise DataError(f"the image path {name!r} leaves the folder of the questions", file=folder)
     if image.source.partition(":")[0] in RECIPES | COMPOSITES:
         return lambda: _png(image, folder)
-    path = PurePosixPath(image.source)
-    if path.is_absolute() or ".." in path.parts:
-        raise DataError(f"the image path {image.source!r} leaves the folder of the questions", file=folder)
-    return lambda: read_listed(folder / path, image.sha256)
+    return lambda: read_file(folder / image.source, image.sha256)
 
 
 def _png(image: Image, folder: Path) -> bytes:

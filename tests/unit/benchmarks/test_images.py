@@ -16,11 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns.benchmark import images as _images
+from known_unknowns.benchmark.checks import ImageChecks
 from known_unknowns.benchmark.images import IN_FLIGHT, WORTH_PROCESSES, ImageStore, parquet_batches
+from known_unknowns.benchmark.released_images import with_published_images
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.images import open_image
+from known_unknowns.records import Turn
+from known_unknowns.tables import write_questions
 from known_unknowns_benchmarks.humblebench import loader as humblebench
-from tests.factories import PUBLISHED, png, published_row, write_published
+from tests.encoded_images import transparent, with_orientation
+from tests.factories import PUBLISHED, data_entry, png, published_row, question, write_published
 from tests.paths import ROOT
 
 MANY = WORTH_PROCESSES + 5 * IN_FLIGHT
@@ -155,3 +161,82 @@ def test_questions_come_one_by_one(tmp_path):
     assert [next(questions).id for _ in range(19)] == [str(n + 1) for n in range(19)]
     with pytest.raises(DataError, match="row 19: no options"):
         next(questions)
+
+
+ODD = {
+    "turned": with_orientation("JPEG", 6),
+    "transparent": transparent()["RGBA"],
+    "deep": transparent()["16 bits with tRNS"],
+}
+
+
+def key(image):
+    return Turn("q", "answer", (image, "What?"), None).key("{}")
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_other_pixels_have_another_key(name, tmp_path):
+    """The reference to what a viewer shows is not that to the stored pixels, whose replies it must not get."""
+    with ImageStore(tmp_path) as store:
+        seen = store.add(ODD[name], file=Path("p"), row=0)
+    with ImageStore(tmp_path, plain=True) as store:
+        plain = store.add(ODD[name], file=Path("p"), row=0)
+    assert key(seen) != key(plain) and plain.sha256 == sha256(ODD[name]).hexdigest()
+    shown, stored = open_image(seen, tmp_path), open_image(plain, tmp_path)
+    assert shown.size == (seen.width, seen.height) and stored.size == (plain.width, plain.height)
+    assert shown.tobytes() != stored.tobytes()
+    assert len(files(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_ordinary_image_has_the_same_key_either_way(workers, tmp_path):
+    for data in (png(), png((1, 2, 3))):
+        found = set()
+        for plain in (False, True):
+            with ImageStore(tmp_path, plain=plain, workers=workers) as store:
+                found.add(store.add(data, file=Path("p"), row=0))
+        (image,) = found
+        assert image.sha256 == sha256(data).hexdigest() and image.source == f"images/{image.sha256}.png"
+
+
+def test_humblebench_keeps_the_plain_conversion_of_its_released_code(tmp_path):
+    row = published_row(0, image={"bytes": ODD["turned"], "path": "0.jpg"})
+    (question,) = humblebench.load(write_published(tmp_path / "raw", [row]).parent, tmp_path / "out")
+    (image,) = question.images
+    assert (image.width, image.height) == (32, 48) and image.sha256 == sha256(ODD["turned"]).hexdigest()
+
+
+@pytest.mark.parametrize(("plain", "use"), [(False, "turned as it says"), (True, "models get the pixels as stored")])
+def test_the_check_counts_images_that_need_a_choice(plain, use, tmp_path):
+    checks = ImageChecks(plain=plain)
+    for number, data in enumerate([*ODD.values(), with_orientation("PNG", 3), png()]):
+        checks.add({"bytes": data, "path": f"{number}"}, tmp_path, file=Path("p"), row=number, where=f"row {number}")
+    found = {finding.code: finding.text for finding in checks.closing()}
+    assert (
+        found["rotated-image"].startswith("2 of 5 images have an EXIF orientation: ") and use in found["rotated-image"]
+    )
+    assert found["transparent-image"].startswith("2 of 5 images are transparent: ")
+    assert found["deep-image"].startswith("1 of 5 images have 16 bits per channel: ")
+    assert {finding.severity for finding in checks.closing()} == {"note"}
+
+
+def test_the_images_of_released_replies_are_linked_with_their_choices(tmp_path):
+    published = tmp_path / "published"
+    with ImageStore(published) as store:
+        image = store.add(ODD["turned"], file=Path("p"), row=0)
+    own = question(images=(image,), group=image.sha256)
+    write_questions(published / "questions.parquet", [own])
+    settings = data_entry(
+        "released", repository="https://a.b", revision="0" * 40, files=["*"], questions=str(published)
+    )
+    (found,) = with_published_images([question()], settings, tmp_path / "out")
+    assert open_image(found.images[0], tmp_path / "out").size == (48, 32)
+
+
+def test_questions_without_any_image_have_an_empty_folder_of_images(tmp_path):
+    """The workflow's rule names the folder as an output."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/q.csv").write_text("question,A,B,answer\nWhich?,a,b,A\n", encoding="utf-8")
+    settings = data_entry("folder", without_image=True)
+    normalise("multiple_choice", tmp_path / "raw", tmp_path / "out", settings=settings)
+    assert (tmp_path / "out/images").is_dir() and not list((tmp_path / "out/images").iterdir())

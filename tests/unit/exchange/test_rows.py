@@ -6,11 +6,13 @@ import csv
 import json
 from pathlib import Path
 
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns.errors import DataError
+from known_unknowns.exchange import rows
 from known_unknowns.exchange.rows import parse_identifier, parse_json, parse_table
 from known_unknowns.files.csv_cells import escape_cell
 
@@ -95,8 +97,6 @@ def test_pickles_are_not_read(tmp_path):
 
 def test_excel_keeps_the_words_none_and_na(tmp_path):
     pytest.importorskip("openpyxl")
-    import pandas
-
     pandas.DataFrame({"index": [7, 8], "prediction": ["None", "NA"]}).to_excel(tmp_path / "a.xlsx", index=False)
     found = parse_table(tmp_path / "a.xlsx")
     assert [(row.line, dict(row.fields)) for row in found] == [
@@ -133,3 +133,26 @@ def test_json_of_any_kind(tmp_path):
 def test_lone_surrogates_are_replaced(tmp_path):
     (row,) = parse_table(written(tmp_path, "a.jsonl", r'{"\ud83d": ["cut \ud83d", "whole \ud83d\ude00"]}'))
     assert row.fields == {"\ufffd": ["cut \ufffd", "whole \U0001f600"]}
+
+
+def test_a_small_excel_file_that_needs_gigabytes_is_refused(tmp_path, monkeypatch):
+    """Rows are padded to the last column, and much repeated content is compressed well."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["index", "prediction"])
+    book.active.cell(2, 16_384, "far")
+    book.save(tmp_path / "wide.xlsx")
+    with pytest.raises(DataError, match=r"wide\.xlsx: more than 1,000 columns or 5,000,000 cells, empty ones included"):
+        parse_table(tmp_path / "wide.xlsx")
+
+    book = openpyxl.Workbook()
+    book.active.append(["index", *map(str, range(900))])
+    book.active.cell(1_000_000, 1, "far")
+    book.save(tmp_path / "long.xlsx")
+    with pytest.raises(DataError, match=r"long\.xlsx: more than 1,000 columns or 5,000,000 cells"):
+        parse_table(tmp_path / "long.xlsx")
+
+    pandas.DataFrame({"index": ["7"], "prediction": ["a" * 30_000]}).to_excel(tmp_path / "text.xlsx", index=False)
+    monkeypatch.setattr(rows, "MAX_SHEET_BYTES", 20_000)
+    with pytest.raises(DataError, match=r"text\.xlsx: it unpacks to [\d,]+ bytes; the limit is 20,000"):
+        parse_table(tmp_path / "text.xlsx")

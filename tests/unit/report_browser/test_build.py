@@ -20,7 +20,7 @@ from tests.cells import ONE
 from tests.factories import question
 
 from .rows import rows_of
-from .tiny_run import HOSTILE, KEY, LONG, TinyRun
+from .tiny_run import HOSTILE, IMAGE_DIGEST, KEY, LONG, TinyRun
 
 R, W, F, X = outcomes.RIGHT, outcomes.WRONG, outcomes.REFUSED_RIGHTLY, outcomes.FAILED
 U = outcomes.UNPARSED
@@ -153,7 +153,7 @@ def test_replies_have_their_prompt_passage_and_key(run):
 def test_images_are_copied_once(run):
     _, index = index_of(run)
     files = sorted(path.name for path in (run.shards / "images").iterdir())
-    assert len(files) == 2 and f"{'a' * 32}.png" in files
+    assert len(files) == 2 and f"{IMAGE_DIGEST[:32]}.png" in files
     noise = json.loads(read(run.shards / f"{index['cells'][2][3][0]}.js"))["images"]
     assert [image[4:] for image in noise] == [["part", "uniform-noise"]]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-
-from PIL import Image as Pillow
 
 from known_unknowns import config, tables
 from known_unknowns.config import Params
@@ -20,9 +19,12 @@ from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
 from known_unknowns.report.browser import build
 from known_unknowns.scoring.table import parse
 from tests.cells import write_replies
+from tests.factories import png
 from tests.paths import ROOT
 
 BENCHMARK = "humblebench"
+IMAGE = png((200, 20, 20))
+IMAGE_DIGEST = sha256(IMAGE).hexdigest()
 MODELS = ("pocket", "pocket-never-refuses", "always_a")
 VARIANTS = ("original", "nota_only", "noise")
 HOSTILE = '<img src=x onerror=document.title="owned"> </script><script>alert(1)</script>\u2028 \u202egnorw\u202c{{ 7 }}'
@@ -68,9 +70,9 @@ def make(folder: Path) -> TinyRun:
     raw["benchmarks"][BENCHMARK].pop("seeds", None)
     params = Params(raw)
     questions = folder / "questions" / BENCHMARK
-    image = Image("images/a.png", "a" * 64, 40, 30)
+    image = Image("images/a.png", IMAGE_DIGEST, 40, 30)
     (questions / "images").mkdir(parents=True)
-    Pillow.new("RGB", (40, 30), (200, 20, 20)).save(questions / "images" / "a.png")
+    (questions / "images" / "a.png").write_bytes(IMAGE)
     asked = {variant: [_question(i, variant, image) for i in range(6)] for variant in VARIANTS}
     for variant, rows in asked.items():
         tables.write_variant(folder / "variants" / BENCHMARK / f"{variant}.parquet", {0: rows})

@@ -2,8 +2,8 @@
 
 | image | copy |
 |---|---|
-| a PNG, JPEG, GIF or WebP file of at most `MAX_BYTES` | the same bytes |
-| a larger file, or views that were composed for a turn | WebP with at most `MAX_SIDE` pixels on each side |
+| a PNG, JPEG, GIF or WebP file of at most `MAX_BYTES`, of which browsers show what models get | the same bytes |
+| another file, or views that were composed for a turn | WebP with at most `MAX_SIDE` pixels on each side |
 | noise | a part of `NOISE_SIDE` pixels on each side in its resolution, because scaling removes the noise |
 | a blank image | a part of at most `BLANK_SIDE` pixels on each side |
 """
@@ -24,7 +24,7 @@ MAX_SIDE = 768
 NOISE_SIDE = 160
 BLANK_SIDE = 64
 _QUALITY = 75
-_SUFFIXES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
 
 class Copy(NamedTuple):
@@ -58,20 +58,23 @@ class ImageFiles:
         try:
             if recipe in images.RECIPES:
                 return self._drawn(image, name, recipe)
-            path = self._folder / image.source
-            if recipe not in images.COMPOSITES and path.is_file() and path.stat().st_size <= MAX_BYTES:
-                data = path.read_bytes()
-                suffix = next((suffix for start, suffix in _SUFFIXES.items() if data.startswith(start)), None)
-                if suffix:
-                    (self._out / f"{name}.{suffix}").write_bytes(data)
-                    return Copy(f"{name}.{suffix}", "", "")
+            if recipe not in images.COMPOSITES:
+                path = self._folder / image.source
+                data = images.read_file(path, image.sha256)
+                if len(data) <= MAX_BYTES and (kind := images.web_type(data, file=path)):
+                    (self._out / f"{name}.{_SUFFIXES[kind]}").write_bytes(data)
+                    return Copy(f"{name}.{_SUFFIXES[kind]}", "", "")
             pixels = images.open_image(image, self._folder)
         except DataError:
             return Copy("", "missing", "")
         scaled = max(pixels.size) > MAX_SIDE
         pixels.thumbnail((MAX_SIDE, MAX_SIDE))
         pixels.save(self._out / f"{name}.webp", quality=_QUALITY, method=2)
-        return Copy(f"{name}.webp", "scaled" if scaled else "", recipe if recipe in images.COMPOSITES else "")
+        return Copy(
+            f"{name}.webp",
+            "scaled" if scaled else "",
+            recipe if recipe in images.COMPOSITES and recipe != images.VIEWED else "",
+        )
 
     def _drawn(self, image: Image, name: str, recipe: str) -> Copy:
         if recipe == "blank":

@@ -6,11 +6,14 @@ import json
 import os
 import pickle
 
+import numpy as np
 import pytest
+from PIL import Image as Pillow
 
+from known_unknowns import images
 from known_unknowns.data.check import check
 from known_unknowns.errors import DataError
-from known_unknowns_benchmarks.multiple_choice import row_images
+from tests.encoded_images import encoded, transparent, with_orientation
 from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,
@@ -33,7 +36,7 @@ CHANGES = {
     "a path outside": ({"image": "../secret.png"}, "column image: the path '../secret.png' leads out of the folder"),
     "an absolute path": ({"image": "/etc/passwd.png"}, "column image: the path '/etc/passwd.png' leads out"),
     "an address": ({"image": "https://example.org/0.png"}, "column image: 'https://example.org/0.png' is an address"),
-    "no image at all": ({"image": "questions.csv"}, "bytes that are not an image"),
+    "no image at all": ({"image": "questions.csv"}, "column image: the image does not decode"),
     "bad base64": ({"image": BASE64[0][:-3] + "!"}, "is neither an image in the folder nor base64; correct it"),
     "an id twice": ({"id": "q0"}, "the id 'q0' is already that of row 2 of questions.csv"),
     "a null character": ({"question": "a\0b"}, "column question: it has a null character"),
@@ -129,6 +132,9 @@ def test_all_mistakes_are_listed_at_once(tmp_path):
         ("q.jsonl", "[1]\n", "is not an object with keys; write one object per line"),
         ("q.jsonl", "{broken\n", "not JSON"),
         ("q.jsonl", "[" * 100_000, "not JSON"),
+        ("q.jsonl", '{"answer": "A", "answer": "B"}', "q.jsonl, row 1: not JSON: the key 'answer' is given twice"),
+        ("q.jsonl", '{"id": ' + "9" * 4301 + "}", "q.jsonl, row 1: not JSON: an integer has too many digits"),
+        ("q.json", '[{"question": "a", "question": "b"}]', "the key 'question' is given twice"),
         ("q.json", '[{"question": "a"}, 3]', "'3' is not an object"),
         ("q.parquet", b"PAR1 no Parquet file", "not a whole Parquet file"),
     ],
@@ -200,23 +206,91 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
     assert "a link that leads out of the folder" in problems(folder)
 
 
+@pytest.mark.parametrize("cell", ['{"A": "a", "A": "b", "B": "c"}', "{'A': 'a', 'B': 'b', 'A': 'c'}"])
+def test_a_label_that_a_cell_gives_twice(cell, tmp_path):
+    write_csv(tmp_path / "q.csv", [{"question": "Which?", "options": cell, "answer": "A"}])
+    message = problems(tmp_path, without_image=True)
+    assert "q.csv, row 2: column options: " in message and "is given twice; remove one of them" in message
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, f"[{'9' * 5000}]"])
+@pytest.mark.parametrize("column", ["answer", "A", "image", "id"])
+def test_an_endless_number_is_no_crash(column, number, tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0, **{column: number})])
+    if column in ("answer", "image"):
+        assert f"questions.csv, row 2: column {column}: " in problems(folder)
+    else:
+        assert len(load(folder, tmp_path / "out")) == 1
+
+
+@pytest.mark.parametrize("name", ["loop.png", "loop/0.png", "around/0.png"])
+def test_a_link_that_leads_to_itself_is_no_image(name, tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0, image=name)])
+    for link, target in {"loop.png": "loop.png", "loop": "loop", "around": "about", "about": "around"}.items():
+        (folder / link).symlink_to(target)
+    assert f"questions.csv, row 2: column image: there is no image {name!r} in the folder" in problems(folder)
+
+
+def test_questions_behind_a_link_that_leads_to_itself(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0)])
+    (folder / "more.csv").symlink_to("more.csv")
+    assert [question.id for question in load(folder, tmp_path / "out")] == ["q0"]
+    assert "no file matches 'more.csv'" in problems(folder, files=["more.csv"])
+
+
 def test_an_image_that_is_too_large_is_refused(tmp_path, monkeypatch):
     folder = own_folder(tmp_path / "own", [row(0)])
     with monkeypatch.context() as patched:
         patched.setattr("PIL.Image.MAX_IMAGE_PIXELS", 20)  # Pillow opens no image with more than twice as many
-        assert "column image: the limit is 50,000,000 pixels" in problems(folder)
-    monkeypatch.setattr(row_images, "MAX_PIXELS", 10)
-    assert "pixels; the limit is 10. Make it smaller" in problems(folder)
-    monkeypatch.setattr(row_images, "MAX_BYTES", 20)
-    assert "bytes; the limit is 20. Make the image smaller" in problems(folder)
+        assert "column image: the image is a decompression bomb" in problems(folder)
+    monkeypatch.setattr(images, "MAX_PIXELS", 10)
+    assert "column image: the image claims 40 x 30 pixels; the limit is 10" in problems(folder)
+    monkeypatch.setattr(images, "MAX_BYTES", 20)
+    assert "column image: the image has more than 20 bytes, which is the limit; make it smaller" in problems(folder)
 
 
 def test_a_truncated_image_is_an_error_of_its_row(tmp_path):
     folder = own_folder(tmp_path / "own", [row(0), row(1)])
     data = (folder / "images/1.png").read_bytes()
     (folder / "images/1.png").write_bytes(data[:-30])
+    assert "questions.csv, row 3: column image: the image does not decode" in problems(folder)
     with pytest.raises(DataError, match=r"questions\.csv, row 3: the image does not decode"):
         load(folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n", "the formats are PNG, JPEG"),
+        (encoded(Pillow.new("RGB", (16, 16)), "ICO"), "the formats are PNG, JPEG"),
+        (encoded(Pillow.fromarray(np.ones((2, 2), np.float32)), "TIFF"), "save it with 8 bits per channel"),
+        (with_orientation("JPEG", 6)[:-300], "the image does not decode"),
+        (encoded(Pillow.new("RGB", (99, 99)), "WEBP")[:-20], "the image does not decode"),
+    ],
+    ids=["eps", "ico", "float", "truncated jpeg", "truncated webp"],
+)
+def test_an_image_that_questions_refuses_is_a_mistake_before(data, text, tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0), row(1)])
+    (folder / "images/1.png").write_bytes(data)
+    found = problems(folder)
+    assert "questions.csv, row 3: column image: " in found and text in found
+    with pytest.raises(DataError):
+        load(folder, tmp_path / "out")
+
+
+def test_images_that_a_viewer_shows_otherwise_are_noted(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0), row(1), row(2)])
+    (folder / "images/1.png").write_bytes(with_orientation("JPEG", 6))
+    (folder / "images/2.png").write_bytes(transparent()["RGB with tRNS"])
+    texts = (
+        "1 of 3 images have an EXIF orientation: they are turned as it says",
+        "1 of 3 images are transparent: they are put on white",
+    )
+    assert BENCHMARK.contents(folder, settings=None).notes[1:] == texts
+    found = check("multiple_choice", folder, settings=None).findings
+    assert tuple(each.text for each in found if each.code in ("rotated-image", "transparent-image")) == texts
+    turned = load(folder, tmp_path / "out")[1].images[0]
+    assert (turned.width, turned.height) == (48, 32) and turned.source.startswith("viewed:")
 
 
 def test_questions_without_an_image_are_allowed_on_request(tmp_path):

@@ -6,15 +6,18 @@ import csv
 import json
 from copy import deepcopy
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
+from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.data.questions import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
+from known_unknowns.images import VIEWED, composite_image, decode, open_image, recipe_image
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import clustered_interval, measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
@@ -24,10 +27,12 @@ from known_unknowns.variants.corrections import question_sha256
 from known_unknowns.workflow import configuration
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.review.decisions import content_of
+from known_unknowns_construction.review.items import servable
 from known_unknowns_construction.review.log import DecisionLog
 from known_unknowns_construction.review.published import benchmark_source, content_of_question, error_source
 from known_unknowns_construction.review.records import Decision
 from tests.cells import ONE
+from tests.encoded_images import transparent, with_orientation
 from tests.factories import png, question, variant_entry
 from tests.paths import ROOT
 
@@ -154,11 +159,6 @@ def test_the_queue_of_a_file_of_questions(project):
 
 
 def test_images_of_questions_are_files_of_the_folder_or_recipes(tmp_path):
-    from hashlib import sha256
-
-    from known_unknowns.images import recipe_image
-    from known_unknowns_construction.review.items import servable
-
     digest = sha256(png()).hexdigest()
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / f"{digest}.png").write_bytes(png())
@@ -168,6 +168,31 @@ def test_images_of_questions_are_files_of_the_folder_or_recipes(tmp_path):
     assert [servable(image, name="i")[1] for image in item.images] == ["image/png"] * 2  # the third is not here
     assert servable(item.images[0], name="i")[0] == png()
     escaping = Image("../secret.png", digest, 40, 30)
+    tables.write_questions(tmp_path / "questions.parquet", [question("1", images=(escaping,))])
+    with pytest.raises(DataError, match="leaves the folder"):
+        benchmark_source(NAME, tmp_path / "questions.parquet")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(
+    "data", [with_orientation("JPEG", 6), with_orientation("PNG", 8), transparent()["P with tRNS"]]
+)
+def test_a_reviewer_sees_what_models_get(data, plain, tmp_path):
+    with ImageStore(tmp_path, plain=plain) as store:
+        image = store.add(data, file=tmp_path, row=0)
+    tables.write_questions(tmp_path / "questions.parquet", [question("1", images=(image,))])
+    (shown,) = benchmark_source(NAME, tmp_path / "questions.parquet").items[0].images
+    served, kind = servable(shown, name="i")
+    assert kind == "image/png" and (shown.width, shown.height) == (image.width, image.height)
+    assert decode(served, file="i").tobytes() == open_image(image, tmp_path).tobytes()
+    (stored,) = (tmp_path / "images").iterdir()
+    stored.write_bytes(png())
+    with pytest.raises(DataError, match="the image was changed"):
+        servable(shown, name="i")
+
+
+def test_no_part_of_an_image_lies_outside(tmp_path):
+    escaping = composite_image(VIEWED, 40, 30, of=Image("../secret.png", "0" * 64, 40, 30), orientation=6)
     tables.write_questions(tmp_path / "questions.parquet", [question("1", images=(escaping,))])
     with pytest.raises(DataError, match="leaves the folder"):
         benchmark_source(NAME, tmp_path / "questions.parquet")
