@@ -99,7 +99,7 @@ def review(
         str,
         typer.Option(
             envvar="KNOWN_UNKNOWNS_REVIEW_TOKEN",
-            help="What a browser must present; the printed address has it. [default: a random one]",
+            help="What a browser must present; the printed address has it. [default: one of the decision file]",
             show_default=False,
         ),
     ] = "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlencode
 
-from known_unknowns.errors import MachineError
+from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.workflow.guard import Guard
 from known_unknowns.workflow.local_server import HOST, address_of, chosen_token, guarded, listen
 from known_unknowns_construction.review.session import Review
@@ -31,6 +32,26 @@ def usual_port(decisions: Path) -> int:
     return FIRST_PORT + int(sha256(str(decisions.absolute()).encode()).hexdigest(), 16) % PORTS
 
 
+def usual_token(decisions: Path) -> str:
+    """Return the token of a decision file, so that an open page goes on with a server that is started again.
+
+    It is kept in a file that only its owner reads. If there can be none, the token is new at each start.
+    """
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "known-unknowns")
+    file = state / f"review-{sha256(str(decisions.absolute()).encode()).hexdigest()[:16]}.token"
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            file.touch(0o600, exist_ok=False)
+            file.write_text(chosen_token(), encoding="utf-8")
+        status = file.stat()
+        if status.st_uid == os.getuid() and not status.st_mode & 0o077:
+            return chosen_token(file.read_text(encoding="utf-8"))
+    except (OSError, RuntimeError, ValueError, ConfigError):
+        pass
+    return chosen_token()
+
+
 def serve(
     review: Review, *, host: str = HOST, port: int | None = None, token: str = "", say: Callable[[str], None]
 ) -> None:
@@ -44,7 +65,7 @@ def serve(
     port : int, optional
         0 for any free one; by default `usual_port`, or any free one if that is taken.
     token : str
-        See `chosen_token`.
+        By default `usual_token`.
     say : callable
         Receives the addresses.
 
@@ -55,7 +76,7 @@ def serve(
     """
     from known_unknowns_construction.review.app import make_app
 
-    token = chosen_token(token)
+    token = chosen_token(token) if token else usual_token(review.log.path)
     with _listening(review.log.path, host, port) as listening:
         for reviewer in review.reviewers:
             query = {"token": token} | ({"reviewer": reviewer} if len(review.reviewers) > 1 else {})

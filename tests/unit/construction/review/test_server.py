@@ -13,7 +13,7 @@ from known_unknowns.workflow.guard import cookie_of
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.review.decisions import apply_decisions, content_of, read_decisions
 from known_unknowns_construction.review.log import DecisionLog
-from known_unknowns_construction.review.server import HOST, MAX_BODY, _listening
+from known_unknowns_construction.review.server import HOST, MAX_BODY, _listening, usual_token
 
 from .demo import write
 from .review_server import Server
@@ -173,6 +173,23 @@ def test_a_token_opens_the_server_once_and_then_a_cookie(token_server):
     # A browser sends the cookies of all servers of a host to each of them.
     assert token_server.ask("api/session", Cookie=f"{cookie}; {cookie_of('another-token-of-a-server')}")[0] == 200
     assert any(f"?token={TOKEN}" in line for line in token_server.printed)
+
+
+def test_a_server_that_is_started_again_has_the_same_token(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    token = usual_token(tmp_path / "a.jsonl")
+    assert len(token) >= 32 and usual_token(tmp_path / "a.jsonl") == token != usual_token(tmp_path / "b.jsonl")
+    files = list((tmp_path / "state/known-unknowns").iterdir())
+    assert all(file.stat().st_mode & 0o077 == 0 for file in [*files, files[0].parent])
+    for file in files:
+        file.chmod(0o644)  # others may have read it
+    assert usual_token(tmp_path / "a.jsonl") != token
+    for file in files:
+        file.chmod(0o600)
+        file.write_text("")
+    assert len(usual_token(tmp_path / "a.jsonl")) >= 32  # a file that a killed process left
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/x")
+    assert len(usual_token(tmp_path / "a.jsonl")) >= 32
 
 
 def test_a_server_that_is_started_again_has_the_same_address(tmp_path):
