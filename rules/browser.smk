@@ -10,6 +10,7 @@ rule question_browser:
     output:
         page="<results>/report/questions.html",
         shards=directory("<results>/report/questions"),
+        digests="<results>/digests/question_browser.sha256",
     log:
         "<logs>/question_browser.log",
     retries: 0
@@ -24,4 +25,4 @@ rule question_browser:
         data=lambda wildcards: DATA,
     shell:
         "python -m known_unknowns question-browser --results {params.results} --data {params.data}"
-        " --out {output.page} > {log} 2>&1"
+        " --out {output.page} --digests {output.digests} > {log} 2>&1"

@@ -48,6 +48,7 @@ rule summarise:
             model=dict.fromkeys(model for model, _ in TARGETS.pairs),
         ),
         plot="<results>/plots/stress_tests.csv",
+        digests="<results>/digests/summarise.sha256",
     log:
         "<logs>/summarise.log",
     retries: 0
@@ -59,7 +60,8 @@ rule summarise:
         code=code_of("summarise", PARAMS.benchmarks),
     shell:
         "python -m known_unknowns summarise {input} --out {output.records} --headline {output.headline}"
-        " --leaderboard {output.leaderboard} --plot {output.plot} > {log} 2>&1"
+        " --leaderboard {output.leaderboard} --plot {output.plot} --digests {output.digests}"
+        " > {log} 2>&1"
 
 
 rule compare:
@@ -69,7 +71,8 @@ rule compare:
         engines=ENGINES,
         released=RELEASED_NUMBERS,
     output:
-        "<results>/comparison.parquet",
+        table="<results>/comparison.parquet",
+        digests="<results>/digests/compare.sha256",
     log:
         "<logs>/compare.log",
     retries: 0
@@ -86,7 +89,8 @@ rule compare:
             f"--released {path}" for path in input.released
         ],
     shell:
-        "python -m known_unknowns compare {input.metrics} --replies {params.replies} {params.released} --out {output}"
+        "python -m known_unknowns compare {input.metrics} --replies {params.replies} {params.released} --out {output.table}"
+        " --digests {output.digests}"
         " > {log} 2>&1"
 
 

@@ -42,6 +42,7 @@ rule report:
             for benchmark in PARAMS.benchmarks
             for figure in report_section.section(benchmark).figure_names
         ],
+        digests="<results>/digests/report.sha256",
     log:
         "<logs>/report.log",
     retries: 0
@@ -59,4 +60,5 @@ rule report:
     shell:
         "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"
         " --comparison {input.comparison} --pairs {input.pairs} --checks {params.checks} --out {output.page}"
+        " --digests {output.digests}"
         " > {log} 2>&1"

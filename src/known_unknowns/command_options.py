@@ -24,4 +24,7 @@ RepliesTable = Annotated[Path, typer.Option("--replies", help="The table of the 
 MetricTables = Annotated[list[Path], typer.Argument(help="Tables of metrics.")]
 Results = Annotated[Path, typer.Option(help="The edition's results folder.")]
 Data = Annotated[Path, typer.Option(help="The edition's data folder.")]
+Digests = Annotated[
+    Path | None, typer.Option(help="Also write the files' digests, to <results>/digests/<rule>.sha256.")
+]
 PARAMS = Path("params.yaml")

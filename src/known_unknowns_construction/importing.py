@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from known_unknowns.errors import DataError
+from known_unknowns.files import disk_errors
 from known_unknowns.images import decode
 from known_unknowns_construction.candidates import CandidateImage, Outline
 from known_unknowns_construction.masks import outlines, segment_ids
@@ -100,7 +101,8 @@ def store_file(data: bytes, folder: Path, kind: str, suffix: str) -> tuple[str, 
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        part.write_bytes(data)
+        with disk_errors(path):
+            part.write_bytes(data)
         part.replace(path)
     return name, digest
 

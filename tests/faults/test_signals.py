@@ -37,8 +37,8 @@ def infer(tmp_path):
     questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(60)]
     tables.write_variant(tmp_path / "variants/original.parquet", {0: questions})
 
-    def start(url):
-        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": url, "concurrency": 4}
+    def start(url, **entry):
+        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": url, "concurrency": 4} | entry
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
         command = [sys.executable, "-m", "known_unknowns", "infer", "parrot", "humblebench", "--params", "params.yaml"]
         folders = ["--questions", "questions", "--variants", "variants", "--out", "out", "--journal", "j.jsonl"]
@@ -71,6 +71,20 @@ def test_requests_under_way_are_journaled(infer, tmp_path, numbers):
     with Journal(tmp_path / "j.jsonl") as journal:
         assert len(journal) == answered
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("limit", ["requests_per_minute", "tokens_per_minute"])
+def test_a_pause_of_the_pacing_ends_at_once(infer, limit):
+    """The next request is minutes away, and none is under way."""
+    with Endpoint() as server:
+        process = infer(server.url, **{limit: 1})
+        until(lambda: sum(server.answered.values()) >= 1)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        since = time.monotonic()
+        said = process.communicate(timeout=60)[1]
+        assert time.monotonic() - since < 15  # less than the time for requests under way
+    assert process.returncode == 5 and "stopped by a signal" in said and "Traceback" not in said
 
 
 def test_a_second_signal_ends_it_without_a_traceback(infer):

@@ -62,3 +62,17 @@ def _left_out_by_docker(path: str) -> bool:
             if any(top.match(pattern) and (at_any_depth or len(top.parts) == depth) for top in tops):
                 left_out = not line.startswith("!")
     return left_out
+
+
+def test_a_change_of_the_code_does_not_install_the_dependencies_again():
+    before, _, after = DOCKER.partition("COPY . .")
+    assert "[models," in before and "[models," not in after and "--no-deps" in after
+    copied = re.search(r"^COPY (.+) \./$", before, re.MULTILINE)[1].split()
+    assert all((ROOT / path).is_file() and not _left_out_by_docker(path) for path in copied)
+    assert not [path for path in copied if path.endswith(".py")]
+
+
+def test_the_hubs_cache_is_on_the_volume():
+    """Otherwise `docker run --rm` downloads every model again, into a layer of the container."""
+    (home,) = re.findall(r"^ENV HF_HOME=(\S+)$", DOCKER, re.MULTILINE)
+    assert Path(home).is_relative_to("/project") and "/project" in re.findall(r"^WORKDIR (\S+)$", DOCKER, re.MULTILINE)

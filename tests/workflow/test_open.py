@@ -11,7 +11,7 @@ import struct
 import subprocess
 from pathlib import Path
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 
@@ -31,9 +31,12 @@ def addresses(process: subprocess.Popen, names: list[str]) -> dict[str, str]:
     return found
 
 
+BROWSER = build_opener(HTTPCookieProcessor())
+
+
 def leave_early(address: str) -> None:
     """Request a page and close the connection before it is read, as a browser does that goes to another page."""
-    host, _, port = address.rstrip("/").removeprefix("http://").rpartition(":")
+    host, _, port = address.partition("/?")[0].removeprefix("http://").rpartition(":")
     for _ in range(3):
         with socket.create_connection((host, int(port))) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed by a reset
@@ -42,7 +45,7 @@ def leave_early(address: str) -> None:
 
 def body(address: str, data: dict | None = None) -> bytes:
     content = None if data is None else json.dumps(data).encode()
-    with urlopen(Request(address, content, {"Content-Type": "application/json"}), timeout=30) as answer:
+    with BROWSER.open(Request(address, content, {"Content-Type": "application/json"}), timeout=30) as answer:
         return answer.read()
 
 
@@ -56,8 +59,13 @@ def test_the_report_and_mlflow_are_served_until_sigterm(finished):
         assert body(found["Report"]) == (project.root / "results/pocket/report/index.html").read_bytes()
         for missing in ("figures/", "%2e%2e/params.yaml"):  # folders are not listed, and nothing above is served
             with pytest.raises(HTTPError, match="404"):
-                body(found["Report"] + missing)
+                body(found["Report"].partition("?")[0] + missing)
+        for address in found.values():  # without the token, as another user of the machine
+            with pytest.raises(HTTPError, match="401"):
+                build_opener().open(address.partition("?")[0], timeout=30)
         server, _, page = found["MLflow"].partition("#")
+        body(server)
+        server = server.partition("?")[0]
         listing = json.loads((project.root / "results/pocket/tracking.json").read_text(encoding="utf-8"))
         assert f"#{page}" == listing["page"]
         experiment = re.search(r"experiments/(\d+)/runs", page)[1]
@@ -96,7 +104,7 @@ def test_a_taken_port_and_a_missing_run_say_what_to_do(finished, tmp_path):
     project = _report_only(finished[0], tmp_path)
     process = project.start("known-unknowns", "open", "--no-browser")
     try:
-        port = addresses(process, ["Report"])["Report"].rstrip("/").rpartition(":")[2]
+        port = re.search(r":(\d+)/", addresses(process, ["Report"])["Report"])[1]
         printed = project.run("known-unknowns", "open", "--port", port, code=4).stdout
         assert f"port {port} cannot be used" in printed and "choose another --port" in printed
     finally:

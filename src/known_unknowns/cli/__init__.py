@@ -8,9 +8,11 @@ from __future__ import annotations
 import errno
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import requires
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -18,7 +20,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError
+from known_unknowns.errors import ConfigError, DamagedError, KnownUnknownsError, MachineError
 from known_unknowns.version import __version__
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
@@ -233,6 +235,15 @@ _MACHINE_ERRORS = frozenset(
 """Numbers of system errors that the user can correct. Others, such as a missing file, may be faults of the package."""
 
 
+def _extra_with(module: str) -> str:
+    """Return the extra of this distribution that installs a module; empty if none does."""
+    package = re.escape(module.partition(".")[0].replace("_", "-"))
+    for requirement in requires("known-unknowns") or ():
+        if found := re.match(rf"{package}(?:-python)?\b[^;]*;.*extra == ['\"](\w+)['\"]", requirement):
+            return found[1]
+    return ""
+
+
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
     try:
@@ -242,6 +253,13 @@ def main() -> None:
             raise
         print(f"known-unknowns: error: {error}{_set_aside(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:
+        extra = _extra_with(error.name or "")
+        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or not extra:
+            raise
+        install = f"install it with  pip install 'known-unknowns[{extra}]'"
+        print(f"known-unknowns: error: this needs the package {error.name}; {install}", file=sys.stderr)
+        sys.exit(ConfigError.exit_code)
     except OSError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or error.errno not in _MACHINE_ERRORS:
             raise

@@ -168,7 +168,9 @@ def export(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="The file to write; by default MODEL-BENCHMARK-VARIANT-SEED in the current folder."),
+        typer.Option(
+            "--out", help="The file to write, or a folder; by default MODEL-BENCHMARK-VARIANT-SEED in the current one."
+        ),
     ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="The table of the variant's questions, in place of MODEL and BENCHMARK.")
@@ -196,6 +198,8 @@ def export(
         raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")
     chosen = configuration.load(params, edition=edition)
     cell = exchange.cell_of(chosen, model, benchmark, variant, seed)
-    exported = exchange.export(format, cell.questions, cell.replies, out or Path(cell.name), add_suffix=out is None)
+    named = out is not None and not out.is_dir()
+    file = out if out is not None and named else (out or Path()) / cell.name
+    exported = exchange.export(format, cell.questions, cell.replies, file, add_suffix=not named)
     print(exported.path)
     _print_notes(exported.notes)

@@ -11,6 +11,7 @@ from known_unknowns import comparison
 from known_unknowns import metrics as measuring
 from known_unknowns.command_options import (
     PARAMS,
+    Digests,
     Edition,
     MetricTables,
     Out,
@@ -19,7 +20,7 @@ from known_unknowns.command_options import (
     VariantFolder,
 )
 from known_unknowns.metrics import summary_files
-from known_unknowns.workflow import selection
+from known_unknowns.workflow import end_products, selection
 
 
 def measure(
@@ -53,6 +54,7 @@ def compare(
     released: Annotated[
         list[Path] | None, typer.Option(help="Numbers that were released with replies (released-numbers).")
     ] = None,
+    digests: Digests = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -65,6 +67,8 @@ def compare(
     """
     settings = selection.load(params, "compare", edition=edition)
     comparison.compare(settings, metrics, out, replies=replies, released=released or ())
+    if digests:
+        end_products.write_digests(digests, [out])
     print(comparison.summarise(comparison.read_comparison(out), settings).text())
 
 
@@ -84,6 +88,7 @@ def summarise(
         typer.Option(help="The folder of each model's record (dvc metrics show). [default: models beside --out]"),
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Also write all metrics to this CSV file, which is large.")] = None,
+    digests: Digests = None,
 ) -> None:
     """Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.
 
@@ -92,13 +97,12 @@ def summarise(
       known-unknowns summarise metrics/*/*/metrics.parquet --out metrics.json \\
         --plot plot.csv
     """
+    headline, leaderboard = headline or out.with_name("headline.csv"), leaderboard or out.with_name("leaderboard.csv")
+    models = models or out.with_name("models")
     summary_files.summarise(
-        metrics,
-        out=out,
-        plot=plot,
-        headline_table=headline or out.with_name("headline.csv"),
-        leaderboard_table=leaderboard or out.with_name("leaderboard.csv"),
-        models=models or out.with_name("models"),
+        metrics, out=out, plot=plot, headline_table=headline, leaderboard_table=leaderboard, models=models
     )
+    if digests:
+        end_products.write_digests(digests, [out, plot, headline, leaderboard, *models.glob("*.json")])
     if table:
         summary_files.write_all_metrics(metrics, table, chosen={})

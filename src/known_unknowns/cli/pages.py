@@ -10,6 +10,7 @@ import typer
 from known_unknowns.command_options import (
     PARAMS,
     Data,
+    Digests,
     Edition,
     MetricTables,
     ParamsFile,
@@ -21,7 +22,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.report import browser, page
 from known_unknowns.report.section import section
 from known_unknowns.tracking import track as run
-from known_unknowns.workflow import selection
+from known_unknowns.workflow import end_products, selection
 
 
 def track(
@@ -64,6 +65,7 @@ def question_browser(
     data: Data,
     out: Annotated[Path, typer.Option("--out", help="The HTML file. Its data are written to questions/ beside it.")],
     images: Annotated[bool, typer.Option(help="Copy the images, scaled down.")] = True,
+    digests: Digests = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -76,6 +78,8 @@ def question_browser(
     """
     chosen = selection.load(params, "question_browser", edition=edition)
     browser.build(chosen, results=results, data=data, out=out, with_images=images)
+    if digests:
+        end_products.write_digests(digests, end_products.browser_files(out.parent))
 
 
 def report(
@@ -91,6 +95,7 @@ def report(
     missing: Annotated[
         list[str] | None, typer.Option(help="A model whose jobs failed, which the pages of a partial report name.")
     ] = None,
+    digests: Digests = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -113,3 +118,5 @@ def report(
         pairs=pairs,
         missing=missing or (),
     )
+    if digests:
+        end_products.write_digests(digests, end_products.pages(out.parent))

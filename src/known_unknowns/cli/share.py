@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.data import pinning
 from known_unknowns.data.licences import all_terms
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.workflow import configuration
+from known_unknowns.workflow import configuration, end_products
 
 
 def pin(
@@ -41,6 +42,7 @@ def pin(
         other = f"run  known-unknowns pin --redistribute {redistribute[0]}"
         raise ConfigError(f"cannot be combined with --results, which pins no data; {other}", path="--redistribute")
     settings = configuration.load(params, edition=edition)
+    end_products.check(Path("results", settings.edition), settings.edition)
     if results:
         if not pinning.record_results(settings.edition):
             print(f"Nothing was recorded: no finished results of a stage of dvc.yaml below results/{settings.edition}/")

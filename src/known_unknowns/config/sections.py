@@ -218,8 +218,8 @@ def without_password(uri: str) -> str:
     return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", uri)
 
 
-_STORES = ("databricks", "databricks-uc", "file", "mssql", "mysql", "postgresql", "uc")
-"""Kinds of addresses that MLflow accepts besides those of files and servers."""
+_STORES = ("databricks", "mssql", "mysql", "postgresql")
+"""Kinds of addresses that MLflow logs runs to besides those of SQLite and servers. It refuses folders (``file:``)."""
 
 
 def _sound_store(uri: str) -> str:
@@ -231,6 +231,8 @@ def _sound_store(uri: str) -> str:
         server = False
     database = re.fullmatch(r"sqlite:///(?!:memory:)[^?]+", uri) is not None
     other = uri.partition(":")[0].partition("+")[0] in _STORES
+    if uri.startswith("file:"):
+        raise ValueError("MLflow logs no runs to a folder; write sqlite:///mlflow.db")
     if uri.startswith("sqlite:") and not database:
         raise ValueError("names no file; write sqlite:///mlflow.db")
     if re.search(r"[\s\x00-\x1f]", uri.strip(" ")) or not (server or database or other):

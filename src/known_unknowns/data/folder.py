@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
+from typing import Any
 
 from known_unknowns.config import FolderData
 from known_unknowns.data.store import Store, replace_folder
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.files import copy_file, write_text
 
 MAX_FILES = 500_000
+_DIGESTS = Path(".snakemake")
+"""Where digests are kept, if there is such a folder."""
 
 
 def folder_of(entry: FolderData) -> Path:
@@ -81,19 +86,42 @@ def copy(entry: FolderData, store: Store, *, path: str) -> None:
     for file in files(folder):
         target = new / file.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target)
+        copy_file(file, target)
         count += 1
     replace_folder(new, store.out, store.root / f"{store.out.name}.old")
     print(f"{store.out}: {count} file(s) from {folder}")
 
 
 def stamp(entry: FolderData) -> str:
-    """Return a digest of the names, sizes and times of the folder's files; empty if there is no such folder."""
+    """Return a digest of the names and contents of the folder's files; empty if there is no such folder.
+
+    A file is read again only if the system says that it changed. The time of that (ctime) cannot be set, unlike that of
+    the content (mtime).
+    """
     folder = folder_of(entry)
     if not folder.is_dir():
         return ""
-    digest = sha256()
+    cache = _DIGESTS / f"known-unknowns-own-{sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
+    known, found = _known(cache), dict[str, list[Any]]()
     for file in files(folder):
-        status = file.stat()
-        digest.update(f"{file.relative_to(folder).as_posix()}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:16]
+        name, status = file.relative_to(folder).as_posix(), file.stat()
+        state = [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+        of_file = known.get(name)
+        found[name] = of_file if of_file and of_file[:-1] == state else [*state, _sha256(file)]
+    if found != known and _DIGESTS.is_dir():
+        write_text(cache, json.dumps(found))
+    lines = (f"{name}\0{of_file[-1]}\n" for name, of_file in found.items())
+    return sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _known(cache: Path) -> dict[str, list[Any]]:
+    try:
+        known = json.loads(cache.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {name: of for name, of in known.items() if isinstance(of, list)} if isinstance(known, dict) else {}
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as data:
+        return file_digest(data, "sha256").hexdigest()

@@ -9,6 +9,8 @@ The .dvc file contains the licence and the citation under ``meta``.
 
 from __future__ import annotations
 
+import fcntl
+import json
 import shutil
 import subprocess
 import sys
@@ -55,7 +57,7 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
     Raises
     ------
     ConfigError
-        If a name is not a benchmark of the edition.
+        If a name is not a benchmark of the edition, or the folder is in no repository of DVC.
     DataError
         If a .dvc file is not sound, or DVC fails.
     MachineError
@@ -64,14 +66,15 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
     for name in redistribute:
         if name not in params.benchmarks:
             raise ConfigError(unknown_name(name, params.benchmarks), path="--redistribute")
+    _repository(root)
     pins = [pin for pin in _pins(params, redistribute, root) if pin.folder.is_dir()]
     for each in pins:
         _describe(each)
     if pins:
-        _dvc("add", "--quiet", *(each.folder.relative_to(root) for each in pins), root=root)
+        _dvc("add", *(each.folder.relative_to(root) for each in pins), root=root)
     if (root / "results" / params.edition).is_dir():
         for stage in stages_of(params.edition, root):
-            _dvc("commit", "--quiet", "--force", stage, root=root)
+            _dvc("commit", "--force", stage, root=root)
     return pins
 
 
@@ -91,14 +94,15 @@ def record_results(edition: str, *, root: Path = Path()) -> bool:
     if not all((root / path).exists() for paths in outputs.values() for path in paths):
         return False
     for stage in outputs:
-        _dvc("commit", "--quiet", "--force", stage, root=root)
+        _dvc("commit", "--force", stage, root=root)
     return True
 
 
 def pin_folder(pin: Pin, *, root: Path = Path()) -> Path:
     """Pin a folder that belongs to no edition, and return its .dvc file. Raises as `pin` does."""
+    _repository(root)
     _describe(pin)
-    _dvc("add", "--quiet", pin.folder.relative_to(root), root=root)
+    _dvc("add", pin.folder.relative_to(root), root=root)
     return pin.file
 
 
@@ -177,8 +181,39 @@ def _dvc(command: str, *arguments: str | Path, root: Path) -> None:
     program = shutil.which("dvc", path=str(Path(sys.executable).parent)) or shutil.which("dvc")
     if program is None:
         raise MachineError("dvc is not installed; it comes with the extra workflow: pip install -e '.[workflow]'")
+    _remove_damaged_lock(_repository(root) / ".dvc" / "tmp")
     # With this flag, it waits for other dvc processes in this repository.
     line = [program, "--wait-for-lock", command, *map(str, arguments)]
     done = subprocess.run(line, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise DataError(f"dvc {command} failed: {(done.stderr or done.stdout).strip()}", file=root)
+        reason = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
+        raise DataError(f"dvc {command} failed: {reason}", file=root)
+
+
+def _repository(root: Path) -> Path:
+    """Return the DVC repository that a folder is in.
+
+    Raises
+    ------
+    ConfigError
+        If it is in none.
+    """
+    for folder in (root.absolute(), *root.absolute().parents):
+        if (folder / ".dvc").is_dir():
+            return folder
+    raise ConfigError(f"{root.absolute()} is in no repository of DVC; run  git init && dvc init  and pin again")
+
+
+def _remove_damaged_lock(folder: Path) -> None:
+    """Remove DVC's list of the files in use if a killed process left it damaged, since every command would fail."""
+    file = folder / "rwlock"
+    if not file.is_file():
+        return
+    with (folder / "rwlock.lock").open("a") as guard:  # DVC holds it while it writes the list
+        try:
+            fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            json.loads(file.read_text(encoding="utf-8"))
+        except BlockingIOError:
+            return
+        except ValueError:
+            file.unlink()

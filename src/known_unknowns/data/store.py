@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from known_unknowns.data.files import FilePin, Files, difference, is_right
 from known_unknowns.errors import DataError, MachineError
-from known_unknowns.files import link_or_copy
+from known_unknowns.files import copy_file, link_or_copy
 
 FOLDER = ".fetched"
 _IGNORED = (".snakemake_timestamp",)
@@ -82,7 +82,7 @@ class Store:
         part = self.part(pinned)
         copy = part.with_name(part.name + ".copy")
         try:
-            shutil.copyfile(path, copy)
+            copy_file(path, copy)
             wrong = difference(pinned.of(copy), pinned)
             if wrong is None:
                 copy.replace(self.path_of(pinned))

@@ -13,6 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.files import disk_errors
+
 MAX_SAMPLES = 64
 """Number of turns that each attempt, that is each start of the engine, asks again at most."""
 HALF_PRECISION_STEP, FLOAT32_STEP = 32, 256
@@ -86,7 +88,7 @@ class BatchInvarianceCheck:
         self._count(apart, padded=padded)
         if self._file is not None:
             note = {"model": self._model, "flip": flip, "gap": self._gaps[-1], "apart": apart, "padded": padded}
-            with self._file.open("a") as notes:
+            with disk_errors(self._file), self._file.open("a") as notes:
                 notes.write(f"\n{json.dumps(note)}\n")  # a killed run may have left an incomplete line
 
     def summary(self) -> dict[str, Any]:

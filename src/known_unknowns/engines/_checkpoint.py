@@ -35,7 +35,7 @@ from transformers.image_processing_utils import BaseImageProcessor
 
 from known_unknowns.config import TransformersModel
 from known_unknowns.data import hub, lock_file
-from known_unknowns.engines import _adapters, _processors, _prompt_template
+from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 
@@ -108,7 +108,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     source, revision = entry.source, entry.revision
     folder, locked = Path(source).expanduser(), None
     if folder.is_dir():
-        identity = _check_folder(folder, revision, path=path)
+        identity = _check_folder(folder, revision, code=entry.trust_remote_code, path=path)
         where: dict[str, Any] = {"local_files_only": True}
         source = str(folder)
     elif lock_file.is_folder_pin(revision):
@@ -121,9 +121,16 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         locked = lock_file.model_entry(entry)
         identity, where = {}, {"revision": locked.commit if locked else revision}
     where["trust_remote_code"] = entry.trust_remote_code
-    if locked and where["trust_remote_code"]:
-        snapshot_download(source, revision=locked.commit, allow_patterns=["*.py"])
-        hub.check_cached(source, locked.commit, locked.files)  # before any of its code is executed
+    if entry.trust_remote_code:  # before any of its code is executed
+        if not folder.is_dir():
+            try:
+                code = _remote_code.FILES
+                folder = Path(snapshot_download(source, revision=where["revision"], allow_patterns=code))
+            except (OSError, ValueError) as error:
+                raise ConfigError(f"cannot load {source!r}: {error}", path=f"{path}.source") from error
+        if locked:
+            hub.check_cached(source, locked.commit, locked.files)
+        _remote_code.check(folder, path=f"{path}.source")
     processor, model, unexpected = _from_pretrained(source, where, entry, path=path, meta=device == META)
     adapter = _find_adapter(source, where, entry, path=path)
     if locked:
@@ -176,7 +183,7 @@ def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
+def _check_folder(folder: Path, revision: str, *, code: bool, path: str) -> dict[str, Any]:
     if not any(folder.glob(WEIGHTS)):
         raise ConfigError(
             f"{folder} has no {WEIGHTS} file; weights in other formats are not loaded, because reading them can "
@@ -191,6 +198,8 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
             path=f"{path}.revision",
         )
     settings = sorted({file for pattern in _SETTINGS for file in folder.glob(pattern)})
+    if code:
+        settings += _remote_code.modules(folder)
     return {"revision": found, "settings": files_sha256(settings)}
 
 

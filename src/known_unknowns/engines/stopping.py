@@ -59,6 +59,23 @@ async def sleep(seconds: float) -> None:
         await asyncio.sleep(min(left, _STEP))
 
 
+class PauseEnded(BaseException):  # no Exception: a client that repeats failed requests would catch it
+    """A signal came in a pause before a request."""
+
+
+async def pause(seconds: float) -> None:
+    """Sleep before a request that is not under way yet.
+
+    Raises
+    ------
+    PauseEnded
+        When a signal comes.
+    """
+    await sleep(seconds)
+    if requested():
+        raise PauseEnded
+
+
 def _handle(number: int, frame: FrameType | None) -> None:
     global _since
     if _since is not None:

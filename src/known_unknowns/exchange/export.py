@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from known_unknowns.benchmark.exchange import FileFormat
@@ -45,7 +46,7 @@ def cell_of(params: Params, model: str, benchmark: str, variant: str | None, see
     Raises
     ------
     ConfigError
-        If the edition has no such model, benchmark, variant or seed, or it has not been run.
+        If the edition has no such model, benchmark, variant or seed, or one of the tables is missing.
     """
     for name, known, path in ((model, params.models, "MODEL"), (benchmark, params.benchmarks, "BENCHMARK")):
         if name not in known:
@@ -66,7 +67,10 @@ def cell_of(params: Params, model: str, benchmark: str, variant: str | None, see
     )
     for table in (found.questions.path, found.replies.path):
         if not table.is_file():
-            raise ConfigError(f"there is no {table}: run the edition first (make run EDITION={params.edition})")
+            again = f"make it with  make run EDITION={params.edition} ARGS={quote(table.as_posix())}"
+            if table == found.replies.path and params.is_imported(model):
+                again = "its replies were imported; import them again"
+            raise ConfigError(f"there is no {table}; {again}")
     return found
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from known_unknowns.errors import MachineError
+from known_unknowns.errors import ConfigError, MachineError
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 """Suffixes of compressed files, which are named in messages and not read."""
@@ -41,10 +41,14 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
     Raises
     ------
+    ConfigError
+        If ``path`` is a folder.
     MachineError
         If the disk is full. ``path`` is unchanged.
     """
     path = Path(path)
+    if path.is_dir():
+        raise ConfigError("is a folder; name a file in it", path=str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(path.parent)
     handle, partial = _locked_file(path)
@@ -63,6 +67,23 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     finally:
         partial.unlink(missing_ok=True)
         os.close(handle)
+
+
+@contextlib.contextmanager
+def disk_errors(path: str | Path) -> Iterator[None]:
+    """Raise MachineError with the file that was written if the disk is full: the system's error has no name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise MachineError(f"{path}: the disk is full; free some space and run the same command again") from error
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file's content. MachineError if the disk is full."""
+    with disk_errors(target):
+        shutil.copyfile(source, target)
 
 
 def _locked_file(path: Path) -> tuple[int, Path]:

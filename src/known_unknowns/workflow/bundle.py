@@ -19,10 +19,11 @@ from known_unknowns.data import licences
 from known_unknowns.edition_files import model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.model_index import as_yaml
-from known_unknowns.files import write_text
+from known_unknowns.files import copy_file, disk_errors, write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
 from known_unknowns.report.browser import replacement, shards
 from known_unknowns.version import __version__
+from known_unknowns.workflow import end_products
 from known_unknowns.workflow.private_texts import PrivateTexts
 
 LISTING = "bundle.json"
@@ -65,13 +66,14 @@ def bundle(params: Params, out: Path, *, redistribute: Collection[str] = (), roo
     ConfigError
         If a name is not a benchmark of the edition, or ``out`` is a folder with other contents.
     DataError
-        If no run has finished.
+        If no run has finished, or a file of the results has changed since.
     """
     results = root / "results" / params.edition
     for path in (results / "report" / "index.html", results / "leaderboard.csv"):
         if not path.is_file():
             message = f"no run of this edition has finished here; start it with  make run EDITION={params.edition}"
             raise DataError(message, file=path)
+    end_products.check(results, params.edition)
     for name in redistribute:
         if name not in params.benchmarks:
             raise ConfigError(unknown_name(name, params.benchmarks), path="--redistribute")
@@ -116,10 +118,11 @@ def _write(params: Params, results: Path, folder: Path, private: PrivateTexts, *
 def _copy(path: Path, to: Path, private: PrivateTexts, *, photos: bool = True) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix not in _TEXTS:
-        shutil.copyfile(path, to)
+        copy_file(path, to)
         return
     text = private.replaced(path.read_bytes().decode("utf-8"))
-    to.write_bytes((text if photos else _INLINE_PHOTO.sub(_EMPTY, text)).encode())
+    with disk_errors(to):
+        to.write_bytes((text if photos else _INLINE_PHOTO.sub(_EMPTY, text)).encode())
 
 
 def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
@@ -133,7 +136,7 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
     for path in sorted(source.rglob("*")):
         if path.is_file() and path not in files.values():
             (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target / path.relative_to(source))
+            copy_file(path, target / path.relative_to(source))
     writer = shards.ShardFolder(target)
     names: dict[str, str] = {}
 
@@ -158,9 +161,9 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
     for name in sorted(files):
         renamed(name)
     text = private.replaced(page.read_text(encoding="utf-8"))
-    (folder / page.name).write_text(
-        re.sub(r"[0-9a-f]{16}", lambda match: names.get(match[0], match[0]), text), encoding="utf-8"
-    )
+    text = re.sub(r"[0-9a-f]{16}", lambda match: names.get(match[0], match[0]), text)
+    with disk_errors(folder / page.name):
+        (folder / page.name).write_text(text, encoding="utf-8")
 
 
 def _write_leaderboard(params: Params, rows: Iterable[dict[str, Any]], folder: Path) -> None:

@@ -43,10 +43,19 @@ def checked(params: Params) -> tuple[Params, list[str]]:
     ConfigError
         For all problems at once, each with the dotted path of its key.
     """
+    if problem := brace_problem(Path.cwd()):
+        raise ConfigError(problem)
     found = dict(_contents(params))
     errors = [error for error in found.values() if isinstance(error, ConfigError)]
     raise_all([*errors, *_of_models(params), *_of_corrections(params)])
     return fitted(params, {name: each for name, each in found.items() if isinstance(each, Contents)})
+
+
+def brace_problem(place: Path) -> str:
+    """Return why a path cannot be used: Snakemake takes {x} for a wildcard. Empty if it can."""
+    if not {"{", "}"} & set(str(place)):
+        return ""
+    return f"{place} has a brace in its name, which Snakemake takes for a wildcard; rename it"
 
 
 def _of_corrections(params: Params) -> Iterator[ConfigError]:
@@ -186,6 +195,8 @@ def _of_local_model(path: str, entry: TransformersModel) -> Iterator[ConfigError
             )
             yield ConfigError(message, path=f"{path}.source")
         return
+    if problem := next((found for each in [place, *place.rglob("*")] if (found := brace_problem(each))), ""):
+        yield ConfigError(problem, path=f"{path}.source")
     if not any(place.glob("*.safetensors")):
         message = f"{source} has no *.safetensors file; convert the weights with save_pretrained"
         yield ConfigError(message, path=f"{path}.source")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.workflow.prerequisites import brace_problem
 
 _PACKAGE = Path(__file__).parents[1]
 _IN_WHEEL = _PACKAGE / "project"
@@ -53,11 +54,13 @@ def create(folder: Path) -> list[Path]:
     Raises
     ------
     ConfigError
-        If the folder is not empty, or is a file. Nothing is written.
+        If the folder is not empty, is a file, or has a brace in its path. Nothing is written.
     MachineError
         If a file cannot be written. The files written before are removed.
     """
     files = template()
+    if problem := brace_problem(folder.absolute()):
+        raise ConfigError(problem, path=str(folder))
     if folder.exists() and not folder.is_dir():
         raise ConfigError("is a file; name a new or an empty folder", path=str(folder))
     if folder.is_dir() and (there := sorted(path.name for path in folder.iterdir())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -13,20 +14,20 @@ import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from http import HTTPStatus
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import IO
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.workflow import end_products
+from known_unknowns.workflow.guard import App, Guard, Receive, Scope, Send, cookie_of, with_headers
+from known_unknowns.workflow.local_server import HOST, address_of, chosen_token, guarded, listen
 
-HOST = "127.0.0.1"
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.2
@@ -52,8 +53,10 @@ def serve(
 
     Raises
     ------
+    ConfigError
+        If the packages of a server are not installed.
     DataError
-        If there is no report.
+        If there is no report, or a file of the results has changed since.
     MachineError
         If the port is taken.
     """
@@ -61,10 +64,21 @@ def serve(
     if not page.is_file():
         message = f"no run of this edition has finished here; start it with  make run EDITION={params.edition}"
         raise DataError(message, file=page)
-    with _until_signal() as ended, _report_server(page.parent, port) as address:
+    end_products.check(page.parent.parent, params.edition)
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"open needs {' and '.join(missing)}; install known-unknowns[workflow], or open {page} in a browser"
+        )
+    token = chosen_token()
+    with (
+        _until_signal() as ended,
+        _report_server(page.parent, port, token) as address,
+        _browser_page(page.parent.parent / "open.html", address) as opening,
+    ):
         say(f"Report     {address}")
         if browser and _has_display():
-            webbrowser.open(address)
+            webbrowser.open(opening.absolute().as_uri())
         with _mlflow(params, root, say, ended) as mlflow:
             say("Press Ctrl-C to end.")
             while not ended.wait(_POLL_SECONDS):
@@ -90,44 +104,53 @@ def _until_signal() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-class _ReportFiles(SimpleHTTPRequestHandler):
-    """The files of the report. Folders are not listed, requests are not logged, and pages are not cached."""
+def report_files(folder: Path) -> App:
+    """Return the application of the report's files. Folders are not listed, no link is followed out of them."""
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.routing import Mount
+    from starlette.staticfiles import StaticFiles
 
-    def end_headers(self) -> None:
-        self.send_header("Cache-Control", "no-cache")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        super().end_headers()
-
-    def list_directory(self, path: str | os.PathLike[str]) -> None:
-        self.send_error(HTTPStatus.NOT_FOUND)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Print nothing."""
+    return Starlette(routes=[Mount("/", StaticFiles(directory=folder, html=True))], middleware=[Middleware(_Uncached)])
 
 
-class _ReportServer(ThreadingHTTPServer):
-    """Serves `_ReportFiles`. A browser that leaves a page before it is loaded is no error."""
+class _Uncached:
+    """Lets a browser ask for each page again, because the next run changes it."""
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, with_headers(send, {"cache-control": "no-cache"}))
 
 
 @contextmanager
-def _report_server(folder: Path, port: int) -> Iterator[str]:
-    """Serve a folder in threads, and yield its address."""
+def _report_server(folder: Path, port: int, token: str) -> Iterator[str]:
+    """Serve a folder in a thread, and yield its address."""
+    with listen(HOST, port) as listening:
+        server = guarded(Guard(report_files(folder), token=token))
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            yield f"{address_of(listening)}?token={token}"
+        finally:
+            server.should_exit = True
+            thread.join(_STOP_SECONDS)
+
+
+@contextmanager
+def _browser_page(page: Path, address: str) -> Iterator[Path]:
+    """Yield a page that leads to the address and that only its owner reads: all users see a browser's arguments."""
+    page.unlink(missing_ok=True)
+    page.touch(0o600, exist_ok=False)
+    page.write_text(
+        f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><title>Report</title>\n',
+        encoding="utf-8",
+    )
     try:
-        server = _ReportServer((HOST, port), partial(_ReportFiles, directory=str(folder)))
-    except OSError as error:
-        raise MachineError(f"port {port} cannot be used ({error.strerror}); choose another --port") from error
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://{HOST}:{server.server_address[1]}/"
+        yield page
     finally:
-        server.shutdown()
-        server.server_close()
+        page.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -144,11 +167,12 @@ def _mlflow(
         say(f"MLflow     {without_password(uri).rstrip('/')}/{page}")
         yield None
     else:
-        with tempfile.TemporaryFile() as output:
-            process, address = _start_mlflow(uri, root, output)
+        with tempfile.TemporaryFile() as output, listen(HOST, 0) as listening:
+            token, address = chosen_token(), address_of(listening)
+            process = _start_mlflow(params, root, token, listening, output)
             try:
-                if _answers(f"{address}health", process, ended):
-                    say(f"MLflow     {address}{page}")
+                if _answers(f"{address}health", token, process, ended):
+                    say(f"MLflow     {address}?token={token}{page}")
                 elif not ended.is_set():
                     say(f"MLflow     did not start; only the report is served. {_last_line(output)}")
                     _stop(process)
@@ -162,32 +186,33 @@ def mlflow_page(listing: Path) -> str:
     return (json_files.read(listing).get("page") or "") if listing.is_file() else ""
 
 
-def _start_mlflow(uri: str, root: Path, output: IO[bytes]) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the server on a free port, in a session of its own, so that Ctrl-C ends it only through this process."""
-    with socket.socket() as free:
-        free.bind((HOST, 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri]
-    command += ["--host", HOST, "--port", str(port), "--workers", "1"]
-    # Jobs are for the evaluation of traces; their workers are seven more processes.
-    environment = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"} | os.environ
+def _start_mlflow(
+    params: Params, root: Path, token: str, listening: socket.socket, output: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start the server in a session of its own, so that Ctrl-C ends it only through this process."""
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-m", "known_unknowns.workflow.mlflow_server"],
         cwd=root,
-        env=environment,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        pass_fds=[listening.fileno()],
     )
-    return process, f"http://{HOST}:{port}/"
+    artifacts = str((root / params.tracking.artifacts).absolute())
+    settings = {"uri": params.tracking.uri, "artifacts": artifacts, "token": token, "socket": listening.fileno()}
+    assert process.stdin
+    with suppress(BrokenPipeError), process.stdin as stdin:
+        stdin.write(json.dumps(settings).encode())
+    return process
 
 
-def _answers(address: str, process: subprocess.Popen[bytes], ended: threading.Event) -> bool:
+def _answers(address: str, token: str, process: subprocess.Popen[bytes], ended: threading.Event) -> bool:
     """Wait until a server answers; False if it ends before, or a signal came."""
+    request = Request(address, headers={"Cookie": cookie_of(token)})  # noqa: S310 (our own address)
     until = time.monotonic() + _START_SECONDS
     while process.poll() is None and time.monotonic() < until and not ended.wait(_POLL_SECONDS):
-        with suppress(URLError, OSError), urlopen(address, timeout=5):  # noqa: S310 (our own address)
+        with suppress(URLError, OSError), urlopen(request, timeout=5):  # noqa: S310
             return True
     return False
 

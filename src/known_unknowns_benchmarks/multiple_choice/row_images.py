@@ -7,6 +7,7 @@ import base64
 import binascii
 import json
 import re
+import unicodedata
 from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,7 +122,7 @@ def _file(name: str, column: str, folder: ImageFolder, *, required: bool) -> Pat
     root = folder.root.resolve()
     try:
         for start in folder.searched:
-            path = (start / name).resolve()
+            path = _existing(start, name).resolve()
             if path.is_relative_to(root) and path.is_file():
                 return path
         leads_out = not any((start / name).resolve().is_relative_to(root) for start in folder.searched)
@@ -132,6 +133,19 @@ def _file(name: str, column: str, folder: ImageFolder, *, required: bool) -> Pat
     if required:
         raise ColumnError(column, f"there is no image {name!r} in the folder; add the file, or correct the path")
     return None
+
+
+def _existing(start: Path, name: str) -> Path:
+    """Return the path of a file, whose name can be in another Unicode normalisation on the disk (macOS decomposes)."""
+    path = start / name
+    if name.isascii() or path.exists():
+        return path
+    path = start
+    for part in Path(name).parts:
+        form = unicodedata.normalize("NFC", part)
+        names = sorted(each.name for each in path.iterdir()) if path.is_dir() and part not in (".", "..") else []
+        path /= next((each for each in names if unicodedata.normalize("NFC", each) == form), part)
+    return path
 
 
 def _decoded(text: str, column: str) -> bytes:

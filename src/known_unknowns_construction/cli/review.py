@@ -84,7 +84,7 @@ def review(
     ] = None,
     sample_seed: Annotated[int, typer.Option(help="With --sample: the seed of the drawing.")] = 0,
     host: Annotated[
-        str, typer.Option(help="Address to bind to. Others than 127.0.0.1 need a token, which the address has.")
+        str, typer.Option(help="Address to bind to. Others than 127.0.0.1 are open to the network.")
     ] = "127.0.0.1",
     port: Annotated[
         int | None,
@@ -99,7 +99,7 @@ def review(
         str,
         typer.Option(
             envvar="KNOWN_UNKNOWNS_REVIEW_TOKEN",
-            help="What a browser must present. [default: none on this machine, else a random one]",
+            help="What a browser must present; the printed address has it. [default: one of the decision file]",
             show_default=False,
         ),
     ] = "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,30 +11,17 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns_construction.review.guard import Guard, is_loopback
+from known_unknowns.workflow.guard import Guard
+from known_unknowns.workflow.local_server import HOST, address_of, chosen_token, guarded, listen
 from known_unknowns_construction.review.session import Review
 
-HOST = "127.0.0.1"
-SHORTEST_TOKEN = 16
 FIRST_PORT, PORTS = 20_000, 10_000
 """Ports that `usual_port` returns, below those that operating systems give to outgoing connections."""
-
-
-def chosen_token(host: str, token: str) -> str:
-    """Return the token of a server: the given one, or a random one if the server can be reached over the network.
-
-    Raises
-    ------
-    ConfigError
-        If the given token is short or has characters that an address cannot hold.
-    """
-    if not token:
-        return "" if is_loopback(host) else secrets.token_urlsafe(24)
-    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.replace("-", "").replace("_", "").isalnum():
-        raise ConfigError(
-            f"give at least {SHORTEST_TOKEN} letters, digits, - and _; without --token one is made up", path="--token"
-        )
-    return token
+MAX_BODY = 256 * 1024
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
 def usual_port(decisions: Path) -> int:
@@ -43,6 +30,26 @@ def usual_port(decisions: Path) -> int:
     An open page then sends the decision that it could not save. Browsers keep such data for each port.
     """
     return FIRST_PORT + int(sha256(str(decisions.absolute()).encode()).hexdigest(), 16) % PORTS
+
+
+def usual_token(decisions: Path) -> str:
+    """Return the token of a decision file, so that an open page goes on with a server that is started again.
+
+    It is kept in a file that only its owner reads. If there can be none, the token is new at each start.
+    """
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "known-unknowns")
+    file = state / f"review-{sha256(str(decisions.absolute()).encode()).hexdigest()[:16]}.token"
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            file.touch(0o600, exist_ok=False)
+            file.write_text(chosen_token(), encoding="utf-8")
+        status = file.stat()
+        if status.st_uid == os.getuid() and not status.st_mode & 0o077:
+            return chosen_token(file.read_text(encoding="utf-8"))
+    except (OSError, RuntimeError, ValueError, ConfigError):
+        pass
+    return chosen_token()
 
 
 def serve(
@@ -58,57 +65,31 @@ def serve(
     port : int, optional
         0 for any free one; by default `usual_port`, or any free one if that is taken.
     token : str
-        See `chosen_token`.
+        By default `usual_token`.
     say : callable
-        Receives the address.
+        Receives the addresses.
 
     Raises
     ------
     MachineError
         If the port cannot be used.
     """
-    import uvicorn
-
     from known_unknowns_construction.review.app import make_app
 
-    token = chosen_token(host, token)
+    token = chosen_token(token) if token else usual_token(review.log.path)
     with _listening(review.log.path, host, port) as listening:
-        name = f"[{host}]" if ":" in host else host
-        address = f"http://{name}:{listening.getsockname()[1]}/"
         for reviewer in review.reviewers:
-            query = ({"token": token} if token else {}) | ({"reviewer": reviewer} if len(review.reviewers) > 1 else {})
-            say(f"{reviewer:<12} {address}{'?' + urlencode(query) if query else ''}")
-        config = uvicorn.Config(
-            Guard(make_app(review), token=token),
-            lifespan="off",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            timeout_graceful_shutdown=5,
-        )
+            query = {"token": token} | ({"reviewer": reviewer} if len(review.reviewers) > 1 else {})
+            say(f"{reviewer:<12} {address_of(listening, host)}?{urlencode(query)}")
+        guard = Guard(make_app(review), token=token, host=host, policy=_POLICY, json_bytes=MAX_BODY)
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])
+            guarded(guard).run(sockets=[listening])
 
 
 def _listening(decisions: Path, host: str, port: int | None) -> socket.socket:
     if port is not None:
-        return _bound(host, port)
+        return listen(host, port)
     try:
-        return _bound(host, usual_port(decisions))
+        return listen(host, usual_port(decisions))
     except MachineError:
-        return _bound(host, 0)
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Connections wait in it until the server runs."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(128)
-    except OSError as error:
-        raise MachineError(f"{host}, port {port}: cannot be used ({error.strerror}); choose another --port") from error
-    return listening
+        return listen(host, 0)

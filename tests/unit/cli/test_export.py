@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
 from known_unknowns.errors import ConfigError
+from known_unknowns.files import write_text
 from known_unknowns.records import AnsweredTurn, Reply
 from tests.cells import write_replies
 from tests.factories import question
@@ -57,7 +58,10 @@ def test_the_paths_still_work(finished):
         (["always_a", "humblebunch"], "did you mean 'humblebench'"),
         (["always_a", "humblebench", "--variant", "nois"], "did you mean 'noise'"),
         (["always_a", "humblebench", "--seed", "9"], "original has no seed 9; it has 0"),
-        (["oracle", "humblebench"], "run the edition first (make run EDITION=pocket)"),
+        (
+            ["oracle", "humblebench"],
+            "make it with  make run EDITION=pocket ARGS=results/pocket/replies/oracle/humblebench/replies.parquet",
+        ),
         (["always_a"], "give MODEL and BENCHMARK, or --questions and --replies"),
         ([], "give MODEL and BENCHMARK, or --questions and --replies"),
         (["--questions", "q", "--replies", "r"], "--out: name the file to write"),
@@ -73,3 +77,38 @@ def test_no_format_writes_the_file_of_another(finished):
     written = {export("always_a", "humblebench", "--format", name).output.strip() for name in formats}
     assert len(written) == len(formats)
     assert export("always_a", "humblebench").output.strip() in written, "by default that of the benchmark"
+
+
+@pytest.mark.parametrize(
+    "missing", ["replies/always_a/humblebench/replies.parquet", "variants/humblebench/original.parquet"]
+)
+def test_a_deleted_table_is_named_with_the_command_that_makes_it(finished, missing):
+    """Its metrics may still be there, and the edition is then up to date for Snakemake."""
+    metrics = finished / "results/pocket/metrics/always_a/humblebench/metrics.parquet"
+    metrics.parent.mkdir(parents=True)
+    metrics.touch()
+    (finished / "results/pocket" / missing).unlink()
+    done = export("always_a", "humblebench")
+    assert isinstance(done.exception, ConfigError)
+    assert f"make run EDITION=pocket ARGS=results/pocket/{missing}" in str(done.exception)
+
+
+def test_a_folder_gets_a_file_of_the_usual_name(finished):
+    (finished / "exported").mkdir()
+    for given in ("exported", "exported/"):
+        done = export("always_a", "humblebench", "--format", "csv", "--out", given)
+        assert done.output.strip() == "exported/always_a-humblebench-original-seed0.csv"
+    assert len((finished / "exported/always_a-humblebench-original-seed0.csv").read_text().splitlines()) == 2
+
+
+def test_a_folder_in_place_of_a_file_is_named(finished):
+    """The same holds for every file that is written completely or not at all."""
+    (finished / "exported").mkdir()
+    questions = "results/pocket/variants/humblebench/original.parquet"
+    replies = "results/pocket/replies/always_a/humblebench/replies.parquet"
+    done = export("--questions", questions, "--replies", replies, "--out", "exported")
+    assert isinstance(done.exception, ConfigError) and "exported: is a folder; name a file in it" in str(done.exception)
+    for write in (write_text, lambda path, text: tables.write_variant(path, {0: [question("7")]})):
+        with pytest.raises(ConfigError, match="is a folder; name a file in it"):
+            write(finished / "exported", "text")
+    assert not list((finished / "exported").iterdir())

@@ -16,7 +16,7 @@ from safetensors.torch import save
 from known_unknowns.config import TransformersModel, typed_model
 from known_unknowns.data import lock_file
 from known_unknowns.engines import _checkpoint
-from known_unknowns.errors import DataError
+from known_unknowns.errors import ConfigError, DataError
 
 from .conftest import ROOT
 
@@ -119,4 +119,21 @@ def test_code_of_a_repository_is_verified_before_it_runs(hub, tmp_path, monkeypa
     hub.faults["code.py"] = ["flip"]
     monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
     with pytest.raises(DataError, match=r"code\.py"):
+        load(ENTRY | {"trust_remote_code": True})
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_code_of_another_repository_is_refused_before_it_runs(hub, tmp_path, monkeypatch, locked):
+    """The other repository's main branch moves, whatever the lock says of this one."""
+    config = json.loads(FILES["config.json"]) | {"auto_map": {"AutoConfig": "other/repository--module.Config"}}
+    hub.commit(REPOSITORY, FILES | {"config.json": json.dumps(config).encode()}, kind="model")
+    with lock_file.update() as entries:
+        (key,) = entries
+        entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
+    if not locked:
+        (tmp_path / "params.lock.yaml").unlink()
+    monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
+    with pytest.raises(
+        ConfigError, match=r"auto_map in config\.json names code of another repository, other/repository--"
+    ):
         load(ENTRY | {"trust_remote_code": True})

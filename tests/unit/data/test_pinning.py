@@ -1,11 +1,17 @@
 """Stages of dvc.yaml that have an edition's results as outputs. tests/workflow/test_share.py tests pins with DVC."""
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from known_unknowns.cli import share
 from known_unknowns.data import pinning
-from known_unknowns.data.pinning import record_results, stages_of
+from known_unknowns.data.pinning import Pin, record_results, stages_of
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.workflow import configuration
 from tests.paths import ROOT
 
 DVC = """
@@ -47,7 +53,7 @@ def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
     assert not record_results("tiny", root=tmp_path)
     assert called == []
     assert record_results("mine", root=tmp_path)
-    assert called == [("commit", "--quiet", "--force", "mine")]
+    assert called == [("commit", "--force", "mine")]
 
 
 def test_a_permission_for_data_is_refused_where_no_data_are_pinned(monkeypatch):
@@ -64,3 +70,34 @@ def test_a_file_that_is_not_of_dvc_is_an_error(tmp_path, text):
     (tmp_path / "dvc.yaml").write_text(text)
     with pytest.raises(DataError, match="restore it from git"):
         stages_of("mine", tmp_path)
+
+
+def test_outside_a_repository_the_remedy_is_named_and_nothing_is_written(tmp_path):
+    (tmp_path / "corpus").mkdir()
+    for root, act in (
+        (tmp_path, lambda: pinning.pin_folder(Pin(tmp_path / "corpus", True, {}), root=tmp_path)),
+        (tmp_path, lambda: pinning.pin(configuration.load(ROOT / "params.yaml"), root=tmp_path)),
+    ):
+        with pytest.raises(ConfigError, match=r"in no repository of DVC; run {2}git init && dvc init"):
+            act()
+        assert not list(root.glob("*.dvc"))
+
+
+@pytest.mark.parametrize("left", ["", '{"read": {', "\0\0\0", '{"read": {}, "write": {}}'])
+def test_a_lock_that_a_killed_process_left_does_not_stop_dvc(tmp_path, left):
+    dvc = shutil.which("dvc", path=str(Path(sys.executable).parent)) or shutil.which("dvc")
+    if dvc is None:
+        pytest.skip("dvc is not installed")
+    subprocess.run([dvc, "init", "--no-scm", "--quiet"], cwd=tmp_path, check=True)
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus/a.txt").write_text("a")
+    (tmp_path / ".dvc/tmp").mkdir(exist_ok=True)
+    (tmp_path / ".dvc/tmp/rwlock").write_text(left)
+    assert pinning.pin_folder(Pin(tmp_path / "corpus", True, {}), root=tmp_path).is_file()
+
+
+def test_a_failure_of_dvc_has_its_reason(tmp_path):
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc/config").write_text("[core\n")
+    with pytest.raises(DataError, match=r"dvc commit failed: .*\S"):
+        pinning._dvc("commit", "--force", "absent", root=tmp_path)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.rate_limit import CircuitBreaker, FailureRecord, RateLimiter
 from known_unknowns.errors import MachineError
 
@@ -157,3 +159,34 @@ def test_one_failing_question_does_not_open_the_breaker():
         assert breaker.times_opened == 1
 
     asyncio.run(go())
+
+
+async def of_requests() -> None:
+    limiter = RateLimiter(0.1)
+    await limiter.wait()
+    await limiter.wait()
+
+
+async def of_tokens() -> None:
+    limiter = RateLimiter(1)
+    await limiter.wait(1000)
+    await limiter.wait(1)
+
+
+async def of_a_failing_endpoint() -> None:
+    breaker = CircuitBreaker(patience=1000, threshold=1, pause=600)
+    breaker.failed("500", FailureRecord())
+    async with breaker.attempt():
+        pytest.fail("it was sent")
+
+
+@pytest.mark.parametrize("pause", [of_requests, of_tokens, of_a_failing_endpoint])
+def test_a_signal_ends_every_pause(monkeypatch, pause):
+    async def go() -> None:
+        asyncio.get_running_loop().call_later(0.1, monkeypatch.setattr, stopping, "_since", time.monotonic())
+        await pause()
+
+    since = time.monotonic()
+    with pytest.raises(stopping.PauseEnded):
+        asyncio.run(go())
+    assert time.monotonic() - since < 5

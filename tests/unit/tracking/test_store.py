@@ -7,12 +7,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import yaml
 from filelock import FileLock
 from mlflow import MlflowClient
 
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.tracking import store as stores
 from known_unknowns.tracking.store import open_store
+from known_unknowns.workflow import configuration
+from tests.paths import ROOT
 
 from .world import World
 
@@ -124,6 +127,24 @@ def test_in_memory_database_is_an_error(fresh: World, uri: str) -> None:
     fresh.raw["tracking"]["uri"] = uri
     with pytest.raises(ConfigError, match=r"^tracking\.uri: .*names no file"):
         fresh.track()
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("file:./mlruns", "logs no runs to a folder; write sqlite"),
+        ("file:///srv/mlruns", "logs no runs to a folder; write sqlite"),
+        ("./mlruns", "not an address of MLflow"),
+        ("uc:http://host", "not an address of MLflow"),
+        ("databricks-uc", "not an address of MLflow"),
+    ],
+)
+def test_a_store_that_mlflow_refuses_is_found_by_the_check_of_the_configuration(uri: str, reason: str) -> None:
+    """MLflow refuses it when the first run is logged, in the last job of a workflow."""
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    raw["tracking"]["uri"] = uri
+    with pytest.raises(ConfigError, match=rf"tracking\.uri: .*{reason}"):
+        configuration.check(raw)
 
 
 @pytest.mark.parametrize(

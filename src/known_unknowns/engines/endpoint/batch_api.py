@@ -12,7 +12,6 @@ as they are.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tempfile
 import time
@@ -149,7 +148,7 @@ class BatchRunner:
         client = self._client.with_options(max_retries=0)
         for attempt in range(_TRIES):
             if attempt:
-                await asyncio.sleep(self._poll)
+                await stopping.sleep(self._poll)
                 if (found := await self._find(record)) is not None:
                     return found
             try:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from known_unknowns.engines import stopping
 from known_unknowns.errors import MachineError
 
 Clock = Callable[[], float]
@@ -24,7 +25,7 @@ class RateLimiter:
     """
 
     def __init__(
-        self, per_minute: float | None, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep
+        self, per_minute: float | None, *, clock: Clock = time.monotonic, sleep: Sleep = stopping.pause
     ) -> None:
         self._each = _MINUTE / per_minute if per_minute else 0.0
         self._clock, self._sleep = clock, sleep
@@ -68,7 +69,7 @@ class CircuitBreaker:
         pause: float = 1.0,
         longest: float = 60.0,
         clock: Clock = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
+        sleep: Sleep = stopping.pause,
         on_pause: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._patience, self._threshold, self._first_pause, self._longest = patience, threshold, pause, longest

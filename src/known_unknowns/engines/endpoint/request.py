@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import openai
 
-from known_unknowns.engines import unusable
+from known_unknowns.engines import stopping, unusable
 from known_unknowns.engines.endpoint import replies
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.capabilities import NEW_LIMIT, OLD_LIMIT, Capabilities
@@ -166,6 +166,8 @@ class Requester:
                 body={"model": self.model, "messages": sent, **parameters},
                 options={"security": {"bearer_auth": True}},
             )
+        except stopping.PauseEnded:
+            raise stopping.StoppedError from None
         except openai.APITimeoutError:
             raise RetryableError(f"no reply within {self.settings.timeout:g} s") from None
         except openai.APIConnectionError as error:

@@ -16,6 +16,8 @@ from typing import Any
 
 import orjson
 
+from known_unknowns.files import disk_errors
+
 _STATEMENT = re.compile(rb'shard\("([0-9a-f]{16})","([A-Za-z0-9+/=]*)"\);\n')
 _LEVEL = 4
 
@@ -36,7 +38,9 @@ class ShardFolder:
         payload = gzip.compress(data, _LEVEL, mtime=0)
         name = sha256(payload).hexdigest()[:16]
         statement = b'shard("%s","%s");\n' % (name.encode(), base64.b64encode(payload))
-        (self._folder / f"{name}.js").write_bytes(statement)
+        path = self._folder / f"{name}.js"
+        with disk_errors(path):
+            path.write_bytes(statement)
         return name
 
 

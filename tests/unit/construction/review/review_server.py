@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from known_unknowns.workflow.guard import cookie_of
 from tests.paths import SOURCE
 
 
@@ -31,6 +33,7 @@ class Server:
     def start(self) -> None:
         """Start it and wait until it has printed its addresses."""
         environment = os.environ | {"PYTHONPATH": str(SOURCE.parent), "OMP_NUM_THREADS": "1"}
+        environment["XDG_STATE_HOME"] = str(self.folder / "state")
         review = [sys.executable, "-m", "known_unknowns", "review", *self.arguments, "--port", str(self.port)]
         self._process = subprocess.Popen(
             [*self.wrapper, *review],
@@ -58,11 +61,19 @@ class Server:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
 
+    @property
+    def token(self) -> str:
+        """The token in the address that it printed."""
+        return parse_qs(urlsplit(self.printed[-1].split()[-1]).query)["token"][0]
+
     def ask(self, path: str, body: Any = None, **headers: str) -> tuple[int, Any, dict[str, str]]:
-        """Return the status, the text or JSON value, and the headers of a response. Redirects are not followed."""
+        """Return the status, the text or JSON value, and the headers of a response. Redirects are not followed.
+
+        The cookie of a browser that has presented the token is sent, unless another one is given.
+        """
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         kind = {} if data is None else {"Content-Type": "application/json"}
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        given = {"Cookie": cookie_of(self.token)} | {name.replace("_", "-"): value for name, value in headers.items()}
         request = Request(self.address + path, data=data, headers=kind | given)
         try:
             with build_opener(_NoRedirects).open(request, timeout=30) as response:

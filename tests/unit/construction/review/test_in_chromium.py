@@ -44,7 +44,7 @@ def lines(folder: Path) -> list[dict]:
 
 
 def show(browser: Browser, server: Server, reviewer: str, **arguments) -> None:
-    browser.open(f"{server.address}?reviewer={reviewer}", **arguments)
+    browser.open(f"{server.address}?token={server.token}&reviewer={reviewer}", **arguments)
     at(browser, None)
 
 
@@ -226,7 +226,7 @@ def test_two_reviewers_in_two_browsers_and_an_adjudicator(ann, server, folder):
     assert server.stop() == 0
     judge = Server("candidates.jsonl", "--adjudicate", "--reviewer", "cem", folder=folder)
     try:
-        ann.open(judge.address)
+        ann.open(f"{judge.address}?token={judge.token}")
         at(ann, None)
         assert "1 of 2 ·" in ann.evaluate("document.getElementById('where').textContent")  # q2 and q3 differ
         assert "bo: modify" in ann.evaluate("document.getElementById('others').innerText")

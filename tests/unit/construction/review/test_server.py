@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from collections.abc import Iterator
 
 import pytest
 
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import MachineError
+from known_unknowns.workflow.guard import cookie_of
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.review.decisions import apply_decisions, content_of, read_decisions
-from known_unknowns_construction.review.guard import MAX_BODY, Guard, is_loopback
 from known_unknowns_construction.review.log import DecisionLog
-from known_unknowns_construction.review.server import HOST, _listening, chosen_token
+from known_unknowns_construction.review.server import HOST, MAX_BODY, _listening, usual_token
 
 from .demo import write
 from .review_server import Server
@@ -128,6 +127,19 @@ def test_every_response_has_the_policy(open_server):
         assert "server" not in headers
 
 
+def test_another_user_of_the_machine_is_refused(open_server):
+    """The server was started without --token."""
+    before = (open_server.folder / "candidates.decisions.jsonl").read_bytes()
+    for path, body in (
+        ("", None),
+        ("api/session", None),
+        ("images/0/0", None),
+        ("api/decision", decision(open_server)),
+    ):
+        assert open_server.ask(path, body, Cookie="")[0] == 401
+    assert (open_server.folder / "candidates.decisions.jsonl").read_bytes() == before
+
+
 def test_other_sites_and_names_are_refused(open_server):
     port = open_server.port
     body = decision(open_server)
@@ -141,46 +153,43 @@ def test_large_bodies_are_refused(open_server):
     assert open_server.ask("api/decision", b" " * (MAX_BODY + 1))[0] == 413
     with socket.create_connection(("127.0.0.1", open_server.port), timeout=30) as connection:
         head = f"POST /api/undo HTTP/1.1\r\nHost: 127.0.0.1:{open_server.port}\r\nContent-Type: application/json\r\n"
+        head += f"Cookie: {cookie_of(open_server.token)}\r\n"
         connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
         assert b" 413 " in connection.recv(4096).splitlines()[0]
 
 
 def test_a_token_opens_the_server_once_and_then_a_cookie(token_server):
-    assert token_server.ask("")[0] == 401
+    assert token_server.ask("", Cookie="")[0] == 401
     for path in ("api/session", "images/0/0", "review.js", "?token=wrong", f"api/session?token={TOKEN}"):
-        status, text, _ = token_server.ask(path)
+        status, text, _ = token_server.ask(path, Cookie="")
         assert status == 401 and "has a token" in text
-    status, _, headers = token_server.ask(f"?token={TOKEN}&reviewer=ann")
+    status, _, headers = token_server.ask(f"?token={TOKEN}&reviewer=ann", Cookie="")
     assert (status, headers["location"]) == (303, "/?reviewer=ann")
     cookie, _, attributes = headers["set-cookie"].partition(";")
-    assert {part.strip() for part in attributes.split(";")} == {"Path=/", "HttpOnly", "SameSite=Strict"}
+    assert {part.strip() for part in attributes.split(";")} == {"Path=/", "HttpOnly", "SameSite=Lax"}
     assert token_server.ask("api/session", Cookie=cookie)[0] == 200
     name = cookie.partition("=")[0]
     assert token_server.ask("api/session", Cookie=f"{name}=wrong")[0] == 401
     # A browser sends the cookies of all servers of a host to each of them.
-    assert token_server.ask("api/session", Cookie=f"{cookie}; {_cookie_of('another-token-of-a-server')}")[0] == 200
+    assert token_server.ask("api/session", Cookie=f"{cookie}; {cookie_of('another-token-of-a-server')}")[0] == 200
     assert any(f"?token={TOKEN}" in line for line in token_server.printed)
 
 
-def _cookie_of(token: str) -> str:
-    """The cookie that a server with this token sets."""
-    sent: list[dict] = []
-
-    async def send(message: dict) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "path": "/", "query_string": f"token={token}".encode(), "headers": []}
-    asyncio.run(Guard(None, token=token)(scope, None, send))
-    return dict(sent[0]["headers"])[b"set-cookie"].decode().partition(";")[0]
-
-
-def test_a_network_address_needs_a_token():
-    assert chosen_token("127.0.0.1", "") == "" and chosen_token("localhost", "") == ""
-    made = chosen_token("0.0.0.0", "")
-    assert len(made) >= 32 and made != chosen_token("0.0.0.0", "")
-    for weak in ("short", "sixteen and a blank"):
-        with pytest.raises(ConfigError, match="--token"):
-            chosen_token("127.0.0.1", weak)
+def test_a_server_that_is_started_again_has_the_same_token(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    token = usual_token(tmp_path / "a.jsonl")
+    assert len(token) >= 32 and usual_token(tmp_path / "a.jsonl") == token != usual_token(tmp_path / "b.jsonl")
+    files = list((tmp_path / "state/known-unknowns").iterdir())
+    assert all(file.stat().st_mode & 0o077 == 0 for file in [*files, files[0].parent])
+    for file in files:
+        file.chmod(0o644)  # others may have read it
+    assert usual_token(tmp_path / "a.jsonl") != token
+    for file in files:
+        file.chmod(0o600)
+        file.write_text("")
+    assert len(usual_token(tmp_path / "a.jsonl")) >= 32  # a file that a killed process left
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/x")
+    assert len(usual_token(tmp_path / "a.jsonl")) >= 32
 
 
 def test_a_server_that_is_started_again_has_the_same_address(tmp_path):
@@ -192,21 +201,6 @@ def test_a_server_that_is_started_again_has_the_same_address(tmp_path):
             assert second.getsockname()[1] != port
     with _listening(file, HOST, None) as again, _listening(tmp_path / "other.jsonl", HOST, None) as other:
         assert again.getsockname()[1] == port != other.getsockname()[1]
-
-
-@pytest.mark.parametrize(
-    ("host", "local"),
-    [
-        ("127.0.0.1", True),
-        ("[::1]", True),
-        ("localhost", True),
-        ("0.0.0.0", False),
-        ("192.168.1.2", False),
-        ("a", False),
-    ],
-)
-def test_loopback(host, local):
-    assert is_loopback(host) is local
 
 
 def test_a_second_writer_of_the_servers_file_is_refused(open_server: Server):

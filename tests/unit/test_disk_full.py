@@ -1,0 +1,54 @@
+"""A full disk: the error names the file that was written. ``/dev/full`` is a file of a full disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.engines._batch_invariance import disk_errors as of_notes
+from known_unknowns.errors import MachineError
+from known_unknowns.files import copy_file, disk_errors
+from known_unknowns.report.browser import shards
+from known_unknowns.workflow.bundle import _copy
+from known_unknowns.workflow.private_texts import PrivateTexts
+
+pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+def shard(folder: Path) -> None:
+    """Write a shard whose file is on a full disk."""
+    name = shards.ShardFolder(folder / "dry").write(b"data")
+    (folder / f"{name}.js").symlink_to("/dev/full")
+    shards.ShardFolder(folder).write(b"data")
+
+
+def copy(folder: Path) -> None:
+    (folder / "from.bin").write_bytes(b"data")
+    (folder / "to.bin").symlink_to("/dev/full")
+    copy_file(folder / "from.bin", folder / "to.bin")
+
+
+def text_of_a_bundle(folder: Path) -> None:
+    (folder / "from.html").write_text("data")
+    (folder / "to.html").symlink_to("/dev/full")
+    _copy(folder / "from.html", folder / "to.html", PrivateTexts({}))
+
+
+def notes(folder: Path) -> None:
+    with of_notes(folder / "notes"):
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+
+@pytest.mark.parametrize("write", [shard, copy, text_of_a_bundle, notes])
+def test_the_file_is_named(tmp_path: Path, write: Callable[[Path], None]):
+    with pytest.raises(MachineError, match=rf"^{tmp_path}/\S+: the disk is full; free some space"):
+        write(tmp_path)
+
+
+def test_other_errors_are_left_alone(tmp_path: Path):
+    with pytest.raises(PermissionError), disk_errors(tmp_path):
+        raise PermissionError
