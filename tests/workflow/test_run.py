@@ -131,7 +131,7 @@ def test_the_summaries_are_small(finished):
     assert sum(path.stat().st_size for path in results.glob("metrics/*/*/*.parquet")) < 100_000 * len(RESPONDENTS)
 
 
-def test_runs_in_mlflow_have_about_fifteen_metrics(finished):
+def test_runs_in_mlflow_have_fewer_than_twenty_metrics(finished):
     """Without the bounds and n of an interval, which only the upper levels have."""
     query = "SELECT tags.value, run_uuid, metrics.key FROM metrics JOIN tags USING (run_uuid) WHERE tags.key = 'level'"
     names: dict[str, dict[str, set[str]]] = {}
@@ -146,7 +146,7 @@ def test_runs_in_mlflow_have_about_fifteen_metrics(finished):
     }
     assert not [name for found in names["cell"].values() for name in found if name.endswith(bounds)]
     for found in (found for runs in names.values() for found in runs.values()):
-        assert 0 < len([name for name in found if not name.endswith(bounds)]) <= 16
+        assert 0 < len([name for name in found if not name.endswith(bounds)]) < 20
 
 
 def test_all_metrics_are_exported(finished, tmp_path):
