@@ -14,7 +14,7 @@ from tests.workflow.project import Project
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """The rules and the package, in a folder whose name is shell code, with a Snakefile that has no rule yet."""
-    root = tmp_path / "it's $(touch executed) {here}"
+    root = tmp_path / "it's $(touch executed) here"
     root.mkdir()
     for name in ("rules", "src"):
         shutil.copytree(ROOT / name, root / name)  # with the compiled package: else every process compiles it again

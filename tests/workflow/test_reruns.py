@@ -56,8 +56,8 @@ def test_an_edited_parser_reruns_scoring_only(rerun):
     again = written_again(rerun, ONE_MODEL)
     made = {f"{name}/oracle/humblebench/{name}.parquet" for name in ("scores", "metrics")}
     assert again >= made
-    # What a protocol asks next can depend on a parser, so that the replies are gone through, but from the journal. Rendered
-    # data are made again after any change of the code that renders them, which imports the parsers.
+    # What a protocol asks next can depend on a parser, so that the replies are gone through, but from the journal.
+    # Rendered data are made again after any change of the code that renders them, which imports the parsers.
     through = {f"replies/oracle/humblebench/{file}" for file in ("replies.parquet", "engine.json")}
     assert {path for path in again - made if not path.startswith("variants/")} <= through
     assert (journal.read_bytes(), replies.read_bytes()) == kept

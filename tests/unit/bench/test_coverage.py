@@ -65,7 +65,7 @@ def test_the_variation_without_a_change_is_the_package_s_interval(monkeypatch):
     alternatives = importlib.import_module("alternatives")
     for seeds in (1, 5):
         right, asked = np.array([EVEN[0], [0] * 12, [5, 0] * 6], dtype=float) * seeds, np.array(EVEN[1]) * float(seeds)
-        found = alternatives.interval(right, asked, seeds, alternatives.moderated, effective=False)
+        found = alternatives.interval(right, asked, seeds, alternatives.moderated, effective=seeds > 1)
         expected = [clustered_interval(row, asked, seeds=seeds) for row in right]
         assert pytest.approx(np.array(expected)) == np.array(found).T
     for name in ("alternatives", "methods", "simulate"):
