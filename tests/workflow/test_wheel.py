@@ -118,7 +118,7 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     def command(*arguments: str | Path) -> str:
         return elsewhere.run("python", "-m", "known_unknowns", *arguments).stdout
 
-    questions = finished.root / "results/pocket/variants/mm_upd/original.parquet"
+    questions = finished.root / "results/pocket_mm_upd/variants/mm_upd/original.parquet"
     replies = finished.root / "results/pocket_mm_upd/replies/oracle/mm_upd/replies.parquet"
     assert isinstance(json.loads(command("audit", "--benchmark", "mmsap", "--json")), list)
     assert "power" in command("power", "--n", "300", "--images", "60", "--accuracy", "0.8", "--difference", "0.05")

@@ -123,7 +123,9 @@ def _checked(found: Mapping[str, Any]) -> str:
     if found["checked"] == "endpoint":
         sees = ", and answers questions about images" if found["sees_images"] else ""
         return f"the endpoint serves it, accepts the key{sees}"
-    return "its files are complete" if found["checked"] == "files" else "no check is possible before it is loaded"
+    if found["checked"] == "checkpoint":
+        return "it loads and answers a question" if found["asked"] else "its files, weights and processor fit together"
+    return "no check is possible before it is loaded"
 
 
 def _model(given: str, params: Params, base_url: str | None) -> _Model:

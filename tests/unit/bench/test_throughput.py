@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -89,7 +90,8 @@ def test_lmms_eval_sees_images_through_a_jpeg(loaded, tmp_path, asked):
     for number, turn in enumerate(asked.turns[:5]):
         greys = np.random.default_rng(number).integers(0, 256, (14, 14), dtype=np.uint8).repeat(16, 0).repeat(16, 1)
         Pillow.fromarray(greys).save(tmp_path / f"{number}.png")
-        image = Image(f"{number}.png", str(number), 224, 224)
+        sha256 = hashlib.sha256((tmp_path / f"{number}.png").read_bytes()).hexdigest()
+        image = Image(f"{number}.png", sha256, 224, 224)
         turns.append(Turn(turn.question_id, turn.step, (image, turn.text), turn.labels))
     expected = loops.Plain(loaded, batch_size=1)(turns, tmp_path).texts
     assert len(set(expected)) > 1

@@ -35,11 +35,11 @@ def export(*arguments):
 
 def test_a_model_and_a_benchmark_name_the_tables(finished):
     done = export("always_a", "humblebench", "--format", "csv")
-    assert done.output.strip() == "always_a-humblebench-original-seed0.csv"
+    assert done.stdout.strip() == "always_a-humblebench-original-seed0.csv"
     lines = (finished / "always_a-humblebench-original-seed0.csv").read_text().splitlines()
     assert len(lines) == 2 and lines[1] == '"7","A"'
     shuffled = ("--variant", "shuffled_options", "--seed", "3", "--out", "here.jsonl")
-    assert export("always_a", "humblebench", *shuffled).output.strip() == "here.jsonl"
+    assert export("always_a", "humblebench", *shuffled).stdout.strip() == "here.jsonl"
     assert '"B"' in (finished / "here.jsonl").read_text()
 
 
@@ -74,9 +74,9 @@ def test_what_is_missing_is_named(arguments, message, finished):
 
 def test_no_format_writes_the_file_of_another(finished):
     formats = ["csv", "jsonl", "vlmevalkit", "lmms_eval", "humblebench"]
-    written = {export("always_a", "humblebench", "--format", name).output.strip() for name in formats}
+    written = {export("always_a", "humblebench", "--format", name).stdout.strip() for name in formats}
     assert len(written) == len(formats)
-    assert export("always_a", "humblebench").output.strip() in written, "by default that of the benchmark"
+    assert export("always_a", "humblebench").stdout.strip() in written, "by default that of the benchmark"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_folder_gets_a_file_of_the_usual_name(finished):
     (finished / "exported").mkdir()
     for given in ("exported", "exported/"):
         done = export("always_a", "humblebench", "--format", "csv", "--out", given)
-        assert done.output.strip() == "exported/always_a-humblebench-original-seed0.csv"
+        assert done.stdout.strip() == "exported/always_a-humblebench-original-seed0.csv"
     assert len((finished / "exported/always_a-humblebench-original-seed0.csv").read_text().splitlines()) == 2
 
 

@@ -50,7 +50,7 @@ IN_A_PROJECT = {
     "verify oracle": (2, "there is no data/pocket/questions/humblebench: run the workflow first"),
     "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
-    "pin --edition full": (3, "of the edition full in this folder; run it first (make run EDITION=full)"),
+    "pin --edition full": (2, "is in no repository of DVC; run  git init && dvc init  and pin again"),
     f"import-released Qwen2-VL mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
     f"import-released Qwen2-VL humblebench {RAW} --edition released": (
         3,

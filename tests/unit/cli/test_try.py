@@ -13,6 +13,7 @@ from safetensors.numpy import save, save_file
 from typer.testing import CliRunner
 
 from known_unknowns import cli
+from known_unknowns.cli import try_model
 from known_unknowns.config import catalogue
 from known_unknowns.data import download
 from known_unknowns.engines import memory_needs
@@ -51,7 +52,7 @@ def dry(*arguments):
 
 def test_a_name_of_params_yaml(project):
     output = dry("pocket", "--limit", "20")
-    assert "Model      pocket: its files are complete" in output
+    assert "Model      pocket: it loads and answers a question" in output
     assert re.search(
         r"Estimate   20 questions in 2 variants, less than a minute on this CPU .*, [\d.]+ GiB", output
     ) or ("Estimate   20 questions in 2 variants, less than a minute on this CPU" in output)
@@ -66,15 +67,21 @@ def test_another_folder_is_a_new_model(project, monkeypatch):
     (project / "My Model").mkdir()
     save_file(TENSORS, project / "My Model/model.safetensors")
     (project / "My Model/config.json").write_text(CONFIG)
+    monkeypatch.setattr(try_model, "probe", lambda *_: {"checked": "checkpoint", "asked": False})
     output = dry("My Model")
-    assert "Model      my-model: its files are complete" in output and "note: its licence is unknown" in output
+    assert (
+        "Model      my-model: its files, weights and processor fit together" in output
+        and "note: its licence is unknown" in output
+    )
     (project / "My Model/config.json").write_text(CONFIG.replace("bfloat16", "float16"))
     monkeypatch.setattr(memory_needs, "_gpus", lambda: ())
     assert "note: float32 instead of float16" in dry("My Model")
     monkeypatch.setattr(memory_needs, "_gpus", lambda: [("H100", 80.0)])
     assert "note: float32" not in dry("My Model")
     (project / "My Model").rename(project / "pocket")
-    assert "Model      my-pocket: its files are complete" in dry("./pocket")
+    assert "Model      my-pocket: " in dry("./pocket")
+    monkeypatch.undo()
+    monkeypatch.chdir(project)
     (project / "pocket/model.safetensors").write_bytes(save(TENSORS)[:-9])
     broken = invoke("./pocket", "--dry-run")
     assert isinstance(broken.exception, ConfigError) and "copy the model again" in str(broken.exception)

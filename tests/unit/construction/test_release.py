@@ -178,11 +178,12 @@ def test_the_release_is_pinned_by_hash_only_without_a_licence(work, monkeypatch,
     counts = json.loads((out / "counts.json").read_text()) | {"image_licences": {licence: 12}}
     (out / "counts.json").write_text(json.dumps(counts))
     called = []
+    (work.root / ".dvc").mkdir(exist_ok=True)
     monkeypatch.setattr(pinning, "_dvc", lambda *arguments, root: called.append(arguments))
     path = releasing.pin(work, out)
     path_entry = yaml.safe_load(path.read_text())
     assert ("cache" not in path_entry["outs"][0]) is cached
-    assert path_entry["meta"]["reviewed"] is False and called == [("add", "--quiet", out.relative_to(work.root))]
+    assert path_entry["meta"]["reviewed"] is False and called == [("add", out.relative_to(work.root))]
     path.unlink()
 
 

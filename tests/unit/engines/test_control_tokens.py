@@ -137,7 +137,8 @@ def test_a_run_counts_a_failure_once(checkpoints, tmp_path):
     metrics = measured_again(tmp_path, {CELL: None})
     for parser in PARSERS:
         failing = pick(metrics, "share_failed", parser=parser, category=OVERALL)
-        assert (failing.value, failing.n) == (pytest.approx(1 / 10), 10)
+        value = None if parser == "likelihood" else pytest.approx(1 / 10)  # random weights give the labels no mass
+        assert (failing.value, failing.n) == (value, 10)
         assert pick(metrics, "accuracy", parser=parser).n == 10
 
 
