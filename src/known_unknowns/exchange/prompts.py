@@ -15,7 +15,7 @@ from known_unknowns.inference.bound_protocols import bound
 def with_prompts(pairs: Sequence[QuestionTurns], benchmark: str, protocol: str) -> list[QuestionTurns]:
     """Return the turns with the prompts of one of the benchmark's own protocols, as far as these are known.
 
-    A benchmark can parse a reply by the prompt, such as the settings of MM-UPD. A dialogue with several requests, or a
+    A benchmark can parse a reply by the prompt. A dialogue with several requests, or a
     protocol that needs arguments, is left without prompts.
     """
     own = registry.get(benchmark).protocols().get(protocol)
