@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
 RENAMED = {"scorer": "parser", "scorer_a": "parser_a", "scorer_b": "parser_b"}
 """Former names of columns to the present ones. A renamed column is one line here."""
@@ -114,13 +115,19 @@ def read_run(root: Path) -> dict[str, pa.Table]:
     """
     parts: dict[str, list[pa.Table]] = defaultdict(list)
     digests: dict[str, dict[tuple[str, str], str]] = {"rendered": {}, "weights": {}}
+    read: set[tuple[str, str]] = set()
     for folder, level in (("results", "edition"), ("data", "data")):
         for path in sorted((root / folder).glob("*/**/*.parquet")):
             name, _, inner = path.relative_to(root / folder).as_posix().partition("/")
             table = pq.ParquetFile(path).read()
             table = table.rename_columns([RENAMED.get(column, column) for column in table.column_names])
             kind = next((kind for kind in KINDS[:-2] if set(kind.marks) <= set(table.column_names)), None)
-            if kind:
+            if kind and kind.name == "questions":  # editions with the same data ask the same questions
+                data = _data_of(root, name) if folder == "results" else name
+                if (data, inner) not in read:
+                    parts[kind.name].append(_with_keys(table, kind, {"data": data}, inner))
+                read.add((data, inner))
+            elif kind:
                 parts[kind.name].append(_with_keys(table, kind, {level: name}, inner))
             elif folder == "data":
                 rows = repr(table.to_pylist()).encode()
@@ -136,6 +143,12 @@ def read_run(root: Path) -> dict[str, pa.Table]:
         rows = [{"data": data, "sha256": digest, "name": name} for (data, digest), name in names.items()]
         found[kind_name] = pa.Table.from_pylist(rows, pa.schema([(c, pa.string()) for c in ("data", "sha256", "name")]))
     return found
+
+
+def _data_of(root: Path, edition: str) -> str:
+    """Return the name of an edition's data."""
+    params = yaml.safe_load((root / "results" / edition / "params.yaml").read_text(encoding="utf-8"))
+    return str(params["editions"][edition].get("data", edition))
 
 
 def _with_keys(table: pa.Table, kind: Kind, keys: Mapping[str, Any], path: str) -> pa.Table:

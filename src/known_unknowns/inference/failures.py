@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from known_unknowns import json_files
-from known_unknowns.config import Params
+from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import replies_table
 from known_unknowns.engines.unusable import CUT_OFF, EMPTY, MAX_FIRST, REMEDIES, class_of
 from known_unknowns.errors import ConfigError
@@ -79,14 +79,17 @@ class FirstReplies:
 def recorded(params: Params, results: Path, *, program: str) -> list[str]:
     """Return one line for each model and benchmark of the edition with recorded failures, and lines with the remedies.
 
-    ``program`` is the command line's program.
+    ``program`` is the command line's program. An empty reply of a scripted respondent is meant, and no failure.
     """
     lines, kinds = [], set[str]()
     for model in params.models:
         for benchmark in params.benchmarks:
             path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
             record = json_files.read(path) if path.is_file() else {}
-            if found := record.get("failures"):
+            found = dict(record.get("failures") or {})
+            if isinstance(params.model(model), RespondentModel):
+                found.pop(EMPTY, None)
+            if found:
                 reasons = ", ".join(f"{number} {kind}" for kind, number in found.items())
                 lines.append(f"{model} {benchmark}: {sum(found.values())} without a usable reply ({reasons})")
                 lines += _mostly(record, found)
