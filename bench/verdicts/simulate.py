@@ -42,9 +42,9 @@ def _losing_flips(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return right & (rng.random(right.shape) >= FLIPS)
 
 
-def _losses(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _losses(right: np.ndarray, rng: np.random.Generator, loss: float = LOSS) -> np.ndarray:
     """Turn right answers to wrong ones: 5% of all questions."""
-    share = min(1.0, LOSS / max(right.mean(), 1e-9))
+    share = min(1.0, loss / max(right.mean(), 1e-9))
     return right & (rng.random(right.shape) >= share)
 
 
@@ -80,6 +80,7 @@ SCENARIOS: dict[str, Ours] = {
     "another model, 5 points worse": lambda w, r, m, g: _worse_model(w, r, g),
     "another row of the table": _other_row,
     "guesser": lambda w, r, m, g: _guesser(w, m, g),
+    "3 points lost": lambda w, r, m, g: _same(w, m, lambda right, rng: _losses(right, rng, 0.03), g),
 }
 
 
