@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import yaml
 
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.comparison import settings
 from known_unknowns.config import ModelEntry, Params, catalogue, params_file, typed_model
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines import new_model as description
@@ -33,6 +35,10 @@ def models(
     needs: Annotated[
         bool, typer.Option("--needs", help="List the disk space, memory and GPU hours of the edition's models.")
     ] = False,
+    as_published: Annotated[
+        str | None,
+        typer.Option(metavar="BENCHMARK", help="List how the models of a benchmark's published rows were asked."),
+    ] = None,
     as_json: AsJson = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -41,12 +47,19 @@ def models(
 
     A star marks the models of the edition. All others are off.
 
+    With --as-published, each published row has its settings with their sources, and whether its entry asks exactly so,
+    nearly so (settings are unknown, or differ in what changes few replies), or not, and why.
+
     \b
     Examples:
       known-unknowns models --fits
       known-unknowns models --needs --edition papers
+      known-unknowns models --as-published humblebench
     """
     chosen = configuration.load(params, edition=edition)
+    if as_published:
+        _print_as_published(settings.as_published(chosen, as_published), as_json=as_json)
+        return
     if needs:
         _print_needs(chosen, as_json=as_json)
         return
@@ -84,6 +97,53 @@ def _print_needs(params: Params, *, as_json: bool) -> None:
         "GPU hours are estimates for an A100: for the prompts - with replies of the maximum length.\n"
         f"Questions x variants and seeds: {asked}."
     )
+
+
+def _print_as_published(rows: Sequence[settings.Reproducibility], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([_published_json(row) for row in rows], indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        print(f"{row.settings.row} ({row.model or 'no entry'}): {row.level}")
+        for text in row.reasons:
+            print(f"  differs: {text}" if row.model else f"  {text}")
+        if row.unknown:
+            print(f"  unknown in the source: {', '.join(row.unknown)}")
+        if row.settings.note:
+            print(f"  note: {row.settings.note}")
+        lines = [(f"    {name}", value, row.settings.source(key)) for key, name, value in _published_lines(row.settings)]
+        print(_columns(lines or [("    source", row.settings.source(""))]), end="\n\n")
+    levels = Counter(row.level for row in rows)
+    counts = ", ".join(f"{levels[level]} {level}" for level in (settings.EXACTLY, settings.NEARLY, settings.NOT))
+    print(f"{len(rows)} rows: {counts}. The sources are in {rows[0].settings.origin}." if rows else "no published rows")
+
+
+def _published_lines(row: settings.PublishedSettings) -> Iterator[tuple[str, str, str]]:
+    """Yield each setting of a row: its key, its name and its value. Variants with the same settings have one line."""
+    for key, value in row.of("").items():
+        yield key, key, settings.shown(key, value)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for variant, changed in row.variants.items():
+        for key, value in changed.items():
+            alike.setdefault((key, settings.shown(key, value)), []).append(variant)
+    for (key, value), variants in alike.items():
+        yield key, key, f"{value} ({', '.join(variants)})"
+
+
+def _published_json(row: settings.Reproducibility) -> dict[str, Any]:
+    own = row.settings
+    return {
+        "row": own.row,
+        "model": row.model or None,
+        "reproduced": row.level,
+        "reasons": row.reasons,
+        "unknown": row.unknown,
+        "settings": own.of(""),
+        "variants": own.variants,
+        "sources": {key: own.source(key) for key in own.of("")} or {"": own.source("")},
+        "origin": own.origin,
+        "note": own.note,
+    }
 
 
 def _number(value: float | None) -> str:
