@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -84,16 +85,13 @@ class PublishedSettings:
 
 @cache
 def published_settings(benchmark: str) -> Mapping[str, PublishedSettings]:
-    """Return how each published row of a benchmark was asked; empty if it has no published_settings.yaml.
-
-    Raises
-    ------
-    DataError
-        If a key is unknown, or a row names no source.
-    """
+    """Return how each published row of a benchmark was asked; empty if it has no published_settings.yaml."""
     path = registry.get(benchmark).folder / "published_settings.yaml"
-    if not path.is_file():
-        return {}
+    return read_settings(path) if path.is_file() else {}
+
+
+def read_settings(path: Path) -> dict[str, PublishedSettings]:
+    """Read a file of published settings, by row. DataError if a key is unknown, or a row names no source."""
     try:
         raw = parse_yaml(path.read_text(encoding="utf-8"))
         common, rows = raw["common"], raw["rows"]
