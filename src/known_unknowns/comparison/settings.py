@@ -86,7 +86,7 @@ class PublishedSettings:
 @cache
 def published_settings(benchmark: str) -> Mapping[str, PublishedSettings]:
     """Return how each published row of a benchmark was asked; empty if it has no published_settings.yaml."""
-    path = registry.get(benchmark).folder / "published_settings.yaml"
+    path = registry.get(benchmark).published_settings
     return read_settings(path) if path.is_file() else {}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from known_unknowns import config
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import NOT_COMPARABLE, compare_cells, load
+from known_unknowns.comparison import IDENTICAL, NOT_COMPARABLE, compare_cells, load
 from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.comparison.settings import (
     KEYS,
@@ -58,9 +58,9 @@ def test_the_keys_are_those_of_an_entry():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rows: {A: {source: here, colour: red}}", "A: colour"),
-        ("rows: {A: {source: here, decoding: {beam: 1}}}", "A: beam"),
-        ("rows: {A: {source: here, variants: {noise: {colour: red}}}}", "A: colour"),
+        ("rows: {A: {source: here, colour: red}}", "A: 'colour'"),
+        ("rows: {A: {source: here, decoding: {beam: 1}}}", "A: 'beam'"),
+        ("rows: {A: {source: here, variants: {noise: {colour: red}}}}", "A: 'colour'"),
         ("rows: {A: {dtype: float16}}", "A: no source"),
     ],
 )
@@ -137,12 +137,12 @@ def test_every_difference_from_a_row_is_named():
     """By hand from models/Mulberry.py: prompt, system, length, pixels, attention and the stored part."""
     asked = conditions_of(params(MULBERRY), "humblebench", {}).asked("ours", "original")
     assert asked.otherwise == (
+        'prompt the benchmark\'s instead of "Generate an image description based on the questio..."',
         'system none instead of "You are a helpful assistant."',
         "min_pixels the default instead of 200704",
         "max_pixels the default instead of 1003520",
         "attention the default instead of eager",
-        'kept the whole reply instead of "\\A(?:(?!final answer is:).)*final answer is:\\s*((..."',
-        'prompt the benchmark\'s instead of "Generate an image description based on the questio..."',
+        'kept the whole reply instead of "\\A(?:(?!final answer is:).)*final answer is:\\s*((?..."',
         "repetition_penalty none instead of 1.0",
         "max_new_tokens 16 instead of 1024",
     )
@@ -186,11 +186,11 @@ def metric(model: str) -> Metric:
     ("model", "verdict"),
     [
         (MULBERRY, NOT_COMPARABLE),
-        ({"engine": "imported", "published": {"humblebench": "Mulberry"}}, "identical"),  # the authors' own replies
+        ({"engine": "imported", "published": {"humblebench": "Mulberry"}}, IDENTICAL),  # the authors' own replies
     ],
 )
 def test_a_model_that_was_asked_otherwise_is_not_comparable(model: dict[str, Any], verdict: str):
-    cells = [cell for cell in load("humblebench") if (cell.table, cell.column) == ("Table 3", "Overall")]
+    cells = [cell for cell in load("humblebench") if (cell.table, cell.row) == ("Table 3", "Mulberry")][-1:]
     rows = compare_cells(
         cells,
         [metric("ours")],
@@ -201,7 +201,7 @@ def test_a_model_that_was_asked_otherwise_is_not_comparable(model: dict[str, Any
     row = next(row for row in rows if row.model == "ours")
     assert row.verdict == verdict
     if verdict == NOT_COMPARABLE:
-        assert row.obstacle == "asked otherwise" and row.reason.startswith("asked otherwise: system none instead of")
+        assert row.obstacle == "asked otherwise" and row.reason.startswith("asked otherwise: prompt the benchmark's instead of")
         assert row.note.endswith("Unknown in the source: revision.") and row.value == pytest.approx(59.93)
 
 
