@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -105,29 +106,30 @@ def _print_as_published(rows: Sequence[settings.Reproducibility], *, as_json: bo
         return
     for row in rows:
         print(f"{row.settings.row} ({row.model or 'no entry'}): {row.level}")
-        for text in row.reasons:
-            print(f"  differs: {text}" if row.model else f"  {text}")
-        if row.unknown:
-            print(f"  unknown in the source: {', '.join(row.unknown)}")
-        if row.settings.note:
-            print(f"  note: {row.settings.note}")
-        lines = [(f"    {name}", value, row.settings.source(key)) for key, name, value in _published_lines(row.settings)]
-        print(_columns(lines or [("    source", row.settings.source(""))]), end="\n\n")
+        lines = [f"differs: {text}" if row.model else text for text in row.reasons]
+        lines += [f"unknown in the source: {', '.join(row.unknown)}"] if row.unknown else []
+        lines += [f"note: {row.settings.note}"] if row.settings.note else []
+        lines += [f"{place}: {'; '.join(values) or '-'}" for place, values in _by_source(row.settings).items()]
+        print(
+            "\n".join(textwrap.fill(line, 118, initial_indent="  ", subsequent_indent="    ") for line in lines) + "\n"
+        )
     levels = Counter(row.level for row in rows)
-    counts = ", ".join(f"{levels[level]} {level}" for level in (settings.EXACTLY, settings.NEARLY, settings.NOT))
+    counts = ", ".join(f"{levels[level]} {level}" for level in settings.LEVELS)
     print(f"{len(rows)} rows: {counts}. The sources are in {rows[0].settings.origin}." if rows else "no published rows")
 
 
-def _published_lines(row: settings.PublishedSettings) -> Iterator[tuple[str, str, str]]:
-    """Yield each setting of a row: its key, its name and its value. Variants with the same settings have one line."""
+def _by_source(row: settings.PublishedSettings) -> dict[str, list[str]]:
+    """Return the settings of a row by the place that states them. Variants with the same setting are named together."""
+    found: dict[str, list[str]] = {row.source(""): []}
     for key, value in row.of("").items():
-        yield key, key, settings.shown(key, value)
+        found.setdefault(row.source(key), []).append(f"{key} {settings.shown(key, value)}")
     alike: dict[tuple[str, str], list[str]] = {}
     for variant, changed in row.variants.items():
         for key, value in changed.items():
             alike.setdefault((key, settings.shown(key, value)), []).append(variant)
-    for (key, value), variants in alike.items():
-        yield key, key, f"{value} ({', '.join(variants)})"
+    for (key, text), variants in alike.items():
+        found.setdefault(row.source(key), []).append(f"{key} {text} in {', '.join(variants)}")
+    return found
 
 
 def _published_json(row: settings.Reproducibility) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Whether our questions are the published ones, and asked as published: source, revision, number, protocol, settings."""
+"""Whether our questions are the published ones and asked as published: source, revision, number, protocol, settings."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from known_unknowns.yaml_reader import parse_yaml
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-EXACTLY, NEARLY, NOT = "exactly", "nearly", "not"
+EXACTLY, NEARLY, UNKNOWN, NOT = LEVELS = "exactly", "nearly", "unknown", "not"
 EXPECTED = ("weights", "revision", "dtype", "system", "prompt", "order", "decoding", "processor", "attention", "kept")
 """Settings that a reproduction needs. Those that a source does not say are named."""
 KEYS = tuple(dict.fromkeys([*EXPECTED, "image_backend", "batch_size", *LocalInferenceSettings.model_fields]))
@@ -61,9 +61,12 @@ class PublishedSettings:
         """The settings of variants that differ from the others, by variant."""
         names = dict.fromkeys(name for layer in self.layers for name in layer.get("variants", {}))
         base = self.of("")
-        return {
-            name: {key: value for key, value in self.of(name).items() if base.get(key) != value} for name in names
-        }
+        changed = {name: {k: v for k, v in self.of(name).items() if base.get(k) != v} for name in names}
+        for own in changed.values():
+            if "decoding" in own:
+                known = base.get("decoding", {})
+                own["decoding"] = {k: v for k, v in own["decoding"].items() if known.get(k) != v}
+        return changed
 
     def of(self, variant: str) -> dict[str, Any]:
         """Return the settings of a variant, by `KEYS`. Those that no source states are absent."""
@@ -145,11 +148,11 @@ def differences(
         Each setting that differs, and how. Settings that the entry cannot say, such as the dtype of an endpoint, and
         those that no source states are left out.
     """
-    asked = entry.asked_in(benchmark)
+    asked: Any = entry.asked_in(benchmark)
     ours = {key: getattr(asked, key) for key in KEYS if hasattr(asked, key)}
     ours["weights"] = str(getattr(asked, "source", "")).rpartition("/")[2]
     ours["revision"] = _commit(asked)
-    found = {}
+    found: dict[str, str] = {}
     for key, value in published.items():
         if key == "decoding":
             length = getattr(asked.decoding, "max_new_tokens", None) or max_new_tokens
@@ -172,7 +175,8 @@ class Reproducibility:
     model : str
         The entry of the row; empty if there is none.
     level : str
-        `EXACTLY`, `NEARLY` (nothing differs that is known, or only what changes few replies) or `NOT`.
+        `EXACTLY`; `NEARLY` if settings are unknown or differ only in `NUMERICAL`; `UNKNOWN` if nothing differs and no
+        source states the weights or the prompt; or `NOT`.
     reasons : tuple of str
         What differs, or why there is no entry.
     unknown : tuple of str
@@ -195,9 +199,11 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
     }
     absent = catalogue.absent().get(benchmark, {})
     found = []
-    variants = [name for name in registry.get(benchmark).published_protocols if name in params.listed_variants(benchmark)]
+    variants = [
+        name for name in registry.get(benchmark).published_protocols if name in params.listed_variants(benchmark)
+    ]
     for row, settings in published_settings(benchmark).items():
-        unknown = tuple(dict.fromkeys(key for name in variants for key in unknown_settings(settings.of(name))))
+        unknown = _in_variants({name: unknown_settings(settings.of(name)) for name in variants})
         if row not in entries:
             reason = absent.get(row, "no entry of the catalogue stands for it")
             found.append(Reproducibility(settings, "", NOT, (reason,), unknown))
@@ -209,8 +215,16 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
             for key, text in differences(settings.of(name), entry, benchmark, length).items():
                 reasons.setdefault(key, {})[text] = None
         level = NOT if reasons.keys() - NUMERICAL else NEARLY if reasons or unknown else EXACTLY
-        found.append(Reproducibility(settings, model, level, tuple(t for each in reasons.values() for t in each), unknown))
+        level = UNKNOWN if level == NEARLY and not {"weights", "prompt"}.isdisjoint(unknown) else level
+        texts = tuple(text for each in reasons.values() for text in each)
+        found.append(Reproducibility(settings, model, level, texts, unknown))
     return found
+
+
+def _in_variants(keys: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return keys by variant as one list, which names the variants of a key that is not in all of them."""
+    where = {key: [name for name, each in keys.items() if key in each] for every in keys.values() for key in every}
+    return tuple(key if len(names) == len(keys) else f"{key} ({', '.join(names)})" for key, names in where.items())
 
 
 def _equal(key: str, published: Any, ours: Any) -> bool:

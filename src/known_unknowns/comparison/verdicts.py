@@ -142,7 +142,7 @@ class Support:
     parts_agree: bool = True
 
     @classmethod
-    def of(cls, within: Mapping[tuple[str, ...], bool]) -> Support:
+    def of(cls, within: Mapping[tuple[str, str, str, str], bool]) -> Support:
         """Return the support of numbers, by (variant, category, ...), that are within their margins or not."""
         parts = [near for key, near in within.items() if key[1] != OVERALL]
         return cls(sum(within.values()), len(within), sum(parts) >= SMALLEST_AGREEMENT * len(parts))

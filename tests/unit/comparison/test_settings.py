@@ -150,7 +150,7 @@ def test_every_difference_from_a_row_is_named():
 
 
 def test_lengths_are_those_of_the_variant():
-    """By hand from the toolkit: 20 tokens for the full image, 200 for shifting, images before the text, pixel limits."""
+    """By hand from the toolkit: 20 tokens for the full image, 200 for shifting, images first, pixel limits."""
     found = conditions_of(params(QWEN), "actiview", {})
     common = {
         "revision main instead of 51c47430f97dd7c74aa1fa6825e68a813478097f",
@@ -172,14 +172,17 @@ def test_unknown_settings_are_no_obstacle():
     asked = conditions_of(params(model), "mmsap", {}).asked("ours", "shuffled_options")
     assert not asked.otherwise
     assert asked.note == (
-        "Unknown in the source: weights, revision, dtype, system, prompt, order, processor, attention, kept, max_new_tokens."
+        "Unknown in the source: weights, revision, dtype, system, prompt, order, processor, attention, kept, "
+        "max_new_tokens."
     )
     sampled = conditions_of(params(model | {"decoding": {"temperature": 0.7}}), "mmsap", {})
     assert sampled.asked("ours", "shuffled_options").otherwise == ("sampling temperature 0.7 instead of greedy",)
 
 
 def metric(model: str) -> Metric:
-    return Metric(model, "humblebench", "original", 0, "official", OVERALL, "accuracy", 0.5993, 0.59, 0.61, 22831, "wilson")
+    return Metric(
+        model, "humblebench", "original", 0, "official", OVERALL, "accuracy", 0.5993, 0.59, 0.61, 22831, "wilson"
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +204,9 @@ def test_a_model_that_was_asked_otherwise_is_not_comparable(model: dict[str, Any
     row = next(row for row in rows if row.model == "ours")
     assert row.verdict == verdict
     if verdict == NOT_COMPARABLE:
-        assert row.obstacle == "asked otherwise" and row.reason.startswith("asked otherwise: prompt the benchmark's instead of")
+        assert row.obstacle == "asked otherwise" and row.reason.startswith(
+            "asked otherwise: prompt the benchmark's instead of"
+        )
         assert row.note.endswith("Unknown in the source: revision.") and row.value == pytest.approx(59.93)
 
 

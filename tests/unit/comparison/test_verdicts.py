@@ -100,7 +100,10 @@ def test_a_total_does_not_stand_alone_against_its_parts():
     """Losses in one part hide gains in another: two of three parts are outside their margins."""
     total = candidate(64.62, 64.0, 65.24, n=22_831)
     assert total.stands_alone
-    parts = [replace(total, cell=replace(CELL, category=name, value=value)) for name, value in zip("ABC", (64, 60, 70), strict=True)]
+    parts = [
+        replace(total, cell=replace(CELL, category=name, value=value))
+        for name, value in zip("ABC", (64, 60, 70), strict=True)
+    ]
     found = support_of([total, *parts])["zooming"]
     assert found == Support(2, 4, parts_agree=False)
     assert decide(total, found).verdict == INCONCLUSIVE
