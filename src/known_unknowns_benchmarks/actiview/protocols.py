@@ -104,7 +104,7 @@ def zooming(
 
 
 def groundtruth_views(
-    question: Question, *, images: str = MANY, wording: WordingName = TOOLKIT, max_new_tokens: int = LENGTH
+    question: Question, *, images: str = MANY, wording: WordingName = TOOLKIT, max_new_tokens: int = SHORT_LENGTH
 ) -> Dialogue:
     """The last turn of zooming with the annotated views (Table 13, ACC_GT)."""
     talk = _Talk(question, images=images, wording=wording, max_new_tokens=max_new_tokens)
