@@ -185,7 +185,7 @@ def difference(
     if cell.variant in conditions.other_protocols:
         return PROTOCOL, conditions.other_protocols[cell.variant]
     if otherwise := conditions.asked(ours.model, cell.variant).otherwise:
-        return SETTINGS, f"{SETTINGS}: {'; '.join(otherwise)}"
+        return SETTINGS, f"{SETTINGS}: {'; '.join(otherwise)} (our {ours.model})"
     n = published_number(cell)
     if conditions.limit is not None and own.get(OVERALL, 0) < counts.get(OVERALL, n or 0):
         return NUMBER, f"ours are a sample of {ours.n:,} questions"

@@ -209,6 +209,8 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
             found.append(Reproducibility(settings, "", NOT, (reason,), unknown))
             continue
         model, entry = entries[row]
+        served = [key for key in EXPECTED if key not in ("weights", *unknown) and not hasattr(entry, key)]
+        unknown += tuple(f"{key} of the endpoint" for key in served)
         reasons: dict[str, dict[str, None]] = {}
         for name in variants:
             length = params.protocol(benchmark, name).arguments["max_new_tokens"]
