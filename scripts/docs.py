@@ -60,7 +60,7 @@ MODULES = (
         "engines",
         "config",
         "evaluation",
-        "exchange.model_index",
+        "exchange.every_eval_ever",
     ),
 )
 """The modules whose public names are documented."""
