@@ -59,7 +59,7 @@ report: $(INSTALLED) ## Snakemake's own report of the finished run: provenance, 
 
 $(PEERS): tests/peers.txt $(INSTALLED)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-	  --ignore-requires-python --target $(@D) -r tests/peers.txt  # of every-eval-ever, only the schemas are read
+	  --ignore-requires-python --target $(@D) -r tests/peers.txt
 	@touch $@
 
 $(SITE): scripts/docs.txt $(INSTALLED)
