@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # a container may set it; each of the 100 jobs of a run would compile the package again
-.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin clean audit-table
+.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin clean audit-table findings citation
 
 PYTHON ?= python3
 CORES ?= all
@@ -59,7 +59,7 @@ report: $(INSTALLED) ## Snakemake's own report of the finished run: provenance, 
 
 $(PEERS): tests/peers.txt $(INSTALLED)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-	  --target $(@D) -r tests/peers.txt
+	  --ignore-requires-python --target $(@D) -r tests/peers.txt
 	@touch $@
 
 $(SITE): scripts/docs.txt $(INSTALLED)
@@ -98,6 +98,9 @@ schema: $(INSTALLED) ## Maintainers: write the JSON schemas of params.yaml and p
 
 audit-table: $(INSTALLED) ## Maintainers: write the table of findings in docs/audit.md
 	@$(VENV)/bin/python scripts/audit_table.py
+
+findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the published numbers in the package
+	@$(VENV)/bin/python scripts/findings.py
 
 citation: $(INSTALLED) ## Maintainers: write the references of CITATION.cff from the folders of the benchmarks
 	@$(VENV)/bin/python scripts/citation.py
