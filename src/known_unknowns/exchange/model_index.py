@@ -9,8 +9,6 @@ from huggingface_hub import EvalResult, ModelCardData
 
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
-from known_unknowns.metrics.leaderboard import NUMBERS
-from known_unknowns.metrics.proportions import RECOGNISED
 
 _TASK = "visual-question-answering"
 
@@ -21,7 +19,7 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
     Parameters
     ----------
     rows : iterable of mapping
-        Rows of one model (`known_unknowns.metrics.leaderboard`).
+        Rows of one model (`known_unknowns.metrics.summary`).
     params : Params
         The configuration, for the data's repository and revision.
 
@@ -34,35 +32,22 @@ def evaluation_results(rows: Iterable[Mapping[str, Any]], params: Params) -> lis
     found = []
     for row in rows:
         data = params.data(row["benchmark"])
-        variants = {"accuracy": row.get("variant"), "dual_accuracy": row.get("dual_variant")}
-        for number in NUMBERS:
-            if number not in row:
-                continue
-            metric_type = next(
-                name for name in ("dual_accuracy", *RECOGNISED[::-1], "accuracy") if number.endswith(name)
+        if row["value"] is None:
+            continue
+        arguments = {name: row[name] for name in ("variant", "parser", "n", "low", "high", "method", "caveat")}
+        found.append(
+            EvalResult(
+                task_type=_TASK,
+                dataset_type=getattr(data, "repository", row["benchmark"]).removeprefix("https://"),
+                dataset_name=registry.get(row["benchmark"]).title,
+                dataset_config=params.edition,
+                dataset_revision=getattr(data, "revision", None),
+                metric_type=row["metric"],
+                metric_name=row["label"],
+                metric_value=row["value"],
+                metric_args=arguments | {"confidence": params.statistics.confidence},
             )
-            arguments = {
-                "variant": variants.get(number) or number.removesuffix(f"_{metric_type}"),
-                "parser": row["parser"],
-                "n": row[f"{number}_n"],
-                "low": row.get(f"{number}_low"),
-                "high": row.get(f"{number}_high"),
-                "confidence": params.statistics.confidence,
-                "method": row.get(f"{number}_method"),
-            }
-            found.append(
-                EvalResult(
-                    task_type=_TASK,
-                    dataset_type=getattr(data, "repository", row["benchmark"]).removeprefix("https://"),
-                    dataset_name=registry.get(row["benchmark"]).title,
-                    dataset_config=params.edition,
-                    dataset_revision=getattr(data, "revision", None),
-                    metric_type=metric_type,
-                    metric_name=number.replace("_", " "),
-                    metric_value=row[number],
-                    metric_args=arguments,
-                )
-            )
+        )
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark.headline import AREA, RECOGNISED, REFUSALS, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ class MMSAP(Benchmark):
 
     name = "mmsap"
     title = "MM-SAP"
+    headline = (
+        REFUSALS[0],
+        HeadlineNumber("score_sa", "self-awareness score", "score_sa"),
+        *REFUSALS[1:],
+        *RECOGNISED,
+        HeadlineNumber("accuracy", "accuracy"),
+        AREA,
+    )
     forced_choice_metrics = frozenset(
         {
             "score_ku",
