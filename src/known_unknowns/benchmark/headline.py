@@ -21,6 +21,8 @@ class HeadlineNumber:
         Names of variants or of their functions, or of metrics across variants. The first that an edition has is used.
         If empty, it is the first variant whose images have content; of the dual accuracy, the first such pair.
     lower_is_better : bool
+    ranks : bool
+        Whether models can be sorted by it. A model that always refuses must not be the best one.
     """
 
     name: str
@@ -28,20 +30,22 @@ class HeadlineNumber:
     metric: str = "accuracy"
     variants: tuple[str, ...] = ()
     lower_is_better: bool = False
+    ranks: bool = True
 
 
 _WITHOUT_CONTENT = ("blank", "noise", "gaussian", "text_only")
-RECOGNISED = (
-    HeadlineNumber("recognised", "recognised, no content", "recognised", _WITHOUT_CONTENT),
-    HeadlineNumber("recognised_refused", "of it refused", "recognised_refused", _WITHOUT_CONTENT),
-    HeadlineNumber("recognised_abstained", "of it abstained", "recognised_abstained", _WITHOUT_CONTENT),
+DUAL = HeadlineNumber("dual_accuracy", "dual accuracy", "dual_accuracy")
+ACCURACY = HeadlineNumber("accuracy", "accuracy")
+REFUSED = HeadlineNumber("refused", "refused, no right option", variants=("nota_only",), ranks=False)
+RECOGNISED = tuple(
+    HeadlineNumber(name, label, name, _WITHOUT_CONTENT, ranks=False)
+    for name, label in (
+        ("recognised", "recognised, no content"),
+        ("recognised_refused", "of it refused"),
+        ("recognised_abstained", "of it abstained"),
+    )
 )
 """The share that recognised that nothing can be answered without content, and its two parts."""
-REFUSALS = (
-    HeadlineNumber("dual_accuracy", "dual accuracy", "dual_accuracy"),
-    HeadlineNumber("refused", "refused, no right option", variants=("nota_only",)),
-)
-"""Numbers of questions with a refusal option."""
-GENERAL = (*REFUSALS, *RECOGNISED, HeadlineNumber("accuracy", "accuracy"))
+AREA = HeadlineNumber("aurc", "risk-coverage area", "aurc", lower_is_better=True, ranks=False)
+GENERAL = (DUAL, ACCURACY, REFUSED, *RECOGNISED)
 """The headline numbers of a benchmark that declares none."""
-AREA = HeadlineNumber("aurc", "risk-coverage area", "aurc", lower_is_better=True)

@@ -95,7 +95,7 @@ def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str
     declared = registry.get(benchmark)
     names, free = params.variants(benchmark), content_free(params, benchmark)
     function = {name: params.variant(name).function for name in names}
-    every = [*names, *(each.name for each in declared.metrics().across_variants)]
+    across = [each.name for each in declared.metrics().across_variants if set(each.variants) <= set(names)]
     pairs = [each.name for each in combinations(params, benchmark) if not free & set(each.variants)]
     found = []
     for number in declared.headline:
@@ -104,7 +104,7 @@ def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str
             known = [
                 variant
                 for wanted in number.variants
-                for variant in sorted(every, key=lambda name: name != wanted)  # the name before functions
+                for variant in sorted((*names, *across), key=lambda name: name != wanted)  # the name before functions
                 if wanted in (variant, function.get(variant)) and (variant not in free or number.metric in RECOGNISED)
             ]
         found += [(number, known[0])] if known else []
@@ -168,7 +168,9 @@ def by_benchmark(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float
 def read_leaderboard(path: Path) -> list[dict[str, Any]]:
     """Read the rows of a leaderboard in CSV. An empty cell is None."""
     with path.open(newline="", encoding="utf-8") as lines:
-        rows: list[dict[str, Any]] = [{name: value or None for name, value in row.items()} for row in csv.DictReader(lines)]
+        rows: list[dict[str, Any]] = [
+            {name: value or None for name, value in row.items()} for row in csv.DictReader(lines)
+        ]
     kinds = dict.fromkeys(("value", "low", "high", "unusable"), float) | dict.fromkeys(("n", "unusable_replies"), int)
     return [row | {name: kind(row[name]) for name, kind in kinds.items() if row.get(name)} for row in rows]
 

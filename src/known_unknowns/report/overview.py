@@ -79,7 +79,11 @@ class Overview:
 
         def order(name: str) -> tuple[bool, bool, float]:
             metric = self.leading(name)
-            return (self.is_excluded(name), metric is None or metric.value is None, sign * (metric.value or 0.0) if metric else 0.0)
+            return (
+                self.is_excluded(name),
+                metric is None or metric.value is None,
+                sign * (metric.value or 0.0) if metric else 0.0,
+            )
 
         return tuple(sorted(names, key=order))
 
@@ -100,13 +104,13 @@ class Overview:
 
     @cached_property
     def primary(self) -> HeadlineNumber | None:
-        """The number that models are sorted by; None if nothing was measured."""
-        return next(iter(self.numbers), None)
+        """The number that models are sorted by; None if no such number was measured."""
+        return next((number for number in self.numbers if number.ranks), None)
 
     @cached_property
     def tested(self) -> HeadlineNumber | None:
         """The first number by which models are compared in pairs."""
-        return next((number for number in self.numbers if number.metric in _TESTED), None)
+        return next((number for number in self.numbers if number.ranks and number.metric in _TESTED), None)
 
     @cached_property
     def pair(self) -> str | None:
@@ -240,7 +244,10 @@ def matrix(overviews: Sequence[Overview]) -> Table | None:
         for name, kind in models.items()
     ]
     counted, rows = move_n_to_heading(heads, rows)
-    heads = [replace(h, note=", ".join(filter(None, [h.note, c.note * (c != h)]))) for h, c in zip(heads, counted, strict=True)]
+    heads = [
+        replace(h, note=", ".join(filter(None, [h.note, c.note * (c != h)])))
+        for h, c in zip(heads, counted, strict=True)
+    ]
     if cards:
         heads += [Head("parameters", note="billions"), Head("family"), Head("licence")]
         rows = [replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows]

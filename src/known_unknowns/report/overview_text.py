@@ -44,7 +44,9 @@ def _best(overview: Overview) -> str:
     if overview.pair is None or not (metric and metric.value):
         kind = "lowest" if number and number.lower_is_better else "highest"
         several = overview.ranked[1:] and metric and metric.value
-        return f"{best} has {f'the {kind}' if several else 'a'} {label} on {overview.title}: {shown}, n = {n}."
+        if several:
+            return f"{best} has the {kind} {label} on {overview.title}: {shown}, n = {n}."
+        return f"{best} has {'an' if label[:1] in 'aeiou' else 'a'} {label} of {shown} on {overview.title}, n = {n}."
     if not overview.ranked[1:]:
         return f"{best} {what} ({label})."
     if not _is_distinguished(overview):
@@ -125,7 +127,9 @@ def _guesses(overview: Overview) -> str:
     parts = []
     several = bool(overview.ranked[1:])
     if refused := overview.named("refused"):
-        parts.append(f"{'refuse' if several else 'refuses'} {_range(overview, refused)} of the questions without a right option")
+        parts.append(
+            f"{'refuse' if several else 'refuses'} {_range(overview, refused)} of the questions without a right option"
+        )
     if recognised := overview.named("recognised"):
         verb = "recognise" if several else "recognises"
         share, of = _range(overview, recognised), "those" if refused else "the questions"

@@ -114,7 +114,9 @@ def render(
         The page. The same arguments give the same text.
     """
     texts = tuple(_script(path) for path in scripts)
-    shell = Shell(file, params.edition, links(params), texts, _policy(texts, policy or {}), caveats.caveat(params), tuple(missing))
+    shell = Shell(
+        file, params.edition, links(params), texts, _policy(texts, policy or {}), caveats.caveat(params), tuple(missing)
+    )
     environment.globals["mark"] = next(filter(None, (caveats.mark(params, name) for name in params.benchmarks)), "")
     return environment.get_template(template).render(shell=shell, **values)
 

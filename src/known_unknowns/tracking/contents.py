@@ -1,7 +1,7 @@
 """What the runs of a model, a benchmark and a cell hold. No MLflow here.
 
-The MLflow metrics of a model and a benchmark are the headline numbers (`known_unknowns.metrics.summary`), those of a cell
-the headline metrics. Intervals, n and all other numbers are in the tables ``headline.json``, ``combined.json`` and
+The MLflow metrics of a model and a benchmark are the headline numbers (`known_unknowns.metrics.summary`), those of a
+cell the headline metrics. Intervals, n and all other numbers are in the tables ``headline.json``, ``combined.json`` and
 ``metrics.json``, in the format of MLflow's tables, which its UI shows.
 """
 

@@ -161,7 +161,9 @@ def _best_models(params: Params, results: Path) -> list[str]:
     lines = []
     for benchmark in params.benchmarks:
         known = [row for row in rows if row["benchmark"] == benchmark and row["model"] in params.models]
-        of_number = [row for row in known if row["number"] == known[0]["number"]] if known else []
+        ranking = {number.name for number in registry.get(benchmark).headline if number.ranks}
+        primary = next((row["number"] for row in known if row["number"] in ranking and row["value"] is not None), None)
+        of_number = [row for row in known if row["number"] == primary]
         asked = [row for row in of_number if params.model(row["model"]).engine != "respondent"]
         usable = [row for row in asked or of_number if (row["unusable"] or 0) <= UNUSABLE_LIMIT]
         measured = [row for row in usable if row["value"] is not None]

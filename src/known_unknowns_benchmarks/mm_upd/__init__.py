@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns.benchmark.headline import HeadlineNumber
+from known_unknowns.benchmark.headline import ACCURACY, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class MMUPD(Benchmark):
         HeadlineNumber("dual_base", "dual accuracy, base", "circular_dual", ("mm_upd_base",)),
         HeadlineNumber("dual_option", "dual accuracy, option", "circular_dual", ("original",)),
         HeadlineNumber("dual_instruction", "dual accuracy, instruction", "circular_dual", ("mm_upd_instruction",)),
-        HeadlineNumber("accuracy", "accuracy"),
+        ACCURACY,
     )
     published_protocols = {
         "original": PublishedProtocol("single_turn"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns.benchmark.headline import AREA, RECOGNISED, REFUSALS, HeadlineNumber
+from known_unknowns.benchmark.headline import ACCURACY, AREA, DUAL, RECOGNISED, REFUSED, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ class MMSAP(Benchmark):
     name = "mmsap"
     title = "MM-SAP"
     headline = (
-        REFUSALS[0],
+        DUAL,
         HeadlineNumber("score_sa", "self-awareness score", "score_sa"),
-        *REFUSALS[1:],
+        ACCURACY,
+        REFUSED,
         *RECOGNISED,
-        HeadlineNumber("accuracy", "accuracy"),
         AREA,
     )
     forced_choice_metrics = frozenset(

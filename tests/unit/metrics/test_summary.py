@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from known_unknowns import config, tables
 from known_unknowns.cli import app
-from known_unknowns.errors import ConfigError
 from known_unknowns.config import Params
+from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.summary import (
     COLUMNS,
     headline_of,
@@ -145,7 +145,7 @@ def test_the_record_of_each_model(summary):
 def test_the_leaderboard_has_a_row_a_model_benchmark_and_number(summary):
     with summary["leaderboard_table"].open(newline="", encoding="utf-8") as lines:
         assert tuple(next(csv.reader(lines))) == COLUMNS
-    refused, accuracy = read_leaderboard(summary["leaderboard_table"])  # of `another`, noise has no ranking
+    accuracy, refused = read_leaderboard(summary["leaderboard_table"])  # of `another`, noise has no ranking
     assert accuracy == {
         "model": "m",
         "benchmark": "humblebench",
@@ -177,16 +177,16 @@ def test_without_content_only_what_was_recognised_is_a_headline_number():
     parts = {"recognised": 0.75, "recognised_refused": 0.5, "recognised_abstained": 0.25, "accuracy": 0.9}
     rows = rows_of([metric("accuracy", 0.6), *(metric(n, v, variant="blank") for n, v in parts.items())])
     assert {name: row["value"] for name, row in rows.items()} == {
+        "accuracy": 0.6,
         "recognised": 0.75,
         "recognised_refused": 0.5,
         "recognised_abstained": 0.25,
-        "accuracy": 0.6,
     }
 
 
 @pytest.mark.parametrize("benchmark", ["humblebench", "mmsap", "actiview"])
 def test_declared_numbers_are_those_that_the_edition_asks_for(benchmark):
-    found = dict((number.name, variant) for number, variant in numbers_of(params(), benchmark))
+    found = {number.name: variant for number, variant in numbers_of(params(), benchmark)}
     primary = {"humblebench": "original+nota_only", "mmsap": "shuffled_options+nota_only", "actiview": "zooming"}
     assert next(iter(found.values())) == primary[benchmark]
     if benchmark == "actiview":

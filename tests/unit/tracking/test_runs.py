@@ -94,8 +94,8 @@ def test_the_headline_numbers_are_metrics_and_their_intervals_are_an_artifact(tr
     assert cell_of(tracked, "oracle", "original").data.metrics == expected
     table = rows(artifact(tracked, run_of(tracked, "oracle"), "headline.json"))
     assert [(row["number"], row["variant"], row["low"], row["high"], row["n"]) for row in table] == [
-        ("refused", "nota_only_relettered", 0.1, 0.4, 4),
         ("accuracy", "original", 0.1, 0.4, 4),
+        ("refused", "nota_only_relettered", 0.1, 0.4, 4),
     ]
 
 
@@ -158,7 +158,9 @@ def test_the_artifacts_of_the_upper_levels(tracked: World) -> None:
     combined = rows(artifact(tracked, run, "combined.json"))
     assert [(m["variant"], m["seed"], m["value"]) for m in combined] == [(v, None, 0.25) for v in VARIANTS]
     headline = rows(artifact(tracked, run, "headline.json"))
-    by_parser = {(r["variant"], r["parser"]): (r["value"], r["low"], r["high"]) for r in headline if r["name"] == "accuracy"}
+    by_parser = {
+        (r["variant"], r["parser"]): (r["value"], r["low"], r["high"]) for r in headline if r["name"] == "accuracy"
+    }
     assert by_parser == {
         (v, parser): numbers
         for v in VARIANTS
@@ -186,8 +188,8 @@ def test_the_experiment_opens_on_a_table_of_models(tracked: World) -> None:
     )
     view = json.loads(experiment.tags["mlflow.sharedViewState.models-pocket"])
     assert [run.info.run_name for run in runs(tracked, view["searchFilter"])] == list(MODELS)
-    assert view["selectedColumns"] == ["metrics.`humblebench.refused`", "metrics.`humblebench.accuracy`"]
-    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`humblebench.refused`", False)
+    assert view["selectedColumns"] == ["metrics.`humblebench.accuracy`", "metrics.`humblebench.refused`"]
+    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`humblebench.accuracy`", False)
     assert "rendered questions" in experiment.tags["mlflow.note.content"]
     assert "| oracle | 25.0% | 25.0% |" in experiment.tags["mlflow.note.content"]
 

@@ -16,7 +16,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.model_index import evaluation_results
-from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.metrics.summary import COLUMNS, read_leaderboard
 from known_unknowns.report.browser import shards
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.bundle import bundle
@@ -58,14 +58,24 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in files.items():
         (results / name).parent.mkdir(parents=True, exist_ok=True)
         (results / name).write_text(text, encoding="utf-8")
-    numbers = {"variant": "original", "parser": "robust", "dual_variant": "original+nota_only"}
-    for number, value in (("accuracy", 0.75), ("dual_accuracy", 0.5)):
-        numbers |= {number: value, f"{number}_low": 0.25, f"{number}_high": 0.875, f"{number}_n": 20}
-        numbers |= {f"{number}_method": "modified Wilson"}
+    common = {"benchmark": "humblebench", "parser": "robust", "low": 0.25, "high": 0.875, "n": 20}
+    numbers = [
+        common
+        | {
+            "number": name,
+            "metric": name,
+            "label": name,
+            "variant": variant,
+            "value": value,
+            "method": "Wilson",
+            "caveat": "c",
+        }
+        for name, variant, value in (("dual_accuracy", "original+nota_only", 0.5), ("accuracy", "original", 0.75))
+    ]
     with (results / "leaderboard.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="")
         writer.writeheader()
-        writer.writerows({"model": m, "benchmark": "humblebench", **numbers} for m in ("local", "oracle", "served"))
+        writer.writerows({"model": m, **number} for m in ("local", "oracle", "served") for number in numbers)
     return root
 
 
@@ -91,12 +101,14 @@ def test_the_files(project):
     }
     assert (written.files, written.left_out) == (len(files) - 1, {})
     rows = list(csv.DictReader(files["leaderboard.csv"].decode().splitlines()))
-    assert [(row["model"], row["baseline"]) for row in rows] == [
+    assert [(row["model"], row["baseline"]) for row in rows[::2]] == [
         ("local", "false"),
         ("oracle", "true"),
         ("served", "false"),
     ]
-    assert [rows[0][f"accuracy{part}"] for part in ("", "_low", "_high", "_n")] == ["0.75", "0.25", "0.875", "20"]
+    assert [rows[1][name] for name in ("number", "value", "low", "high", "n")] == [
+        *("accuracy", "0.75", "0.25", "0.875", "20")
+    ]
 
 
 def test_nothing_private_is_in_it(project):
@@ -127,17 +139,18 @@ def test_the_model_index_is_read_by_the_hub(project):
     rows = [r for r in read_leaderboard(project / "results/pocket/leaderboard.csv") if r["model"] == "local"]
     assert (name, results) == ("local", evaluation_results(rows, params()))
     assert [(r.dataset_name, r.metric_type, r.metric_value) for r in results] == [
-        ("HumbleBench", "accuracy", 0.75),
         ("HumbleBench", "dual_accuracy", 0.5),
+        ("HumbleBench", "accuracy", 0.75),
     ]
-    assert results[1].metric_args == {
+    assert results[0].metric_args == {
         "variant": "original+nota_only",
         "parser": "robust",
         "n": 20,
         "low": 0.25,
         "high": 0.875,
         "confidence": 0.95,
-        "method": "modified Wilson",
+        "method": "Wilson",
+        "caveat": "c",
     }
 
 
