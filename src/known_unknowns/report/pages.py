@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark import registry
 from known_unknowns.files import write_text
 from known_unknowns.report import overview, overview_text, provenance_tables, shell, side_by_side, verdict_tables
 
@@ -84,7 +85,7 @@ def _first(
         "matrix": overview.matrix([part["overview"] for part in parts]),
         "description": description,
         "verdicts": verdict_tables.summary(compared, params),
-        "rendered": [part["run"].section.title for part in parts if part["run"].is_rendered],
+        "rendered": [registry.get(part["run"].benchmark).title for part in parts if part["run"].is_rendered],
         "unchanged": list(dict.fromkeys(section.unchanged for section in sections)),
         "refusals": list(dict.fromkeys(section.refusal for section in sections if section.refusal)),
         "about": [section.about for section in sections if section.about],

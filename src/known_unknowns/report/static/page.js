@@ -43,7 +43,8 @@
       const index = target ? panels.findIndex((panel) => panel.contains(target)) : -1;
       if (index < 0) return;
       select(index);
-      target.scrollIntoView();
+      if (target === panels[index]) list.scrollIntoView({ block: "nearest" });
+      else target.scrollIntoView();
     }
     select(0);
     follow();
