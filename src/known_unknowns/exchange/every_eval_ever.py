@@ -27,11 +27,12 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.files import write_text
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.metrics.proportions import RECOGNISED
-from known_unknowns.metrics.summary import main_parser
+from known_unknowns.metrics.summary import main_parser, shows
 from known_unknowns.records import FAILED, OVERALL, AnsweredTurn, Metric, Question, Score
 from known_unknowns.scoring.dialogues import read_scores, read_turns
 from known_unknowns.scoring.table import final_answers
 from known_unknowns.tables import Part
+from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__
 
 NAME, SCHEMA_VERSION = "every_eval_ever", "0.3.0"
@@ -143,7 +144,10 @@ def _results(
     params: Params, benchmark: str, metrics: Sequence[Metric], parser: str, arguments: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     chosen = {*METRICS, *UNDESIRABLE, *registry.get(benchmark).metrics().headline}
+    without_content = content_free(params, benchmark)
     for metric in metrics:
+        if not shows(metric, without_content) and metric.name not in UNDESIRABLE:
+            continue
         if metric.name not in chosen or metric.value is None or metric.parser not in (parser, "official"):
             continue
         if not 0 <= metric.value <= 1:
