@@ -149,10 +149,10 @@ def leaderboard_rows(params: Params, model: str, benchmark: str, metrics: Iterab
     rows = []
     for each in headline_of(params, benchmark, lookup_in(metrics)):
         number, metric = each.number, each.metric
-        values = (model, benchmark, number.name, number.label, number.metric, each.variant, metric.parser)
-        values += (*map(rounded, (metric.value, metric.low, metric.high)), metric.n, metric.method)
-        values += (rounded(each.unusable.share), each.unusable.replies) if each.unusable else (None, None)
-        rows.append(dict(zip(COLUMNS, (*values, caveat(params)), strict=True)))
+        values: list[Any] = [model, benchmark, number.name, number.label, number.metric, each.variant, metric.parser]
+        values += [*map(rounded, (metric.value, metric.low, metric.high)), metric.n, metric.method]
+        values += [rounded(each.unusable.share), each.unusable.replies] if each.unusable else [None, None]
+        rows.append(dict(zip(COLUMNS, [*values, caveat(params)], strict=True)))
     return rows
 
 
