@@ -55,7 +55,7 @@ def models(
     Examples:
       known-unknowns models --fits
       known-unknowns models --needs --edition papers
-      known-unknowns models --as-published humblebench
+      known-unknowns models --as-published BENCHMARK
     """
     chosen = configuration.load(params, edition=edition)
     if as_published:
