@@ -116,7 +116,8 @@ class Decoding(Entry):
     temperature: Annotated[NotNegative, Field(le=2)] | None = None
     """Temperature of sampling; 0 is greedy."""
     top_p: Annotated[Positive, Field(le=1)] | None = None
-    top_k: Count | None = None
+    top_k: Annotated[int, Field(ge=0)] | None = None
+    """0 for all tokens. Sampling in this process has 50 by default, as ``generate``."""
     repetition_penalty: Positive | None = None
     max_new_tokens: Count | None = None
     """Maximum length of a reply, in place of the protocol's."""

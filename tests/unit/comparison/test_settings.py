@@ -142,7 +142,7 @@ def test_every_difference_from_a_row_is_named():
         "min_pixels the default instead of 200704",
         "max_pixels the default instead of 1003520",
         "attention the default instead of eager",
-        'kept the whole reply instead of "\\A(?:(?!final answer is:).)*final answer is:\\s*((?..."',
+        'kept the whole reply instead of "\\A(?:(?!final answer is:).)*final answer is:(?!.*f..."',
         "repetition_penalty none instead of 1.0",
         "max_new_tokens 16 instead of 1024",
     )
