@@ -13,7 +13,7 @@ from known_unknowns.benchmark.caveats import caveat
 from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
 from known_unknowns.metrics.proportions import RECOGNISED, SHARE
-from known_unknowns.records import UNUSABLE, Metric
+from known_unknowns.records import UNPARSED, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ HEADLINE_METRICS = (
 (`BenchmarkMetrics.headline`)."""
 UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
+_REMOVES_OPTIONS = "nota_only"
+"""Function of variants in which an unparsed reply can be a choice: that of the removed option."""
 COLUMNS = (
     *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high", "n", "method"),
     *("unusable", "unusable_replies", "caveat"),
@@ -153,6 +155,9 @@ def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[Headline
 def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) -> Unusable | None:
     """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share.
 
+    Without its right option, a question has an option to choose that is not offered. Such a reply is unparsed and not
+    unusable, so that of these variants only cut and failed replies count.
+
     Parameters
     ----------
     params : Params
@@ -170,7 +175,9 @@ def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) ->
     across = [*combinations(params, benchmark), *registry.get(benchmark).metrics().across_variants]
     parser, found = main_parser(params.parsers), []
     for part in next((each.variants for each in across if each.name == variant), (variant,)):
-        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in UNUSABLE}
+        chosen = part in params.variants(benchmark) and params.variant(part).function == _REMOVES_OPTIONS
+        kinds = [outcome for outcome in UNUSABLE if not (chosen and outcome == UNPARSED)]
+        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in kinds}
         shares = {name: (m.value, m.n) for name, m in measured.items() if m is not None and m.value is not None}
         if shares:
             counts = {name: round(share * n) for name, (share, n) in shares.items()}
