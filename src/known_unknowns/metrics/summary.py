@@ -13,7 +13,7 @@ from known_unknowns.benchmark.caveats import caveat
 from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
 from known_unknowns.metrics.proportions import RECOGNISED, SHARE
-from known_unknowns.records import UNUSABLE, Metric
+from known_unknowns.records import UNPARSED, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ HEADLINE_METRICS = (
 (`BenchmarkMetrics.headline`)."""
 UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
+_REMOVES_OPTIONS = "nota_only"
+"""Function of variants in which an unparsed reply can be a choice: that of the removed option."""
 COLUMNS = (
     *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high", "n", "method"),
     *("unusable", "unusable_replies", "caveat"),
@@ -91,7 +93,19 @@ def main_parser(parsers: Iterable[str]) -> str:
 
 
 def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str]]:
-    """Return the headline numbers that a benchmark declares and an edition asks for, each with its variant."""
+    """Return the headline numbers that a benchmark declares and an edition asks for, each with its variant.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration.
+    benchmark : str
+
+    Returns
+    -------
+    list of (HeadlineNumber, str)
+        In the declared order.
+    """
     declared = registry.get(benchmark)
     names, free = params.variants(benchmark), content_free(params, benchmark)
     function = {name: params.variant(name).function for name in names}
@@ -115,22 +129,55 @@ def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[Headline
     """Return the measured headline numbers of a model, the primary one first.
 
     They are those of the main parser, or of the first parser that has the metric.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration.
+    benchmark : str
+    lookup : callable
+        The model's metrics.
+
+    Returns
+    -------
+    list of HeadlineValue
+        In the declared order.
     """
     found = []
     for number, variant in numbers_of(params, benchmark):
         of_parsers = (lookup(variant, p, number.metric) for p in (main_parser(params.parsers), *params.parsers))
         metric = next((metric for metric in of_parsers if metric is not None), None)
         if metric is not None:
-            found.append(HeadlineValue(number, variant, metric, unusable(params, benchmark, lookup, variant)))
+            found.append(HeadlineValue(number, variant, metric, unusable_of(params, benchmark, lookup, variant)))
     return found
 
 
-def unusable(params: Params, benchmark: str, lookup: Lookup, variant: str) -> Unusable | None:
-    """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share."""
+def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) -> Unusable | None:
+    """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share.
+
+    Without its right option, a question has an option to choose that is not offered. Such a reply is unparsed and not
+    unusable, so that of these variants only cut and failed replies count.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration.
+    benchmark : str
+    lookup : callable
+        The model's metrics.
+    variant : str
+
+    Returns
+    -------
+    Unusable or None
+        None if their share was not measured.
+    """
     across = [*combinations(params, benchmark), *registry.get(benchmark).metrics().across_variants]
     parser, found = main_parser(params.parsers), []
     for part in next((each.variants for each in across if each.name == variant), (variant,)):
-        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in UNUSABLE}
+        chosen = part in params.variants(benchmark) and params.variant(part).function == _REMOVES_OPTIONS
+        kinds = [outcome for outcome in UNUSABLE if not (chosen and outcome == UNPARSED)]
+        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in kinds}
         shares = {name: (m.value, m.n) for name, m in measured.items() if m is not None and m.value is not None}
         if shares:
             counts = {name: round(share * n) for name, (share, n) in shares.items()}
@@ -145,14 +192,31 @@ def lookup_in(metrics: Iterable[Metric]) -> Lookup:
 
 
 def leaderboard_rows(params: Params, model: str, benchmark: str, metrics: Iterable[Metric]) -> list[dict[str, Any]]:
-    """Return the rows of a model and a benchmark, one for each headline number, as values of `COLUMNS`."""
+    """Return the rows of the leaderboard of a model and a benchmark, one for each headline number.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration.
+    model, benchmark : str
+    metrics : iterable of Metric
+        Their metrics over all questions, one row each.
+
+    Returns
+    -------
+    list of dict
+        Values of `COLUMNS`.
+    """
     rows = []
     for each in headline_of(params, benchmark, lookup_in(metrics)):
-        number, metric = each.number, each.metric
-        values: list[Any] = [model, benchmark, number.name, number.label, number.metric, each.variant, metric.parser]
-        values += [*map(rounded, (metric.value, metric.low, metric.high)), metric.n, metric.method]
-        values += [rounded(each.unusable.share), each.unusable.replies] if each.unusable else [None, None]
-        rows.append(dict(zip(COLUMNS, [*values, caveat(params)], strict=True)))
+        number, metric, unusable = each.number, each.metric, each.unusable
+        values: tuple[Any, ...] = (
+            *(model, benchmark, number.name, number.label, number.metric, each.variant, metric.parser),
+            *(*map(rounded, (metric.value, metric.low, metric.high)), metric.n, metric.method),
+            *((rounded(unusable.share), unusable.replies) if unusable else (None, None)),
+            caveat(params),
+        )
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
     return rows
 
 
@@ -176,7 +240,18 @@ def read_leaderboard(path: Path) -> list[dict[str, Any]]:
 
 
 def shows(metric: Metric, free: Collection[str]) -> bool:
-    """Return whether a summary shows a metric: of variants without content, only the share that recognised it."""
+    """Return whether a summary shows a metric: of variants without content, only the share that recognised it.
+
+    Parameters
+    ----------
+    metric : Metric
+    free : collection of str
+        The variants without content.
+
+    Returns
+    -------
+    bool
+    """
     return metric.name in RECOGNISED or not set(free) & set(metric.variant.split(SEPARATOR))
 
 
@@ -215,6 +290,17 @@ def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str],
 
     ``low``, ``high``, ``n`` and ``method`` are those of the accuracy. A pair of variants has rows of its own, with the
     dual accuracy and its interval in columns that begin with its name; the other columns are empty there.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration.
+    metrics : iterable of Metric
+        The metrics of all models over all questions, one row each.
+
+    Returns
+    -------
+    (list of str, list of dict)
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     of_dual = (f"{_INTERVALS[DUAL]}{column}" for column in _OF_INTERVAL)

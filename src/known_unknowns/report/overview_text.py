@@ -21,8 +21,9 @@ def sentences(overview: Overview) -> tuple[str, ...]:
         return (f"No model answered {overview.title}; the rows are scripted baselines.",)
     if not overview.ranked:
         return (f"No model is ranked on {overview.title}: too many of their replies are unusable.",)
-    if overview.primary is None:
-        return (f"Nothing was measured on {overview.title}.",)
+    best = overview.leading(overview.ranked[0])
+    if overview.primary is None or best is None or best.value is None:
+        return (f"No ranked model has a number on {overview.title} that models are sorted by.",)
     return tuple(filter(None, [_best(overview), _distance(overview), _guesses(overview)]))
 
 

@@ -192,11 +192,11 @@ def _best(name: str, rows: Sequence[Mapping[str, Any]], kind: str) -> str:
 def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
     """Return why a model has no place among the others, and the most frequent unusable reply."""
     model, benchmark, files = row["model"], row["benchmark"], EditionFiles(EditionFiles.of(params).data, results)
-    cells, parts = params.cells(benchmark, model), row["variant"].split(SEPARATOR)
-    cells = [cell for cell in cells if cell[0] in parts] or cells
+    cells, first = params.cells(benchmark, model), row["variant"].split(SEPARATOR)[0]
+    cells = [cell for cell in cells if cell[0] == first] or cells
     try:
         found = unusable_replies.outcomes(files, model, benchmark, cells, main_parser(params.parsers))
-        most = unusable_replies.unusable(found)
+        most = unusable_replies.unusable(found) or f"{row['unusable']:.1%} of its replies are unusable."
     except DataError as error:
         most = f"{row['unusable']:.1%} of its replies are unusable; none is shown: {error}"
     return f"{title(params, benchmark)}: {model} is not ranked. {most}"

@@ -36,7 +36,7 @@ class ActiView(Benchmark):
         HeadlineNumber("shifting", "shifting-R accuracy", variants=("shifting_r",)),
         HeadlineNumber("mixed", "mixed accuracy", variants=("mixed",)),
         HeadlineNumber("average", "mean accuracy of zooming and shifting", variants=("average",)),
-        HeadlineNumber("full_image", "full-image accuracy (control)", variants=("full_image",)),
+        HeadlineNumber("full_image", "accuracy on the full image (control)", variants=("full_image",)),
         *RECOGNISED,
     )
     published_protocols = {
