@@ -104,7 +104,8 @@ findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the
 	@$(VENV)/bin/python scripts/findings.py
 
 example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions
-	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' $(ARGS)
+	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' \
+	  'tracking={enabled: false}' $(ARGS)
 	@rm -rf docs/example
 	@$(IN_VENV) known-unknowns bundle docs/example --params results/example/params.yaml --edition example
 	@rm -rf docs/example/tables docs/example/every_eval_ever docs/example/bundle.json
