@@ -94,7 +94,8 @@ def test_reproduce_table_3(fresh, hub):
     """
 
     def change(params: dict[str, Any]) -> None:
-        small = {"source": REPOSITORY, "revision": "main", "dtype": "float32", "device": "cpu"}
+        small: dict[str, Any] = {"source": REPOSITORY, "revision": "main", "dtype": "float32", "device": "cpu"}
+        small["card"] = {"family": "pocket", "parameters": 0.003, "licence": "MIT"}
         params["models"]["qwen2.5-vl-7b"] = small
         params["tracking"]["enabled"] = False
 
