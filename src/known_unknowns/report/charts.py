@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+from scipy.optimize import isotonic_regression
+
 from known_unknowns.records import Metric
 from known_unknowns.report.drawing import BASELINE, GREY, INK, MUTED, model_colours
 from known_unknowns.report.label_places import CHARACTER, LINE, Box, places
@@ -121,7 +124,7 @@ class Axis:
         """Return the arguments of a channel of Altair."""
         import altair as alt
 
-        axis = alt.Axis(format=",~f")
+        axis = alt.Axis(format=",~f", tickCount=7)
         if self.tick:
             numbers = range(math.ceil(self.low / self.tick), math.floor(self.high / self.tick) + 1)
             axis = alt.Axis(values=[self.tick * number for number in numbers], format=",~f")
@@ -232,10 +235,8 @@ def _colour(
     kinds = {point.model: point.kind for point in found}
     own = model_colours(models)
     colours = {model: {SCRIPTED: BASELINE, PUBLISHED: GREY}.get(kind) or own[model] for model, kind in kinds.items()}
-    longest = max((len(text) for text in key.values()), default=1)
-    columns = max(1, min(4, int((width + 60) // (longest * FONT * CHARACTER + 34))))
     legend = alt.Legend(
-        columns=columns,
+        columns=_columns(key.values(), width + 60),
         columnPadding=22,
         labelLimit=0,
         titleLimit=0,
@@ -248,12 +249,27 @@ def _colour(
     return alt.Color("key:N", scale=scale, title=title, legend=legend if is_shown else None)
 
 
+def _columns(texts: Collection[str], width: int) -> int:
+    """Return the number of columns of a legend: all in one line if they fit."""
+    lengths = [FONT * 0.54 * len(text) + 34 for text in texts] or [width]
+    return len(lengths) if sum(lengths) <= width else max(1, min(4, int(width // max(lengths))))
+
+
 def _shape(series: Sequence[str]) -> Any:
     import altair as alt
 
     scale = alt.Scale(domain=list(series), range=list(_SHAPES[: len(series)]))
-    legend = alt.Legend(columns=4, columnPadding=22, orient="top", title=None) if len(series) > 1 else None
-    return alt.Shape("series:N", scale=scale, legend=legend)
+    legend = alt.Legend(
+        columns=4,
+        columnPadding=22,
+        orient="top",
+        title=None,
+        labelLimit=0,
+        symbolFillColor="transparent",
+        symbolStrokeColor=MUTED,
+        symbolOpacity=1,
+    )
+    return alt.Shape("series:N", scale=scale, legend=legend if len(series) > 1 else None)
 
 
 def _labels(
@@ -344,12 +360,12 @@ def dots(
     rows: Sequence[str],
     *,
     lines: Mapping[str, float] | None = None,
-    width: int = 470,
+    width: int = 520,
 ) -> Any:
     """Return a chart of dots with error bars in rows, in facets by their group.
 
-    A row has a line for each model of the run. Published models are numbers at their value below them, and scripted
-    baselines are vertical lines across the row.
+    A row has a line for each model of the run, and below them one for published models, whose numbers have leader
+    lines. Scripted baselines are vertical lines across the row.
 
     Parameters
     ----------
@@ -370,6 +386,9 @@ def dots(
 
     numbers = numbered(dot.model for dot in found if dot.kind != SCRIPTED)
     key = {model: f"{number} {model}" for model, number in numbers.items()}
+    own = list(dict.fromkeys(dot.model for dot in found if dot.kind == MODEL))
+    spread = _spread(found, x, width)
+    lanes = max(2, len(own), *(len(own) + 4 + lane for _, lane in spread.values()))
     drawn = [
         {
             "row": dot.row,
@@ -378,30 +397,48 @@ def dots(
             "model": dot.model,
             "key": key.get(dot.model),
             "number": numbers.get(dot.model),
-            "lane": lane,
+            "lane": {MODEL: own.index, SCRIPTED: lambda model: 0, PUBLISHED: lambda model: len(own)}[dot.kind](
+                dot.model
+            ),
             "value": dot.x.value,
             "low": dot.x.low,
             "high": dot.x.high,
             "end": dot.x.value if dot.x.high is None else dot.x.high,
+            "at": spread[place][0] if place in spread else None,
+            "label_lane": len(own) + 3 + spread[place][1] if place in spread else None,
             "hover": f"{dot.model}, {dot.row}: {dot.x}",
         }
-        for dot, lane in zip(found, _lanes(found, x, width), strict=True)
+        for place, dot in enumerate(found)
     ]
     value = alt.X(**x.channel("value"))
     y: dict[str, Any] = {"sort": list(rows), "title": None, "axis": alt.Axis(grid=True, tickBand="extent", ticks=False)}
-    base = alt.Chart().encode(y=alt.Y("row:N", **y), yOffset=alt.YOffset("lane:O"))
-    own, published = (base.transform_filter(alt.datum.kind == kind) for kind in (MODEL, PUBLISHED))
+    base = alt.Chart().encode(y=alt.Y("row:N", **y), yOffset=_lane("lane", lanes))
+    own_dots, published = (base.transform_filter(alt.datum.kind == kind) for kind in (MODEL, PUBLISHED))
     colour = _colour([dot for dot in found if dot.kind != SCRIPTED], models, key, width, is_shown=True)
+    at = alt.X(**x.channel("at"))
     layers = [
-        own.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
+        own_dots.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
             x=alt.X(**x.channel("low")), x2="high:Q", color=colour
         ),
-        own.mark_point(filled=True, size=34, opacity=1).encode(x=value, color=colour, description="hover:N"),
-        own.mark_text(align="left", dx=5, fontSize=_SMALLEST, color=MUTED, aria=False).encode(
+        own_dots.mark_point(filled=True, size=34, opacity=1).encode(x=value, color=colour, description="hover:N"),
+        own_dots.mark_text(align="left", dx=5, fontSize=_SMALLEST, color=MUTED, aria=False).encode(
             x=alt.X(**x.channel("end")), text="number:N"
         ),
-        published.mark_text(fontSize=_SMALLEST, color=MUTED).encode(x=value, text="number:N", description="hover:N"),
     ]
+    if spread:
+        rules = alt.Chart().transform_filter(alt.datum.kind == PUBLISHED)
+        layers += [
+            published.mark_point(size=18, strokeWidth=1.2).encode(x=value, color=colour, description="hover:N"),
+            published.mark_text(fontSize=_SMALLEST, color=MUTED, aria=False).encode(
+                x=at, yOffset=_lane("label_lane", lanes), text="number:N"
+            ),
+            rules.mark_rule(color=GREY, strokeWidth=0.6, opacity=0.7, aria=False).encode(
+                x=value,
+                x2="at:Q",
+                y=alt.Y("row:N", bandPosition=(len(own) + 0.8) / lanes, **y),
+                y2=alt.Y2("row:N", bandPosition=(len(own) + 3) / lanes),
+            ),
+        ]
     for name, at in (lines or {}).items():
         line = alt.Chart(alt.Data(values=[{"value": at}])).encode(x=value)
         layers.append(line.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.8, aria=False))
@@ -436,20 +473,33 @@ def _baseline_lines(drawn: Sequence[Mapping[str, Any]], x: Any, y: Mapping[str, 
     ]
 
 
-def _lanes(found: Sequence[Dot], x: Axis, width: int) -> list[int]:
-    """Return the line of each dot in its row: one for each model, below them as few as the published numbers need."""
-    own = list(dict.fromkeys(dot.model for dot in found if dot.kind == MODEL))
-    needed = 2 * _SMALLEST * CHARACTER + 2
-    lanes = [own.index(dot.model) if dot.kind == MODEL else 0 for dot in found]
-    last: dict[tuple[str, str], list[float]] = {}
-    for place in sorted(range(len(found)), key=lambda place: found[place].x.value):
-        dot = found[place]
+def _lane(field: str, lanes: int) -> Any:
+    import altair as alt
+
+    return alt.YOffset(f"{field}:O", scale=alt.Scale(domain=list(range(lanes))))
+
+
+def _spread(found: Sequence[Dot], x: Axis, width: int) -> dict[int, tuple[float, int]]:
+    """Return where the number of each published dot is: near its value, apart from the others, in as few lines as fit.
+
+    Places minimise the squared distances to the values (isotonic regression of the values less the widths).
+    """
+    of_row: dict[tuple[str, str], list[int]] = {}
+    for place, dot in enumerate(found):
         if dot.kind == PUBLISHED:
-            ends, at = last.setdefault((dot.group, dot.row), []), width * x.share(dot.x.value)
-            level = next((level for level, end in enumerate(ends) if at - end >= needed), len(ends))
-            ends[level : level + 1] = [at]
-            lanes[place] = len(own) + level
-    return lanes
+            of_row.setdefault((dot.group, dot.row), []).append(place)
+    needed = 2 * _SMALLEST * CHARACTER + 2
+    spread: dict[int, tuple[float, int]] = {}
+    for places_here in of_row.values():
+        ordered = sorted(places_here, key=lambda place: found[place].x.value)
+        lanes = math.ceil(len(ordered) * needed / width)
+        for lane in range(lanes):
+            of_lane = ordered[lane::lanes]
+            shifts = needed * np.arange(len(of_lane))
+            pixels = np.array([width * x.share(found[place].x.value) for place in of_lane])
+            at = np.clip(isotonic_regression(pixels - shifts).x, needed / 2, width - needed / 2 - shifts[-1]) + shifts
+            spread |= {place: (x.at(float(to) / width), lane) for place, to in zip(of_lane, at, strict=True)}
+    return spread
 
 
 def shares(
@@ -503,7 +553,7 @@ def shares(
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 25, 50, 75, 100], format="d"),
     )
-    columns = max(1, min(len(places), int(width // (max(map(len, places)) * FONT * CHARACTER + 34))))
+    columns = _columns(places, width)
     legend = alt.Legend(
         title=None, orient="top", columns=columns, columnPadding=16, rowPadding=4, symbolType="square", labelLimit=0
     )

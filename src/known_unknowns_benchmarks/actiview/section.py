@@ -58,7 +58,7 @@ SECTION = Section(
             without=("Table 14",),
             has_chance=True,
             lines={"people": HUMAN},
-            note="Numbers without a dot are published. Dashed lines: chance, from the options of these questions, and "
+            note="Hollow circles are published numbers. Dashed lines: chance, from the options of these questions, and "
             f"human accuracy ({HUMAN}%) on the published questions.",
         ),
         "actiview_needed",

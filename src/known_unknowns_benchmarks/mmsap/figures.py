@@ -19,7 +19,7 @@ from known_unknowns.report.formatting import Head, Row, Table, metric_cell
 from known_unknowns.report.tables import Run
 
 LIKELIHOOD, AREA = "likelihood", "aurc"
-_OPERATING, _END = "operating point", "end of the curve of a model that answers nothing"
+_OPERATING, _END = "operating point", "end of the curve (answers nothing)"
 _COVERAGES = np.arange(1, 101) / 100
 
 
