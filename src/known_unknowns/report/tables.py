@@ -72,6 +72,11 @@ class Run:
         """Whether the questions are rendered, so that no number is comparable with published ones."""
         return self.params.data(self.benchmark).source == "scenes"
 
+    @property
+    def caveat(self) -> str:
+        """What a figure or table must say wherever it is shown alone; empty for the published questions."""
+        return "Rendered questions, not the published ones." if self.is_rendered else ""
+
     def parser_name(self, parser: str) -> str:
         """Heading of a parser."""
         return self.section.official_name if parser == "official" else parser_name(parser)

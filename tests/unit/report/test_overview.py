@@ -244,14 +244,6 @@ def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> 
     assert "from 5 other models (Gemma-3, Idefics3, Ovis-2 and 2 more); Gemma-3: +0.0" in distance
 
 
-def test_labels_are_short_and_never_those_of_another_point() -> None:
-    ours = [{"x": x, "y": 50, "shown": "m", "model": name} for x, name in ((1, "a" * 60), (2, "b" * 60))]
-    alike = [{"x": x, "y": 50, "shown": "m", "model": f"{'c' * 30}{x}{'d' * 30}"} for x in (3, 4)]
-    labels = overview_figure._labels([*ours, *alike])
-    assert list(labels) == ["a" * 60, "b" * 60] and all(len(text) == 28 for text in labels.values())
-    assert labels["a" * 60] == "a" * 14 + "\u2026" + "a" * 13
-
-
 def test_one_model_without_a_pair_and_without_baselines() -> None:
     first, second, _ = overview_text.sentences(overview(models=("pocket",), dual=False))
     assert first == "pocket has an accuracy of 80.0% [75.0, 85.0] on HumbleBench (rendered), n = 200."
