@@ -16,9 +16,11 @@ from known_unknowns_benchmarks.actiview import prompts, views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from tests.factories import asked_by, right
 from tests.factories import question as humble_question
+from tests.factories import model_entry
 from tests.unit.benchmarks.actiview.perceiving import NAME, OUT_OF_MEMORY, converse, question, scripted, transcript
 
 bound_to = partial(bound, registry.get("actiview"), parsers=[])
+accepting = partial(model_entry, "respondent", behaviour="oracle")
 KEEP = '{"keep": "%s", "shift": "%s"}'
 
 TRANSCRIPTS = [
@@ -317,17 +319,15 @@ def test_general_question_answering_has_a_text_for_other_protocols():
 
 
 def test_settings_and_image_support_are_bound():
-    one = bound_to(ResolvedProtocol(name="shifting", level="E"), images="concatenated")(question())
+    one = bound_to(ResolvedProtocol(name="shifting", level="E"), model=accepting(images="concatenated"))(question())
     next(one)
     assert len(one.send(Reply("yes")).images) == 1
     turn = next(bound_to(ResolvedProtocol(name="shifting", level="E", max_new_tokens=9))(question()))
     assert (turn.images, turn.max_new_tokens) == ((question().images[3],), 9)
-    assert (
-        next(bound_to(ResolvedProtocol(name="full_image"), images="captioned")(question())).step == "answer"
-    )  # it shows only one
-    own = bound_to(ResolvedProtocol(name="zooming", images="many"), images="concatenated", parsers=[])(
-        question()
-    )  # the entry's own leads
+    described = bound_to(ResolvedProtocol(name="full_image"), model=accepting(images="captioned"))
+    assert next(described(question())).step == "answer"  # it shows only one
+    leading = bound_to(ResolvedProtocol(name="zooming", images="many"), model=accepting(images="concatenated"))
+    own = leading(question())  # the entry's own leads
     next(own)
     assert len(own.send(Reply("1,2")).images) == 3
 
