@@ -14,9 +14,8 @@ from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring.table import combine_views, score_turn
 from known_unknowns_benchmarks.actiview import prompts, views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
-from tests.factories import asked_by, right
+from tests.factories import asked_by, model_entry, right
 from tests.factories import question as humble_question
-from tests.factories import model_entry
 from tests.unit.benchmarks.actiview.perceiving import NAME, OUT_OF_MEMORY, converse, question, scripted, transcript
 
 bound_to = partial(bound, registry.get("actiview"), parsers=[])
