@@ -121,9 +121,7 @@ def compared(params: Params, step: str, **names: str) -> Raw:
     """
     raw = dict(select(params, step, **names).raw)
     if step in _ASKING:
-        entries = {name: params.model(name) for name in raw["models"]}
-        if step != "probe":  # which is one for all benchmarks
-            entries = {name: entry.asked_in(names.get("benchmark", "")) for name, entry in entries.items()}
+        entries = {name: params.model(name).asked_in(names.get("benchmark", "")) for name in raw["models"]}
         raw["models"] = {
             name: {key: value for key, value in entry.items() if key not in entry.not_in_the_reply}
             for name, entry in entries.items()
