@@ -24,6 +24,7 @@ from known_unknowns.config import Params, typed_model
 from known_unknowns.config.models import EndpointInferenceSettings, LocalInferenceSettings
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report import verdict_tables
 from tests.paths import ROOT
 
 BENCHMARKS = ("humblebench", "mmsap", "actiview", "mm_upd")
@@ -208,6 +209,8 @@ def test_a_model_that_was_asked_otherwise_is_not_comparable(model: dict[str, Any
             "asked otherwise: prompt the benchmark's instead of"
         )
         assert row.note.endswith("Unknown in the source: revision.") and row.value == pytest.approx(59.93)
+        (shown,) = verdict_tables.comparison(rows, ["official"])  # on the page
+        assert (shown.verdict, shown.reasons) == (NOT_COMPARABLE, {row.reason: 1})
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
