@@ -35,11 +35,15 @@ UNREADABLE = """[...document.querySelectorAll('.drawing text')].filter((text) =>
 """Texts of figures that are smaller than 8 pixels."""
 COLLIDING = """[...document.querySelectorAll('.drawing svg')].flatMap((svg) => {
   const frame = svg.getBoundingClientRect();
-  const boxes = [...svg.querySelectorAll('text')].filter((text) => text.textContent).map((text) => [text.textContent, text.getBoundingClientRect()]);
   const slack = 1.5 * frame.width / svg.viewBox.baseVal.width; // the box of a text is higher than its letters
-  const out = boxes.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
-  const over = boxes.flatMap(([text, a], place) => boxes.slice(place + 1).filter(([, b]) =>
-    a.left + slack < b.right && b.left + slack < a.right && a.top + 2 * slack < b.bottom && b.top + 2 * slack < a.bottom).map(([other]) => `${text} | ${other}`));
+  const boxes = [...svg.querySelectorAll('text')].filter((text) => text.textContent)
+    .map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const out = boxes.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1
+    || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
+  const cover = (a, b) => a.left + slack < b.right && b.left + slack < a.right
+    && a.top + 2 * slack < b.bottom && b.top + 2 * slack < a.bottom;
+  const over = boxes.flatMap(([text, a], place) =>
+    boxes.slice(place + 1).filter(([, b]) => cover(a, b)).map(([other]) => `${text} | ${other}`));
   return frame.width ? [...out.map(([text]) => text), ...over] : [];
 })"""
 """Texts of figures that are outside of their figure, or cover another one."""
@@ -267,8 +271,8 @@ def test_every_printed_page_of_a_table_has_its_column_names(browser: Browser, fo
     browser.evaluate("document.querySelectorAll('details:not(.menu)').forEach(d => { d.open = true; })")
     browser.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
     browser.evaluate(
-        "(() => { const t = [...document.querySelectorAll('.table-box')].find(t => t.textContent.includes('every variant'));"
-        " document.querySelector('main').replaceChildren(t); })()"
+        "document.querySelector('main').replaceChildren([...document.querySelectorAll('.table-box')]"
+        ".find(table => table.textContent.includes('every variant')))"
     )
     pages = [page.extract_text() for page in PdfReader(io.BytesIO(browser.pdf())).pages]
     assert len(pages) > 1
@@ -285,6 +289,7 @@ def test_figures_fill_the_printed_page_and_folded_parts_leave_nothing(browser: B
     })"""
     assert min(browser.evaluate(drawn)) > 0.9
     browser.open(folder / OWN, width=710, height=1000)
+    browser.call("Emulation.setEmulatedMedia", media="print")
     assert browser.evaluate("document.getElementById('humblebench-types').offsetHeight") == 0
     browser.call("Emulation.setEmulatedMedia", media="")
 
