@@ -43,7 +43,7 @@ class ExtraContent:
     Attributes
     ----------
     figures : sequence of Figure
-        The figures that the section declares, in the same order.
+        The figures that the section names, but does not declare.
     links : mapping of str to str
         Labels in the table of contents, by the anchors of the template.
     values : mapping of str to Any
@@ -127,11 +127,13 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
 
 def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
     """Return all figures of a benchmark. Their names are `Section.figure_names`."""
-    published = load(run.benchmark) if run.section.scatters else []
+    declared = [spec for spec in (*run.section.scatters, *run.section.figures) if not isinstance(spec, str)]
+    published = load(run.benchmark) if declared else []
+    drawn = {figure.name: figure for figure in (*extra.figures, *(figures.draw(s, run, published) for s in declared))}
     return [
-        *(figures.scatter(spec, run, published) for spec in run.section.scatters),
+        *(drawn[spec.name] for spec in run.section.scatters),
         figures.answers(run),
-        *extra.figures,
+        *(drawn[name] for name in run.section.own_figure_names),
         overview_figure.draw(Overview(run, (), ()), run.section.overview_figure),
     ]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import verdict_tables
-from known_unknowns.report.figures import _published_points, answer_shares
+from known_unknowns.report.figures import answer_shares, published_points
 from known_unknowns.report.formatting import (
     DASH,
     Cell,
@@ -94,7 +94,7 @@ def test_a_published_number_has_not_our_n() -> None:
 
 
 def test_the_published_points_of_figure_4() -> None:
-    points = _published_points(section("humblebench").scatters[0], load("humblebench"))
+    points = published_points(section("humblebench").scatters[0], load("humblebench"))
     glm = {p.series: (p.x.value, p.y.value) for p in points if p.model == "GLM-4.1V-Thinking"}
     assert glm == {"as in the paper": (73.46, 0.06), "robust parser": (73.46, 55.02)}
     assert len({p.model for p in points}) == 19
@@ -116,7 +116,7 @@ def test_the_answers_of_a_bar_add_up(run: FakeRun) -> None:
 
 
 def test_the_published_points_of_figure_5() -> None:
-    points = _published_points(section("humblebench").scatters[1], load("humblebench"))
+    points = published_points(section("humblebench").scatters[1], load("humblebench"))
     assert {(p.model, p.series) for p in points if p.y.value == 90.53} == {("Qwen2.5-VL", "as in the paper")}
     assert len(points) == 19  # every row of Table 3
 

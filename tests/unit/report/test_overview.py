@@ -235,6 +235,12 @@ def test_a_model_that_is_not_distinguished_is_not_said_to_know_best() -> None:
     )
 
 
+def test_equal_models_are_named_together_in_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NUMBERS, "pocket-never-refuses", NUMBERS["pocket"])
+    drawn = overview_figure.draw(overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0)), "humblebench_overview")
+    assert ">pocket, pocket-never-refuses</text>" in drawn.svg
+
+
 def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["Cambrian", "Gemma-3", "Idefics3", "Ovis-2", "Phi-4", "Pixtral"]
     for name in names:
@@ -242,14 +248,6 @@ def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> 
     pairs = [pair(a, b, 0.0, 1.0) for place, a in enumerate(names) for b in names[place + 1 :]]
     distance = overview_text.sentences(overview(*pairs, models=tuple(names)))[1]
     assert "from 5 other models (Gemma-3, Idefics3, Ovis-2 and 2 more); Gemma-3: +0.0" in distance
-
-
-def test_labels_are_short_and_never_those_of_another_point() -> None:
-    ours = [{"x": x, "y": 50, "shown": "m", "model": name} for x, name in ((1, "a" * 60), (2, "b" * 60))]
-    alike = [{"x": x, "y": 50, "shown": "m", "model": f"{'c' * 30}{x}{'d' * 30}"} for x in (3, 4)]
-    labels = overview_figure._labels([*ours, *alike])
-    assert list(labels) == ["a" * 60, "b" * 60] and all(len(text) == 28 for text in labels.values())
-    assert labels["a" * 60] == "a" * 14 + "\u2026" + "a" * 13
 
 
 def test_one_model_without_a_pair_and_without_baselines() -> None:

@@ -202,23 +202,38 @@ window.KnownUnknowns = (() => {
     // What is exported: the visible rows, and all columns but those that the reader hid.
     contents() {
       const columns = this.heads.map((_, index) => index).filter((index) => !this.hidden.has(index));
-      const rows = [...this.body.rows].filter((row) => !row.hidden && !this.isBand(row));
-      if (this.table.tFoot) rows.push(...this.table.tFoot.rows);
+      const sorted = this.table.classList.contains("sorted");
+      const row = (line) => columns.map((index) => parts(line.cells[index], !sorted));
       const note = (head) => text(head.querySelector(".note"));
+      const head = (name, index) => [name, note(this.heads[index])].filter(Boolean).join(", ");
+      const groups = this.groups.flatMap(({ cell, span }) => Array(span).fill(text(cell)));
+      const after = this.box.nextElementSibling;
+      const notes = after && (after.matches(".small") ? after : after.matches(".data") ? after.querySelector(".footnotes") : null);
       return {
         caption: text(this.table.caption),
-        heads: columns.map((index) => [this.names[index], note(this.heads[index])].filter(Boolean).join(", ")),
-        rows: rows.map((row) => columns.map((index) => parts(row.cells[index]))),
+        heads: columns.map((index) => head(this.names[index], index)),
+        own: columns.map((index) => head(shown(this.heads[index]), index)),
+        groups: groups.length ? columns.map((index) => groups[index]) : [],
+        rows: [...this.body.rows].filter((line) => !line.hidden).map((line) => (this.isBand(line) ? text(line) : row(line))),
+        foot: [...(this.table.tFoot ? this.table.tFoot.rows : [])].map(row),
+        notes: notes ? (notes.matches("ul") ? [...notes.children] : [notes]).map((item) => {
+          const mark = text(item.querySelector("sup"));
+          return { mark, text: text(item).slice(mark.length).trim() };
+        }) : [],
+        caveat: this.box.closest("[data-caveat]")?.dataset.caveat || "",
         corner: this.corner,
       };
     }
   }
 
-  function parts(cell) {
-    if (!cell) return { value: "", low: "", high: "", n: "" };
+  function parts(cell, grouped = false) {
+    if (!cell) return { value: "", low: "", high: "", n: "", note: "", mark: "", repeated: false };
     const bounds = text(cell.querySelector(".bounds")).match(/^\[(\S+), (\S+)\]$/);
     const n = text(cell.querySelector(".count-n")).replace(/^n = |,/g, "");
-    return { value: shown(cell), low: bounds ? bounds[1] : "", high: bounds ? bounds[2] : "", n };
+    return {
+      value: shown(cell), low: bounds ? bounds[1] : "", high: bounds ? bounds[2] : "", n, note: text(cell.querySelector(".note")),
+      mark: text(cell.querySelector("sup")), repeated: grouped && cell.classList.contains("repeated"),
+    };
   }
 
   function number(cell) {
