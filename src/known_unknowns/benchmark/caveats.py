@@ -21,10 +21,11 @@ def title(params: Params, benchmark: str) -> str:
     return " ".join(filter(None, [registry.get(benchmark).title, mark(params, benchmark)]))
 
 
-def caveat(params: Params) -> str:
-    """Return the long form of a whole edition: "rendered questions, not the published ones"."""
-    rendered = [name for name in params.benchmarks if params.data(name).source == "scenes"]
-    some = len(rendered) < len(params.benchmarks)
+def caveat(params: Params, benchmark: str | None = None) -> str:
+    """Return the long form, of the whole edition or of one benchmark: "rendered questions, not the published ones"."""
+    names = params.benchmarks if benchmark is None else [benchmark]
+    rendered = [name for name in names if params.data(name).source == "scenes"]
+    some = len(rendered) < len(names)
     of = f" (of {', '.join(registry.get(name).title for name in rendered)})" if some else ""
     parts = [f"rendered questions, not the published ones{of}"] if rendered else []
     parts += [f"sample of at most {params.limit:,} questions of a benchmark"] if params.limit else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -220,13 +220,13 @@ def leaderboard_rows(params: Params, model: str, benchmark: str, metrics: Iterab
     return rows
 
 
-def by_benchmark(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+def by_benchmark(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
     """Return the values of a model's rows of the leaderboard, and the share of unusable replies of its primary one."""
     found: dict[str, dict[str, float | None]] = {}
     for row in rows:
-        values = found.setdefault(row["benchmark"], {"unusable": row["unusable"]})
-        values[row["number"]] = row["value"]
-    return found
+        found.setdefault(row["benchmark"], {})[row["number"]] = row["value"]
+    shares = {row["benchmark"]: row["unusable"] for row in reversed(rows)}
+    return {benchmark: values | {"unusable": shares[benchmark]} for benchmark, values in found.items()}
 
 
 def read_leaderboard(path: Path) -> list[dict[str, Any]]:

@@ -237,7 +237,7 @@ def _colour(
     colours = {model: {SCRIPTED: BASELINE, PUBLISHED: GREY}.get(kind) or own[model] for model, kind in kinds.items()}
     legend = alt.Legend(
         columns=_columns(key.values(), width + 60),
-        columnPadding=22,
+        columnPadding=30,
         labelLimit=0,
         titleLimit=0,
         symbolLimit=0,
@@ -251,7 +251,7 @@ def _colour(
 
 def _columns(texts: Collection[str], width: int) -> int:
     """Return the number of columns of a legend: all in one line if they fit."""
-    lengths = [FONT * 0.54 * len(text) + 34 for text in texts] or [width]
+    lengths = [FONT * 0.54 * len(text) + 52 for text in texts] or [width]
     return len(lengths) if sum(lengths) <= width else max(1, min(4, int(width // max(lengths))))
 
 
@@ -261,7 +261,7 @@ def _shape(series: Sequence[str]) -> Any:
     scale = alt.Scale(domain=list(series), range=list(_SHAPES[: len(series)]))
     legend = alt.Legend(
         columns=4,
-        columnPadding=22,
+        columnPadding=30,
         orient="top",
         title=None,
         labelLimit=0,
@@ -460,7 +460,7 @@ def _baseline_lines(drawn: Sequence[Mapping[str, Any]], x: Any, y: Mapping[str, 
     if not names:
         return []
     scale = alt.Scale(domain=names, range=[_DASHES[number % len(_DASHES)] for number in range(len(names))])
-    legend = alt.Legend(columns=4, columnPadding=22, orient="top", symbolStrokeColor=BASELINE)
+    legend = alt.Legend(columns=4, columnPadding=30, orient="top", symbolStrokeColor=BASELINE)
     rules = alt.Chart().transform_filter(alt.datum.kind == SCRIPTED).mark_rule(color=BASELINE, strokeWidth=1.3)
     return [
         rules.encode(
@@ -555,7 +555,7 @@ def shares(
     )
     columns = _columns(places, width)
     legend = alt.Legend(
-        title=None, orient="top", columns=columns, columnPadding=16, rowPadding=4, symbolType="square", labelLimit=0
+        title=None, orient="top", columns=columns, columnPadding=40, rowPadding=4, symbolType="square", labelLimit=0
     )
     scale = alt.Scale(domain=places, range=list(colours.values()))
     return (

@@ -99,7 +99,8 @@ class Table:
 def sentence_case(text: str) -> str:
     """Return a heading with a capital, unless it starts with a symbol or a name, such as n, score_sa or mPLUG."""
     first = text.partition(" ")[0].rstrip(",")
-    return text[:1].upper() + text[1:] if len(first) > 1 and first.isalpha() and first.islower() else text
+    is_word = len(first.partition("-")[0]) > 1 and first.replace("-", "").isalpha() and first.islower()
+    return text[:1].upper() + text[1:] if is_word else text
 
 
 def unbroken(text: str) -> str:

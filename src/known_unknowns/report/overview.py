@@ -25,8 +25,6 @@ from known_unknowns.report.tables import ACCURACY, Run, confidence
 if TYPE_CHECKING:
     from known_unknowns.config.models import Card
 
-NO_RIGHT_OPTION = ("nota_only",)
-"""Functions of variants whose right option is removed."""
 _TESTED = (ACCURACY, dual.DUAL)
 """Metrics by which models are compared in pairs."""
 
@@ -122,25 +120,9 @@ class Overview:
         """The first variant of the primary number; empty if nothing was measured."""
         return self.numbers[self.primary].split(dual.SEPARATOR)[0] if self.primary else ""
 
-    def unanswerable(self, functions: Sequence[str]) -> str | None:
-        """Return the measured variant with one of these functions and the main protocol, or None."""
-        if not self.main or self.main not in self.run.variants:
-            return None
-        protocol = self.run.params.protocol(self.run.benchmark, self.main)
-        for function in functions:
-            for name in self.run.variants:
-                same = self.run.params.protocol(self.run.benchmark, name) == protocol
-                if same and self.run.params.variant(name).function == function and self._is_defined(name):
-                    return name
-        return None
-
-    def _is_defined(self, variant: str) -> bool:
-        found = (self.number(model, variant, "refusal_recall") for model in self.run.models)
-        return any(metric is not None and metric.value is not None for metric in found)
-
-    def number(self, model: str, variant: str | None, name: str) -> Metric | None:
-        """Return a metric under the main parser; None without the variant."""
-        return None if variant is None else self.run.get(model, variant, self.run.main_parser, name)
+    def number(self, model: str, variant: str, name: str) -> Metric | None:
+        """Return a metric under the main parser."""
+        return self.run.get(model, variant, self.run.main_parser, name)
 
     def value(self, model: str, number: HeadlineNumber | None) -> Metric | None:
         """Return a headline number of a model."""
@@ -159,10 +141,6 @@ class Overview:
         """Return the unusable replies of the primary number."""
         found = self.values[model].get(self.primary) if self.primary else None
         return found.unusable if found else None
-
-    def refused(self, model: str) -> Metric | None:
-        """Return the share of refusals without a right option."""
-        return self.number(model, self.unanswerable(NO_RIGHT_OPTION), ACCURACY)
 
     @cached_property
     def tests(self) -> tuple[PairedRow, ...]:

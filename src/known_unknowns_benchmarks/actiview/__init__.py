@@ -33,7 +33,7 @@ class ActiView(Benchmark):
     title = "ActiView"
     headline = (
         HeadlineNumber("zooming", "zooming accuracy", variants=("zooming",)),
-        HeadlineNumber("shifting", "shifting-R accuracy", variants=("shifting_r",)),
+        HeadlineNumber("shifting", "shifting accuracy", variants=("shifting_r",)),
         HeadlineNumber("mixed", "mixed accuracy", variants=("mixed",)),
         HeadlineNumber("average", "mean accuracy of zooming and shifting", variants=("average",)),
         HeadlineNumber("full_image", "accuracy on the full image (control)", variants=("full_image",)),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 
 from known_unknowns.records import Reply
 from tests.browser import CHROMIUM, Browser, contrast, violations
@@ -34,6 +36,20 @@ UNREADABLE = """[...document.querySelectorAll('.drawing text')].filter((text) =>
   return box.width && text.textContent && parseFloat(getComputedStyle(text).fontSize) * scale < 8;
 }).map((text) => text.textContent)"""
 """Texts of figures that are smaller than 8 pixels."""
+COLLIDING = """[...document.querySelectorAll('.drawing svg')].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  const slack = 1.5 * frame.width / svg.viewBox.baseVal.width; // the box of a text is higher than its letters
+  const boxes = [...svg.querySelectorAll('text')].filter((text) => text.textContent)
+    .map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const out = boxes.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1
+    || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
+  const cover = (a, b) => a.left + slack < b.right && b.left + slack < a.right
+    && a.top + 2 * slack < b.bottom && b.top + 2 * slack < a.bottom;
+  const over = boxes.flatMap(([text, a], place) =>
+    boxes.slice(place + 1).filter(([, b]) => cover(a, b)).map(([other]) => `${text} | ${other}`));
+  return frame.width ? [...out.map(([text]) => text), ...over] : [];
+})"""
+"""Texts of figures that are outside of their figure, or cover another one."""
 BROKEN = """[...document.querySelectorAll('tbody th .name, td.text .value')].flatMap(e => {
   if (!e.offsetWidth || !e.firstChild) return [];
   const range = document.createRange();
@@ -87,6 +103,7 @@ def test_a_page_fits_its_window_and_has_no_error(browser: Browser, folder: Path,
             assert browser.overflow() <= 0, width
             assert browser.evaluate(SCROLLED if width > 390 else SCROLLED_TABLES) == [], width
             assert browser.evaluate(UNREADABLE) == [], width
+            assert browser.evaluate(COLLIDING) == [], width
             assert browser.evaluate(BROKEN) == [], width
         assert browser.errors == [] and browser.requests == []
 
@@ -240,6 +257,56 @@ def test_a_column_can_be_hidden_and_the_table_exported(browser: Browser, folder:
     assert saved["Markdown"].startswith("| Model |") and r"always\_refuse" in saved["Markdown"]
 
 
+def test_latex_has_all_parts_of_the_papers_table(browser: Browser, folder: Path) -> None:
+    """Group heads, rules, a label, headings over rows, footnotes, the caveat, and as many cells in every row."""
+    browser.open(folder / OWN)
+    browser.evaluate("document.querySelector('main').dataset.caveat = 'Rendered questions: 100% not published.'")
+    for caption in ("HumbleBench: percent right", "Table 3"):
+        browser.evaluate(
+            "[...document.querySelectorAll('.table-box')].find(t => t.querySelector('caption').textContent.startsWith"
+            f"('{caption}')).querySelectorAll('.menu button').forEach(b => b.textContent === 'LaTeX' && b.click())"
+        )
+        latex = browser.downloaded("tex")
+        check_latex(latex)
+        assert r"\textbf{Rendered questions: 100\% not published.}" in latex
+        if caption == "Table 3":
+            assert r"\label{tab:table-3-accuracy-on-humblebench" in latex
+            assert r"\multicolumn{5}{l}{\emph{General-purpose models}} \\" in latex
+            assert "70.20$^{1}$" in latex and "$^{1}$ overall.log has 70.19." in latex
+            assert "pocket, this run & " in latex
+        else:
+            assert r" & \multicolumn{2}{c}{HumbleBench} & \multicolumn{3}{c}{HumbleBench-E} &" in latex
+            assert r"\cmidrule(lr){2-3} \cmidrule(lr){4-6}" in latex and r"Exactly ``E''" in latex
+            assert latex.index("Chance &") > latex.index(r"\midrule", latex.index(r"\midrule") + 1)
+
+
+def check_latex(text: str) -> None:
+    """Assert that environments are balanced, the rules are those of booktabs, and special characters are escaped."""
+    opened: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", text):
+        assert kind == "begin" or opened.pop() == name
+        opened += [name] if kind == "begin" else []
+    assert opened == []
+    order = [
+        r"\begin{table}",
+        r"\caption{",
+        r"\label{tab:",
+        r"\begin{tabular}",
+        r"\toprule",
+        r"\midrule",
+        r"\bottomrule",
+    ]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+    assert r"\hline" not in text and text.count("{") == text.count("}")
+    columns = len(re.search(r"tabular\}\{@\{\}([lr]+)@", text)[1])
+    body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
+    for row in re.findall(r"^(?!\\(?:top|mid)rule|\\cmidrule|\\addlinespace)(.+) \\\\$", body, flags=re.M):
+        spans = sum(int(span) - 1 for span in re.findall(r"\\multicolumn\{(\d+)\}", row))
+        assert len(re.findall(r"(?<!\\)&", row)) + 1 + spans == columns, row
+    plain = re.sub(r"\$\^\{\d+\}\$|\$\\\w+\$", "", text.partition("\n")[2])
+    assert not re.search(r"(?<!\\)[%$#_^~]", re.sub(r"\\label\{[^}]*\}", "", plain))
+
+
 def test_figures_are_saved_as_svg_and_png(browser: Browser, folder: Path) -> None:
     browser.open(folder / "index.html")
     for label, ending, start in (("SVG", "svg", b"<svg"), ("PNG", "png", b"\x89PNG")):
@@ -292,11 +359,41 @@ def test_the_report_prints_on_few_pages_and_is_accessible(browser: Browser, fold
     for file in PAGES:
         browser.open(folder / file)
         assert violations(browser, without=("color-contrast",)) == [], file
-        printed += browser.printed_pages()
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(browser.pdf())).pages]
+        assert all(text.strip() for text in pages), file
+        printed += len(pages)
         assert contrast(browser) == [], file
         browser.open(folder / file, dark=True)
         assert contrast(browser) == [], file
     assert printed < 30
+
+
+def test_every_printed_page_of_a_table_has_its_column_names(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "stress.html")
+    browser.evaluate("document.querySelectorAll('details:not(.menu)').forEach(d => { d.open = true; })")
+    browser.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    browser.evaluate(
+        "document.querySelector('main').replaceChildren([...document.querySelectorAll('.table-box')]"
+        ".find(table => table.textContent.includes('every variant')))"
+    )
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(browser.pdf())).pages]
+    assert len(pages) > 1
+    for text in pages:
+        assert re.search(r"Model\s+Variant", text) and "Robust" in text and "Likelihood" in text
+
+
+def test_figures_fill_the_printed_page_and_folded_parts_leave_nothing(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "stress.html", width=710, height=1000)  # A4 less its margins
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    drawn = """[...document.querySelectorAll('.drawing svg')].map((svg) => {
+      const box = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
+      return Math.min(box.width, box.height * view.width / view.height) / document.querySelector('main').clientWidth;
+    })"""
+    assert min(browser.evaluate(drawn)) > 0.9
+    browser.open(folder / OWN, width=710, height=1000)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate("document.getElementById('humblebench-types').offsetHeight") == 0
+    browser.call("Emulation.setEmulatedMedia", media="")
 
 
 def test_too_little_contrast_is_found(browser: Browser, folder: Path) -> None:

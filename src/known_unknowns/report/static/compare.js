@@ -67,6 +67,7 @@ document.addEventListener("DOMContentLoaded", () => {
       if (pair.p_holm !== null && pair.p_holm <= data.level) counts[pair.difference > 0 ? "better" : "worse"] += 1;
     }
     document.getElementById("compared").textContent = a === b ? "Choose two models."
+      : !rows.length ? "These models are not compared: they were not asked the same questions, or too many replies are unusable."
       : `Of ${rows.length} comparisons, ${names[0]} is better in ${counts.better}, ${names[1]} in ${counts.worse}; `
         + `in ${rows.length - counts.better - counts.worse} they cannot be distinguished.`;
     const table = element("table", { class: "data" },
