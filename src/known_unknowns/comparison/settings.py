@@ -252,7 +252,7 @@ def _sampling(decoding: Mapping[str, Any]) -> dict[str, Any]:
     """Return generation settings with everything that chooses a token under the key sampling."""
     sampled = decoding.get("sampling") or decoding.get("do_sample") or decoding.get("temperature")
     greedy = not sampled or decoding.get("top_k") == 1
-    chosen = {key: decoding[key] for key in _SAMPLING if decoding.get(key)}
+    chosen = {key: decoding[key] for key in _SAMPLING if decoding.get(key) is not None}
     how = ", ".join(str(value) if key == "sampling" else f"{key} {value}" for key, value in chosen.items())
     return {"sampling": "greedy" if greedy else how} | {k: v for k, v in decoding.items() if k not in _SAMPLING}
 

@@ -100,6 +100,11 @@ rows:
         ({"sampling": "checkpoint"}, {}, ["sampling greedy instead of checkpoint"]),
         ({"sampling": "checkpoint"}, {"sampling": "checkpoint"}, []),
         ({"temperature": 0.7}, {"temperature": 0.6}, ["sampling temperature 0.6 instead of temperature 0.7"]),
+        (
+            {"temperature": 0.7, "top_k": 0},
+            {"temperature": 0.7},
+            ["sampling temperature 0.7 instead of temperature 0.7, top_k 0"],
+        ),
         ({"do_sample": True}, {}, ["sampling greedy instead of do_sample True"]),
         ({"max_new_tokens": 30}, {}, ["max_new_tokens 16 instead of 30"]),
         ({"max_new_tokens": 30}, {"max_new_tokens": 30}, []),
