@@ -142,7 +142,9 @@ def _arguments(files: EditionFiles, model: str, benchmark: str) -> dict[str, Any
 def _results(
     params: Params, benchmark: str, metrics: Sequence[Metric], parser: str, arguments: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    chosen = {*METRICS, *UNDESIRABLE, *registry.get(benchmark).metrics().headline}
+    declared = registry.get(benchmark)
+    chosen = {*METRICS, *UNDESIRABLE, *declared.metrics().headline}
+    chosen |= {number.metric for number in declared.headline if not number.lower_is_better}
     for metric in metrics:
         if metric.name not in chosen or metric.value is None or metric.parser not in (parser, "official"):
             continue
