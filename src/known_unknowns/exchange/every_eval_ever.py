@@ -143,8 +143,9 @@ def _arguments(files: EditionFiles, model: str, benchmark: str) -> dict[str, Any
 def _results(
     params: Params, benchmark: str, metrics: Sequence[Metric], parser: str, arguments: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    chosen = {*METRICS, *UNDESIRABLE, *registry.get(benchmark).metrics().headline}
-    without_content = content_free(params, benchmark)
+    declared, without_content = registry.get(benchmark), content_free(params, benchmark)
+    chosen = {*METRICS, *UNDESIRABLE, *declared.metrics().headline}
+    chosen |= {number.metric for number in declared.headline if not number.lower_is_better}
     for metric in metrics:
         if not shows(metric, without_content) and metric.name not in UNDESIRABLE:
             continue

@@ -322,7 +322,9 @@ def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str],
 
 
 def _headline_metrics(benchmark: str) -> tuple[str, ...]:
-    return ("accuracy", *HEADLINE_METRICS, *registry.get(benchmark).metrics().headline)
+    declared = registry.get(benchmark)
+    own = (*declared.metrics().headline, *(number.metric for number in declared.headline))
+    return tuple(dict.fromkeys(["accuracy", *HEADLINE_METRICS, *own]))
 
 
 def rounded(value: Any) -> Any:

@@ -268,6 +268,12 @@ def test_other_parsers_have_the_accuracy_and_only_the_papers_parser_more():
     assert variant_headline(rows, "robust", ("original",)) == {}
 
 
+def test_declared_metrics_are_in_the_headline_table():
+    rows = [metric("score_sa", 0.5, benchmark="mmsap", variant="shuffled_options")]
+    columns, (row,) = headline_rows(params(), rows)
+    assert "score_sa" in columns and row["score_sa"] == 0.5
+
+
 def test_a_pair_of_variants_fills_only_its_own_columns():
     pair = [metric("dual_accuracy", 0.4, variant="original+nota_only"), metric("accuracy", 0.5)]
     columns, (dual, single) = headline_rows(params(), pair)

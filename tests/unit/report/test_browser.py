@@ -252,6 +252,8 @@ def test_a_column_can_be_hidden_and_the_table_exported(browser: Browser, folder:
     assert [row["Model"] for row in rows[:3]] == ["pocket", "pocket-never-refuses", "pocket-refuses-often"]
     first = next(name for name in rows[0] if name.endswith(", low")).removesuffix(", low")
     assert float(rows[0][f"{first}, low"]) <= float(rows[0][first]) <= float(rows[0][f"{first}, high"])
+    caveat = "rendered questions, not the published ones"
+    assert {row["caveat"] for row in rows} == {caveat} and caveat in saved["LaTeX"] and caveat in saved["Markdown"]
     assert not any(name.startswith("HumbleBench: as released") for name in rows[0])  # the hidden column
     assert r"always\_refuse &" in saved["LaTeX"] and r"\toprule" in saved["LaTeX"]
     assert saved["Markdown"].startswith("| Model |") and r"always\_refuse" in saved["Markdown"]
@@ -261,7 +263,7 @@ def test_latex_has_all_parts_of_the_papers_table(browser: Browser, folder: Path)
     """Group heads, rules, a label, headings over rows, footnotes, the caveat, and as many cells in every row."""
     browser.open(folder / OWN)
     browser.evaluate("document.querySelector('main').dataset.caveat = 'Rendered questions: 100% not published.'")
-    for caption in ("HumbleBench: percent right", "Table 3"):
+    for caption in ("HumbleBench (rendered): percent right", "Table 3"):
         browser.evaluate(
             "[...document.querySelectorAll('.table-box')].find(t => t.querySelector('caption').textContent.startsWith"
             f"('{caption}')).querySelectorAll('.menu button').forEach(b => b.textContent === 'LaTeX' && b.click())"
