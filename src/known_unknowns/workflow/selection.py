@@ -315,6 +315,7 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "import_released": _imported,
     "released_numbers": _shown,
     "reply_tables": _shown,
+    "summarise": _shown,
     "compare": _shown,
     "compare_models": _shown,
     "report": _shown,
