@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import conditions as condition
+from known_unknowns.comparison.cells import load
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.rows import ComparisonRow
 from known_unknowns.comparison.verdicts import UNJUDGED, counts
-from known_unknowns.config import catalogue
-
-if TYPE_CHECKING:
-    from known_unknowns.config import Params
+from known_unknowns.config import Params, catalogue
+from known_unknowns.records import OVERALL
 
 _MOST_ROWS = 5
 """Published rows without a model that have their own step, per benchmark."""
@@ -98,8 +97,10 @@ def _key(row: ComparisonRow) -> tuple[str, str, str, str]:
 
 
 def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
-    texts = Counter(_text(row, params) for row in rows if row.obstacle not in (condition.MODEL, None))
+    texts = Counter(_text(row) for row in rows if row.obstacle not in (condition.MODEL, condition.QUESTIONS, None))
     steps = [Step(number, text) for text, number in texts.items()]
+    for benchmark in dict.fromkeys(row.benchmark for row in rows if row.obstacle == condition.QUESTIONS):
+        steps += _published_data(benchmark, params)
     for benchmark in dict.fromkeys(row.benchmark for row in rows):
         missing = Counter(
             row.published_row or row.row
@@ -110,13 +111,9 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
     return sorted(steps, key=lambda step: -step.numbers)
 
 
-def _text(row: ComparisonRow, params: Params) -> str:
+def _text(row: ComparisonRow) -> str:
     """Return what to change so that a number with this obstacle can be judged."""
-    name, title = row.benchmark, registry.get(row.benchmark).title
-    if row.obstacle == condition.QUESTIONS:
-        editions = _editions(name, params, without=("scenes",))
-        advice = f"run an edition with the published data: {editions}" if editions else "add published data"
-        return f"{title}: the questions are rendered; {advice}"
+    title = registry.get(row.benchmark).title
     if row.obstacle == condition.VARIANT:
         return f"{title}: run the variant {row.variant} for {row.model}"
     if row.obstacle == condition.NUMBER:
@@ -128,10 +125,47 @@ def _text(row: ComparisonRow, params: Params) -> str:
     return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 
-def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> str:
+def _published_data(benchmark: str, params: Params) -> Iterator[Step]:
+    """Yield a step for each edition that asks the published questions, with the numbers that it can judge."""
+    title = registry.get(benchmark).title
+    for edition in _editions(benchmark, params, without=("scenes",)):
+        if number := len(judgeable(benchmark, params, edition)):
+            yield Step(
+                number, f"{title}: the questions are rendered; ask the published ones: make run EDITION={edition}"
+            )
+
+
+def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCell]:
+    """Return the published numbers that a run of an edition judges if all its questions are the published ones.
+
+    They are those of rows that its models correspond to, of variants that it asks by the published protocol.
+    """
+    other = Params(catalogue.with_named(dict(params.raw) | {"edition": edition}))
+    published = (other.raw["models"].get(model, {}).get("published", {}) for model in other.models)
+    rows = {row if isinstance(row, str) else row.get(benchmark) for row in published}
+    variants = set(other.variants(benchmark))
+    variants |= {c.name for c in registry.get(benchmark).metrics().across_variants if variants.issuperset(c.variants)}
+    variants -= condition.other_protocols(params, benchmark).keys()
+    cells = load(benchmark)
+    counts = condition.published_counts(cells)
+    return [
+        cell
+        for cell in cells
+        if cell.model in rows
+        and cell.variant in variants
+        and (condition.published_number(cell) is not None or OVERALL in counts.get(cell.revision, {}))
+    ]
+
+
+def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> list[str]:
     """Return the names of the editions whose data of a benchmark come from another source than these."""
     data = params.raw["benchmarks"][benchmark]["data"]
-    return " or ".join(e for e in params.raw["editions"] if data.get(e, {}).get("source") not in (None, *without))
+    return [
+        name
+        for name, entry in params.raw["editions"].items()
+        if benchmark in entry.get("benchmarks", ())
+        and data.get(entry.get("data", name), {}).get("source") not in (None, *without)
+    ]
 
 
 def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[Step]:
@@ -141,7 +175,7 @@ def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[
     title = registry.get(benchmark).title
     place = "to the models of the edition"
     if params.data(benchmark).source == "released":  # no model is asked
-        editions = _editions(benchmark, params, without=("scenes", "released"))
+        editions = " or ".join(_editions(benchmark, params, without=("scenes", "released")))
         place = f"to an edition with the published data{f' ({editions})' if editions else ''}"
     steps = []
     if unavailable := sum(number for row, number in missing.items() if row in absent):
