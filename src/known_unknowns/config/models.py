@@ -97,6 +97,11 @@ class _Settings(Entry):
     not_in_the_reply: ClassVar[frozenset[str]] = frozenset({"job"})
     """Keys that cannot change a reply."""
 
+    @property
+    def greedy(self) -> bool:
+        """Whether a request always gets the same reply, so that it is asked once."""
+        return False
+
     def published_row(self, benchmark: str) -> str | None:
         """Return the row of a benchmark's published tables that this model corresponds to."""
         return None
@@ -121,6 +126,8 @@ class ModelSettings(_Published):
     engine: str
     images: Images = "many"
     """How many images the model accepts in one turn. It applies to all protocols that show several images."""
+    samples: Count | None = None
+    """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
     job: Job = Job()
     """Memory and time of a job on a cluster, in place of the estimates."""
 
@@ -151,6 +158,8 @@ class RespondentModel(_Settings):
     images: Images = "many"
     """How many images the respondent accepts in one turn, for tests of protocols that show several images."""
     behaviour: Literal["oracle", "always_refuse", "always_a", "uniform"]
+    samples: Count | None = None
+    """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
     seconds_per_reply: NotNegative = 0
     """Delay of each reply, to simulate a slow model."""
     shards: Shards | None = None
@@ -215,6 +224,10 @@ class TransformersModel(ModelSettings):
     trust_remote_code: bool = False
     """Run Python code from the model's repository. Only for code that you have read."""
     card: Card | None = None
+
+    @property
+    def greedy(self) -> bool:
+        return True
 
     @model_validator(mode="after")
     def _has_a_sound_template(self) -> TransformersModel:
@@ -323,6 +336,10 @@ class OpenAIModel(ModelSettings):
     """Ask the endpoint for its list of models before the first question, and stop if the model is not in it. Set it to
     false for an endpoint whose list fails or lacks the model."""
     card: Card | None = None
+
+    @property
+    def greedy(self) -> bool:
+        return self.decoding.temperature == 0
 
 
 _BuiltIn = ImportedModel | OpenAIModel | RespondentModel | TransformersModel

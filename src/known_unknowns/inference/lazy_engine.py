@@ -119,7 +119,7 @@ def has_finished(entry: ModelEntry, journals: Path) -> bool:
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:
     """The keys of an entry that can change a reply. The sha256 of a local folder's weights is one; its path is none."""
-    left_out = {*entry.not_in_the_reply}
+    left_out = {*entry.not_in_the_reply, "samples"}
     if isinstance(entry, TransformersModel) and lock_file.is_folder_pin(entry.revision):
         left_out.add("source")
     return {key: value for key, value in entry.as_dict().items() if key not in left_out}

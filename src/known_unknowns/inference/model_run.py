@@ -66,7 +66,7 @@ def infer(
     """
     entry = params.model(model)
     count = shards_of(entry)
-    cells = cells_of(params, entry, benchmark, variants)
+    cells = cells_of(params, model, benchmark, variants)
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
         kept.forget(ask_again)
         engine, outcome = _run(model, entry, cells, kept, journal, questions, Shard(1, 1) if count else None)
@@ -102,7 +102,7 @@ def infer_shard(
     When all shards have ended, `infer` writes the table and asks nothing.
     """
     entry = params.model(model)
-    cells = cells_of(params, entry, benchmark, variants)
+    cells = cells_of(params, model, benchmark, variants)
     with shards.ShardJournal(journal, shard) as kept:
         engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
@@ -110,19 +110,20 @@ def infer_shard(
     json_files.write(shards.record_path(records, shard), record)
 
 
-def cells_of(params: Params, entry: ModelEntry, benchmark: str, variants: Path) -> Cells:
-    """Return the protocol and the questions of every variant and seed of a benchmark, from its folder of variants."""
+def cells_of(params: Params, model: str, benchmark: str, variants: Path) -> Cells:
+    """Return the protocol and questions of every variant, seed and sample, from a benchmark's folder of variants."""
+    images = params.model(model).images
     return {
         (variant, seed): (
             bound_protocols.bound(
                 registry.get(benchmark),
                 params.protocol(benchmark, variant),
                 parsers=params.parsers,
-                images=entry.images,
+                images=images,
             ),
             tables.read_questions(asked(variants, variant, seed)),
         )
-        for variant, seed in params.cells(benchmark)
+        for variant, seed in params.cells(benchmark, model)
     }
 
 

@@ -22,7 +22,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
 from known_unknowns.metrics.dual import DUAL
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import OVERALL, Metric, seed_name
 from known_unknowns.version import __version__
 
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
@@ -110,12 +110,14 @@ class ModelResults:
         if "repository" in entry:
             kind, source = "hugging_face", {"path": entry["repository"], "revision": entry["revision"]}
         settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self._params.statistics}
+        count = self._params.samples(self._model)
+        samples = {"samples": str(count)} if count > 1 else {}
         main = summary.variant_headline([m for m in chosen if m.variant == cells[0][0]], self._parser)
         duals = {f"{DUAL}.{m.variant}": m for m in chosen if (m.parser, m.name) == (self._parser, DUAL)}
         return RunContents(
             path=tuple(names.values()),
             name=benchmark,
-            parameters=texts(settings) | {"parsers": ", ".join(self._params.parsers)} | names,
+            parameters=texts(settings) | {"parsers": ", ".join(self._params.parsers)} | names | samples,
             metrics=_values(main | duals, with_interval=["accuracy", *duals]),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
@@ -127,13 +129,13 @@ class ModelResults:
         benchmark, variant = names["benchmark"], names["variant"]
         metrics = [m for m in self._metrics[benchmark] if (m.variant, m.seed) == (variant, seed)]
         if not metrics:
-            raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=self._files[benchmark])
+            raise DataError(f"has no metric of variant {variant!r}, {seed_name(seed)}", file=self._files[benchmark])
         protocol = dict(self._params.protocol(benchmark, variant))
         settings = {"variant": self._params.variant(variant), "seed": seed, "protocol": protocol}
         files = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
         return RunContents(
             path=(*names.values(), f"seed{seed}"),
-            name=f"{variant} seed {seed}",
+            name=f"{variant} {seed_name(seed)}",
             parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
             metrics=_values(summary.variant_headline([m for m in metrics if m.category == OVERALL], self._parser)),
             artifacts={"metrics.json": metric_table(metrics)},

@@ -168,7 +168,7 @@ def _edition(scope: _Scope, *keys: str) -> Raw:
 def _with_benchmarks(scope: _Scope, names: Iterable[str], *keys: str) -> Raw:
     """Return how the questions of benchmarks are asked, in which variants and seeds, and ``keys`` of their entries."""
     params, names = scope.params, list(names)
-    raw = _edition(scope, "data", "seeds", "variants", "limit")
+    raw = _edition(scope, "data", "seeds", "samples", "variants", "limit")
     own = raw["editions"][params.edition].get("variants", {})
     if own:
         raw["editions"][params.edition]["variants"] = {name: own[name] for name in names if name in own}
@@ -191,7 +191,7 @@ def _of_section(params: Params, section: str, names: Iterable[str]) -> Raw:
 def _cells(scope: _Scope) -> Raw:
     """Return the variants and seeds that a model answers. Imported replies have cells of their own."""
     entry = scope.params.raw["models"][scope.model]
-    of_model = {key: entry[key] for key in ("engine", "cells") if key in entry}
+    of_model = {key: entry[key] for key in ("engine", "cells", "samples") if key in entry}
     return _with_benchmarks(scope, [scope.benchmark]) | {"models": {scope.model: of_model}}
 
 
@@ -258,7 +258,7 @@ def _imported(scope: _Scope) -> Raw:
 def _shown(scope: _Scope) -> Raw:
     """Return everything about the edition's models and benchmarks, or one of these, for tables and pages.
 
-    Of the other editions, the names are selected: messages name one with published data.
+    Of the other editions, the names are selected.
     """
     params = scope.params
     benchmarks = [scope.benchmark] if scope.benchmark else params.benchmarks
@@ -272,6 +272,24 @@ def _shown(scope: _Scope) -> Raw:
         | {"editions": others | {params.edition: edition}, "models": _of_section(params, "models", names)}
         | {section: params.raw[section] for section in _SHOWN}
         | {"judge": judge}
+    )
+
+
+def _advising(scope: _Scope) -> Raw:
+    """Return the same with what says which published numbers the other editions judge: the advice names one of them."""
+    params, raw = scope.params, _shown(scope)
+    keys = ("data", "benchmarks", "models", "published_models", "variants")
+    others = {name: {key: entry[key] for key in keys if key in entry} for name, entry in params.raw["editions"].items()}
+    named = {model for entry in others.values() for model in entry["models"]}
+    published = {
+        name: {key: entry[key] for key in ("engine", "published") if key in entry}
+        for name, entry in params.raw["models"].items()
+        if name in named and "published" in entry
+    }
+    return (
+        raw
+        | {"editions": others | {params.edition: raw["editions"][params.edition]}}
+        | {"models": published | raw["models"]}
     )
 
 
@@ -312,9 +330,9 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "import_released": _imported,
     "released_numbers": _shown,
     "reply_tables": _shown,
-    "compare": _shown,
+    "compare": _advising,
     "compare_models": _shown,
-    "report": _shown,
+    "report": _advising,
     "question_browser": _shown,
     "track": _tracked,
     "construct": _released,
@@ -329,4 +347,4 @@ _ASKING = frozenset({"probe", "infer", "verify", "judge", *(step for step in STE
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _tracked))
+_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _advising, _tracked))

@@ -92,7 +92,7 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
         ("judge.prompt", 2, {"judge", *SHOWN}),
         ("editions.pocket.seeds", [0, 1], {"vary", *CELLS}),
         ("editions.pocket.models", ["hosted"], {"judge", *SHOWN}),
-        ("editions.full.models", ["hosted"], set()),
+        ("editions.full.models", ["hosted"], {"compare", "report"}),  # the advice has the numbers that it judges
         ("construction.pocket.seed", 3, CONSTRUCT - {"construct_graphs", "construct_attributes"}),
     ],
 )

@@ -75,7 +75,7 @@ class EndpointSettings:
         if mistake := address_mistake(base_url):  # the address in the environment is not checked with the configuration
             raise ConfigError(mistake, path=f"models.{name}.base_url")
         values = entry.as_dict()
-        for key in ("engine", "published", "card", "images", "base_url", "decoding", "image"):
+        for key in ("engine", "published", "card", "images", "samples", "base_url", "decoding", "image"):
             values.pop(key, None)
         image = ImageSettings(**entry.image.as_dict())
         return cls(name=name, base_url=base_url, image=image, **entry.decoding.as_dict(), **values)
