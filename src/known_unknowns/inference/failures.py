@@ -80,15 +80,13 @@ def recorded(params: Params, results: Path, *, program: str) -> list[str]:
     """Return one line for each model and benchmark of the edition with recorded failures, and lines with the remedies.
 
     ``program`` is the command line's program. An empty reply of a scripted respondent is meant, and no failure. A model
-    that decodes greedily in this process gives an empty reply again.
+    in this process gives an empty reply again, because its sampling depends on the question alone.
     """
     lines, kinds, again = [], set[str](), list[str]()
     settings = results / "params.yaml"  # of a run with --configfile, params.yaml has neither the edition nor the model
     chosen = f"--params {settings}" if settings.is_file() else f"--edition {params.edition}"
     for model in params.models:
-        entry, retried = params.model(model), set(RETRIED)
-        if entry.greedy and isinstance(entry, TransformersModel):
-            retried.remove(EMPTY)
+        entry = params.model(model)
         for benchmark in params.benchmarks:
             path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
             record = json_files.read(path) if path.is_file() else {}
@@ -100,7 +98,8 @@ def recorded(params: Params, results: Path, *, program: str) -> list[str]:
                 lines.append(f"{model} {benchmark}: {sum(found.values())} without a usable reply ({reasons})")
                 lines += _mostly(record, found)
                 kinds |= found.keys()
-                if retried & found.keys():
+                same_again = {EMPTY} if isinstance(entry, TransformersModel) else set()
+                if found.keys() & set(RETRIED) - same_again:
                     again.append(f"Ask them again: {program} retry {model} {chosen}")
     lines += dict.fromkeys(again)
     lines += [f"{kind}: {REMEDIES[kind]}" for kind in (EMPTY, CUT_OFF) if kind in kinds]

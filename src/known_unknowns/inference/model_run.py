@@ -64,7 +64,7 @@ def infer(
     mapping of str to Reply
         The replies by their journal keys.
     """
-    entry = params.model(model)
+    entry = params.model(model).asked_in(benchmark)
     count = shards_of(entry)
     cells = cells_of(params, model, benchmark, variants)
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
@@ -101,7 +101,7 @@ def infer_shard(
 
     When all shards have ended, `infer` writes the table and asks nothing.
     """
-    entry = params.model(model)
+    entry = params.model(model).asked_in(benchmark)
     cells = cells_of(params, model, benchmark, variants)
     with shards.ShardJournal(journal, shard) as kept:
         engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
@@ -112,14 +112,14 @@ def infer_shard(
 
 def cells_of(params: Params, model: str, benchmark: str, variants: Path) -> Cells:
     """Return the protocol and questions of every variant, seed and sample, from a benchmark's folder of variants."""
-    images = params.model(model).images
+    entry = params.model(model).asked_in(benchmark)
     return {
         (variant, seed): (
             bound_protocols.bound(
                 registry.get(benchmark),
                 params.protocol(benchmark, variant),
                 parsers=params.parsers,
-                images=images,
+                model=entry,
             ),
             tables.read_questions(asked(variants, variant, seed)),
         )

@@ -159,7 +159,7 @@ def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
 
 
 def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
-    decoding = getattr(entry, "decoding", None)
+    decoding = getattr(entry.asked_in(benchmark), "decoding", None)
     own = decoding.max_new_tokens if decoding else None
     return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
 

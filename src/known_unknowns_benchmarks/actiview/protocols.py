@@ -63,7 +63,7 @@ Split = Literal[4, 6, 8, 9, 16]
 Parser = Literal["official", "robust"]
 Template = Literal["commonsense", "guess"]
 LENGTH = 200
-"""Tokens of a reply, at most: the released ``max_new_tokens``, for every turn."""
+"""Tokens of a reply, at most: the released ``max_new_tokens`` of shifting and mixed. params.yaml has the others."""
 _FULL, _GRIDDED, _FIRST_VIEW = 1, 2, 3
 """Places in ``Question.images``."""
 
