@@ -140,10 +140,12 @@ def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCel
 
     They are those of rows that its models correspond to, of variants that it asks by the published protocol.
     """
-    other = Params(catalogue.with_named(dict(params.raw) | {"edition": edition}))
-    published = (other.raw["models"].get(model, {}).get("published", {}) for model in other.models)
+    entry = params.raw["editions"][edition]
+    published = [params.raw["models"][model].get("published", {}) for model in entry["models"]]
+    if entry.get("published_models"):
+        published += [model.get("published", {}) for model in catalogue.models().values()]
     rows = {row if isinstance(row, str) else row.get(benchmark) for row in published}
-    variants = set(other.variants(benchmark))
+    variants = set(Params(dict(params.raw) | {"edition": edition}).variants(benchmark))
     variants |= {c.name for c in registry.get(benchmark).metrics().across_variants if variants.issuperset(c.variants)}
     variants -= condition.other_protocols(params, benchmark).keys()
     cells = load(benchmark)

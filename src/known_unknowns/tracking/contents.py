@@ -22,7 +22,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
 from known_unknowns.metrics.dual import DUAL
-from known_unknowns.records import OVERALL, Metric, seed_name
+from known_unknowns.records import OVERALL, SAMPLE, Metric, sample_of, seed_name
 from known_unknowns.version import __version__
 
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
@@ -131,7 +131,8 @@ class ModelResults:
         if not metrics:
             raise DataError(f"has no metric of variant {variant!r}, {seed_name(seed)}", file=self._files[benchmark])
         protocol = dict(self._params.protocol(benchmark, variant))
-        settings = {"variant": self._params.variant(variant), "seed": seed, "protocol": protocol}
+        settings = {"variant": self._params.variant(variant), "seed": seed % SAMPLE, "protocol": protocol}
+        settings |= {"sample": sample_of(seed)} if self._params.samples(self._model) > 1 else {}
         files = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
         return RunContents(
             path=(*names.values(), f"seed{seed}"),

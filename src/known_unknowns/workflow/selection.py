@@ -287,15 +287,12 @@ def _advising(scope: _Scope) -> Raw:
     others = {name: {key: entry[key] for key in keys if key in entry} for name, entry in params.raw["editions"].items()}
     named = {model for entry in others.values() for model in entry["models"]}
     published = {
-        name: {key: entry[key] for key in ("engine", "published") if key in entry}
+        name: {key: entry[key] for key in ("published",) if key in entry}
         for name, entry in params.raw["models"].items()
-        if name in named and "published" in entry
+        if name in named
     }
-    return (
-        raw
-        | {"editions": others | {params.edition: raw["editions"][params.edition]}}
-        | {"models": published | raw["models"]}
-    )
+    editions = others | {params.edition: raw["editions"][params.edition]}
+    return raw | {"editions": editions, "models": published | raw["models"]}
 
 
 def _tracked(scope: _Scope) -> Raw:
