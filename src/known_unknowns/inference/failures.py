@@ -76,15 +76,14 @@ class FirstReplies:
             self._without_answer.append(kind)
 
 
-def recorded(params: Params, results: Path, *, program: str) -> list[str]:
+def recorded(params: Params, results: Path, *, program: str, options: str) -> list[str]:
     """Return one line for each model and benchmark of the edition with recorded failures, and lines with the remedies.
 
-    ``program`` is the command line's program. An empty reply of a scripted respondent is meant, and no failure. A model
-    in this process gives an empty reply again, because its sampling depends on the question alone.
+    ``program`` is the command line's program, ``options`` select the configuration of the run. An empty reply of a
+    scripted respondent is meant, and no failure. A model in this process gives an empty reply again, because its
+    sampling depends on the question alone.
     """
     lines, kinds, again = [], set[str](), list[str]()
-    settings = results / "params.yaml"  # of a run with --configfile, params.yaml has neither the edition nor the model
-    chosen = f"--params {settings}" if settings.is_file() else f"--edition {params.edition}"
     for model in params.models:
         entry = params.model(model)
         for benchmark in params.benchmarks:
@@ -100,7 +99,7 @@ def recorded(params: Params, results: Path, *, program: str) -> list[str]:
                 kinds |= found.keys()
                 same_again = {EMPTY} if isinstance(entry, TransformersModel) else set()
                 if found.keys() & set(RETRIED) - same_again:
-                    again.append(f"Ask them again: {program} retry {model} {chosen}")
+                    again.append(f"Ask them again: {program} retry {model} {options}")
     lines += dict.fromkeys(again)
     lines += [f"{kind}: {REMEDIES[kind]}" for kind in (EMPTY, CUT_OFF) if kind in kinds]
     return lines

@@ -191,7 +191,9 @@ def sample_power(
     Notes
     -----
     The published number is known. Only the sample is random: our standard error is that of a sample of images with the
-    design effect of Kish, times the finite-population correction. What stratification gains is not counted.
+    design effect of Kish, times the finite-population correction. The published number can be on the side where
+    Wilson's interval is longer: the variance is that of the number between both that is nearest to 1/2. What
+    stratification gains is not counted.
 
     References
     ----------
@@ -203,6 +205,7 @@ def sample_power(
     if len(sizes) < 2:
         return 0.0
     effect = 1 + icc * (sum(size**2 for size in sizes) / n - 1)
-    error = math.sqrt(accuracy * (1 - accuracy) * effect / n) * correction(n, whole)
+    bound = min(max(0.5, accuracy - abs(difference)), accuracy + abs(difference))
+    error = math.sqrt(bound * (1 - bound) * effect / n) * correction(n, whole)
     critical = stdtrit(len(sizes) - 1, (1 + confidence) / 2)
     return float(np.clip(1 - nctdtr(len(sizes) - 1, min(abs(difference) / error, 30.0), critical), 0, 1))
