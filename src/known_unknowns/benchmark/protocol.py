@@ -119,7 +119,7 @@ def _ordered(dialogue: Dialogue, order: str) -> Dialogue:
 def arrange(content: Iterable[Image | str], order: str) -> tuple[Image | str, ...]:
     """Return the content of a turn with all images before or after its text.
 
-    The text calls an image that stood within it "image 1", and so on, as ActiView's toolkit does.
+    The text calls an image that stood within it "image 1", and so on.
 
     Examples
     --------

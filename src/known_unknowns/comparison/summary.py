@@ -122,6 +122,8 @@ def _text(row: ComparisonRow) -> str:
         return f"{title}: fetch the published revision of the data; {row.reason}"
     if row.obstacle == condition.PROTOCOL:
         return f"{title}: use the published protocol; {row.reason}"
+    if row.obstacle == condition.SETTINGS:
+        return f"{title}: ask {row.model} as published (known-unknowns models --as-published {row.benchmark})"
     return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 
@@ -138,24 +140,29 @@ def _published_data(benchmark: str, params: Params) -> Iterator[Step]:
 def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCell]:
     """Return the published numbers that a run of an edition judges if all its questions are the published ones.
 
-    They are those of rows that its models correspond to, of variants that it asks by the published protocol.
+    They are those of rows that its models correspond to and are asked like, of variants with the published protocol.
     """
     entry = params.raw["editions"][edition]
-    published = [params.raw["models"][model].get("published", {}) for model in entry["models"]]
+    entries = {name: of for name in entry["models"] if "published" in (of := params.raw["models"][name])}
     if entry.get("published_models"):
-        published += [model.get("published", {}) for model in catalogue.models().values()]
-    rows = {row if isinstance(row, str) else row.get(benchmark) for row in published}
-    variants = set(Params(dict(params.raw) | {"edition": edition}).variants(benchmark))
+        known = catalogue.models()
+        entries |= {name: of for name, of in catalogue.entries().items() if known[name].published_row(benchmark)}
+    editions = {edition: dict(entry) | {"models": list(entries)}}
+    other = Params(dict(params.raw) | {"edition": edition, "editions": editions, "models": entries})
+    variants = set(other.variants(benchmark))
     variants |= {c.name for c in registry.get(benchmark).metrics().across_variants if variants.issuperset(c.variants)}
-    variants -= condition.other_protocols(params, benchmark).keys()
-    cells = load(benchmark)
+    variants -= condition.other_protocols(other, benchmark).keys()
+    cells, asked = load(benchmark), condition.asked_as(other, benchmark)
     counts = condition.published_counts(cells)
+    rows: dict[str, list[str]] = {}
+    for model in other.models:
+        rows.setdefault(other.published(model, benchmark) or "", []).append(model)
     return [
         cell
         for cell in cells
-        if cell.model in rows
-        and cell.variant in variants
+        if cell.variant in variants
         and (condition.published_number(cell) is not None or OVERALL in counts.get(cell.revision, {}))
+        and any(not asked(model, cell.variant).otherwise for model in rows.get(cell.model, ()))
     ]
 
 

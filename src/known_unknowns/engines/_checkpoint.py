@@ -281,6 +281,8 @@ def _load_processor(source: str, where: Mapping[str, Any], entry: TransformersMo
     if getattr(processor, "tokenizer", None) is None:
         lacking = _lacking(Path(source)) or f"image processor, only a {type(processor).__name__}"
         raise ConfigError(f"{source!r} has no {lacking}; copy it from the original checkpoint", path=path)
+    for name in entry.processor or ():  # the tokenizer keeps all arguments, and gives them to the part for images again
+        processor.tokenizer.init_kwargs.pop(name, None)
     return processor
 
 

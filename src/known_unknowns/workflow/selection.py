@@ -121,9 +121,7 @@ def compared(params: Params, step: str, **names: str) -> Raw:
     """
     raw = dict(select(params, step, **names).raw)
     if step in _ASKING:
-        entries = {name: params.model(name) for name in raw["models"]}
-        if step != "probe":  # which is one for all benchmarks
-            entries = {name: entry.asked_in(names.get("benchmark", "")) for name, entry in entries.items()}
+        entries = {name: params.model(name).asked_in(names.get("benchmark", "")) for name in raw["models"]}
         raw["models"] = {
             name: {key: value for key, value in entry.items() if key not in entry.not_in_the_reply}
             for name, entry in entries.items()
@@ -285,14 +283,24 @@ def _advising(scope: _Scope) -> Raw:
     params, raw = scope.params, _shown(scope)
     keys = ("data", "benchmarks", "models", "published_models", "variants")
     others = {name: {key: entry[key] for key in keys if key in entry} for name, entry in params.raw["editions"].items()}
-    named = {model for entry in others.values() for model in entry["models"]}
-    published = {
-        name: {key: entry[key] for key in ("published",) if key in entry}
-        for name, entry in params.raw["models"].items()
-        if name in named
+    cells = [
+        (benchmark, variant)
+        for name, entry in others.items()
+        for benchmark in set(entry["benchmarks"]) & raw["benchmarks"].keys()
+        for variant in Params(dict(params.raw) | {"edition": name}).variants(benchmark)
+    ]
+    return raw | {
+        "editions": others | {params.edition: raw["editions"][params.edition]},
+        "models": {
+            name: entry if "published" in entry else {"engine": entry["engine"]}
+            for name, entry in params.raw["models"].items()
+            if any(name in each["models"] for each in others.values())
+        }
+        | raw["models"],
+        "variants": raw["variants"] | _of_section(params, "variants", (variant for _, variant in cells)),
+        "protocols": raw["protocols"]
+        | _of_section(params, "protocols", (params.protocol_name(*cell) for cell in cells)),
     }
-    editions = others | {params.edition: raw["editions"][params.edition]}
-    return raw | {"editions": editions, "models": published | raw["models"]}
 
 
 def _tracked(scope: _Scope) -> Raw:

@@ -12,6 +12,7 @@ import pytest
 from known_unknowns import config
 from known_unknowns.benchmark import registry
 from known_unknowns.comparison import Conditions, compare_cells, load, summarise
+from known_unknowns.comparison.conditions import Asked, conditions_of
 from known_unknowns.comparison.rows import write_comparison
 from known_unknowns.comparison.summary import judgeable, leading_rows
 from known_unknowns.config import Params
@@ -60,7 +61,7 @@ def test_rendered_questions_need_another_edition_and_the_command_judges_as_many(
     cells = load(benchmark)
     rows = compare_cells(cells, [], published_rows={}, parsers=PARSERS, conditions=Conditions(other_questions="r"))
     steps = [step for step in summarise(rows, params("pocket")).steps if "rendered" in step.text]
-    assert len(steps) == {"humblebench": 3, "mmsap": 1, "actiview": 2, "mm_upd": 0}[benchmark]
+    assert len(steps) == {"humblebench": 3, "mmsap": 1, "actiview": 2, "mm_upd": 1}[benchmark]
     for step in steps:
         (edition,) = re.findall(r"make run EDITION=(\S+)$", step.text)
         chosen = params(edition)
@@ -76,7 +77,10 @@ def test_rendered_questions_need_another_edition_and_the_command_judges_as_many(
                 metrics[model, parser, *key] = Metric(
                     model, benchmark, cell.variant, 0, parser, cell.category, cell.metric, 0.5, 0.4, 0.6, n, "m"
                 )
-        judged = compare_cells(cells, metrics.values(), published_rows=published, parsers=["official"])
+        asked = conditions_of(chosen, benchmark, {})
+        judged = compare_cells(
+            cells, metrics.values(), published_rows=published, parsers=["official"], conditions=asked
+        )
         keys = {(row.table, row.row, row.column) for row in judged if row.obstacle in (None, "n", "revision")}
         assert step.numbers == len(keys), edition
 
@@ -87,6 +91,15 @@ def test_the_numbers_of_editions_by_hand():
     row = [cell for cell in load("humblebench") if cell.model == "Qwen2.5-VL"]
     asked = {"original", "nota_only", "noise"}
     assert found == {"humblebench": sum(cell.variant in asked for cell in row), "mmsap": 0, "actiview": 0}
+
+
+def test_a_model_that_was_asked_otherwise_is_to_be_asked_as_published():
+    conditions = Conditions(asked=lambda model, variant: Asked(["order text_first instead of in_place"]))
+    cells = [cell for cell in load("humblebench") if (cell.table, cell.model) == ("Table 3", "Qwen2.5-VL")][-1:]
+    rows = compare_cells(cells, [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS, conditions=conditions)
+    assert rows[0].reason == "asked otherwise: order text_first instead of in_place (our ours)"
+    (step,) = summarise(rows, params("full")).steps
+    assert step.text == "HumbleBench: ask ours as published (known-unknowns models --as-published humblebench)"
 
 
 def test_one_row_leads_for_each_number_and_model():

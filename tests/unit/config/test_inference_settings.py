@@ -7,7 +7,9 @@ import re
 import pytest
 
 from known_unknowns.errors import ConfigError
+from known_unknowns.workflow import configuration
 from tests.factories import model_entry
+from tests.paths import ROOT
 
 LOCAL = {"source": "models/pocket", "revision": "0" * 64, "dtype": "float32"}
 
@@ -55,3 +57,21 @@ def test_an_entry_without_overrides_is_asked_as_it_is():
 def test_mistakes_are_explained(keys, reason):
     with pytest.raises(ConfigError, match=re.escape(reason)):
         model_entry("transformers", **LOCAL | keys)
+
+
+def test_names_of_benchmarks_and_prompts_that_no_turn_would_use_are_mistakes():
+    params = configuration.load(ROOT / "params.yaml").raw
+    hosted = {
+        "engine": "openai",
+        "source": "parrot-1",
+        "asked": {"humblebnch": {"system": ""}},
+        "prompt": "{question}!",
+    }
+    pocket = params["editions"]["pocket"] | {"models": ["hosted"]}
+    raw = dict(params) | {"models": {"hosted": hosted}, "editions": {"pocket": pocket}}
+    with pytest.raises(ConfigError) as error:
+        configuration.check(raw)
+    assert "models.hosted.asked.humblebnch" in str(error.value) and "did you mean 'humblebench'" in str(error.value)
+    assert "models.hosted.prompt: the protocol 'full_image' of actiview has texts of its own" in str(error.value)
+    hosted = {"engine": "openai", "source": "parrot-1", "asked": {"humblebench": {"prompt": "{question}!"}}}
+    configuration.check(raw | {"models": {"hosted": hosted}})
