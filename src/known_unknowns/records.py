@@ -21,6 +21,9 @@ declines, without choosing an option; cannot be parsed as exactly one offered op
 before an answer; or failed (`Reply.error` has the reason).
 """
 
+UNUSABLE = (UNPARSED, CUT, FAILED)
+"""Outcomes of replies from which no answer can be taken."""
+
 NOT_OFFERED = "not offered"
 """The `Score.label` of a reply that gives an option which a variant removed (`Question.removed`)."""
 

@@ -24,7 +24,8 @@ DEFINITIONS: Mapping[str, str] = {
     DIFFERS: "outside the margin and the interval",
     PARSER: "identical, reproduced or compatible under the released parser, but different under the robust one",
     INCONCLUSIVE: "inside the interval, as are too many other rows of the table; or equal only by chance",
-    NOT_COMPARABLE: "the questions, their number, the data revision, the protocol or the settings are not as published",
+    NOT_COMPARABLE: "the questions, their number, the data revision, the protocol or the settings differ from those "
+    "of the published number",
     NOT_RUN: "no model or variant of this run corresponds to it",
 }
 """The verdicts in the order of the report, and their meaning."""

@@ -340,6 +340,7 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "import_released": _imported,
     "released_numbers": _shown,
     "reply_tables": _shown,
+    "summarise": _shown,
     "compare": _advising,
     "compare_models": _shown,
     "report": _advising,

@@ -36,7 +36,7 @@ def params(raw: dict[str, Any]) -> Params:
 
 TABLES = {"compare", "compare_models", "report", "question_browser", "track"}
 """Steps of the whole edition."""
-SHOWN = {*TABLES, "released_numbers", "reply_tables"}
+SHOWN = {*TABLES, "released_numbers", "reply_tables", "summarise"}
 CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
 ASKED = {"infer", "verify"}
 MODEL = {"probe", *ASKED, "parse", "measure", "judge", "import_released", *SHOWN}
