@@ -123,7 +123,7 @@ def table(arguments: argparse.Namespace) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=2, help="seed of the populations (2)")
-    parser.add_argument("--samples", type=int, default=400, help="samples of each population (400)")
+    parser.add_argument("--samples", type=int, default=300, help="samples of each population (300)")
     for line in table(parser.parse_args()):
         print(line, flush=True)
 
