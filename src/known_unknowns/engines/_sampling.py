@@ -36,7 +36,7 @@ _DEFAULTS = {"temperature": 1.0, "top_k": 50}
 
 
 def sampling_settings(checkpoint: GenerationConfig, decoding: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that replies are sampled with; {} for greedy decoding.
+    """Return the settings that replies are sampled with; {} for greedy decoding, which ``top_k: 1`` is, too.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def sampling_settings(checkpoint: GenerationConfig, decoding: Mapping[str, Any])
     """
     given = {name: decoding[name] for name in WARPERS if name in decoding}
     own = checkpoint.to_diff_dict() if "sampling" in decoding and checkpoint.do_sample else {}
-    if given.get("temperature", 1.0 if own else 0) == 0:
-        return {}
     settings = _DEFAULTS | {name: own[name] for name in WARPERS if own.get(name) is not None} | given
+    if given.get("temperature", 1.0 if own else 0) == 0 or settings["top_k"] == 1:
+        return {}
     return {name: value for name, value in settings.items() if name in _DEFAULTS or value != WARPERS[name][1]}
 
 

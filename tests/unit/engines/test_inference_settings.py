@@ -140,6 +140,8 @@ def test_the_checkpoints_own_sampling_counts_only_if_it_is_asked_for():
     assert sampling_settings(own, {"sampling": "checkpoint", "temperature": 0}) == {}
     assert sampling_settings(transformers.GenerationConfig(), {"sampling": "checkpoint"}) == {}
     assert sampling_settings(own, {"temperature": 0.3}) == {"temperature": 0.3, "top_k": 50}
+    assert sampling_settings(own, {"temperature": 0.3, "top_k": 0}) == {"temperature": 0.3, "top_k": 0}
+    assert sampling_settings(own, {"temperature": 0.3, "top_k": 1}) == {}
 
 
 def test_the_sampler_draws_from_the_distribution_that_generate_draws_from():
