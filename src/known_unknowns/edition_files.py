@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from known_unknowns.records import SAMPLE
 from known_unknowns.tables.parquet import Part
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ class EditionFiles:
 
 
 def asked(variants: Path, variant: str, seed: int) -> Part:
-    """Return the questions of a variant with a seed, in a benchmark's folder of variants."""
-    return Part(variants / f"{variant}.parquet", seed)
+    """Return the questions of a variant with a seed, in a benchmark's folder of variants. All samples share them."""
+    return Part(variants / f"{variant}.parquet", seed % SAMPLE)
 
 
 def replies_table(replies: Path, model: str, benchmark: str) -> Path:

@@ -7,7 +7,7 @@ checks them whenever a table is read or written.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -29,6 +29,34 @@ NOT_OFFERED = "not offered"
 
 OVERALL = "Overall"
 """The `Metric.category` of a value over all categories."""
+
+
+SAMPLE = 1_000_000
+"""The distance of the seeds of two samples: sample j (from 0) of seed s has the seed s + j SAMPLE in every table."""
+
+
+def sample_of(seed: int) -> int:
+    """Return the number of the sample, from 0, that a table's seed stands for."""
+    return seed // SAMPLE
+
+
+def seed_name(seed: int) -> str:
+    """Return a table's seed as text.
+
+    Examples
+    --------
+    >>> seed_name(3), seed_name(2 * SAMPLE + 3)
+    ('seed 3', 'seed 3 sample 2')
+    """
+    return f"seed {seed % SAMPLE}" + (f" sample {sample_of(seed)}" if sample_of(seed) else "")
+
+
+def runs_name(seeds: Sequence[int]) -> str:
+    """Return the number of seeds and samples as text, such as "5 samples" or "2 seeds x 5 samples"."""
+    shuffles, samples = len({seed % SAMPLE for seed in seeds}), len(set(map(sample_of, seeds)))
+    if samples == 1:
+        return f"{shuffles} seeds"
+    return f"{samples} samples" if shuffles == 1 else f"{shuffles} seeds x {samples} samples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +190,7 @@ class Turn:
     max_new_tokens : int
         Maximum length of the reply.
     seed : int
-        Seed of engines that draw.
+        The run's seed in the tables (`SAMPLE`). Engines that sample add the number of the sample to their own seed.
     json_schema : str
         JSON text of the schema that the reply must follow, "" for none. Engines without constrained decoding ignore it.
     """
@@ -201,6 +229,8 @@ class Turn:
         }
         if self.json_schema:
             request["json_schema"] = self.json_schema
+        if answer_key is None and sample_of(self.seed):
+            request["sample"] = sample_of(self.seed)
         if answer_key is not None:
             request |= {"question_id": self.question_id, "step": self.step, "seed": self.seed}
             request |= {"right": answer_key.right, "refuse": answer_key.refuse}
@@ -328,7 +358,7 @@ class Metric:
     model, benchmark, variant : str
         What was measured.
     seed : int, optional
-        None for the mean over seeds.
+        The seed, which also says which sample it is (`SAMPLE`). None for the mean over seeds and samples.
     parser, category, name : str
         Name of the parser, of the category (or `OVERALL`) and of the metric.
     value, low, high : float, optional
@@ -338,7 +368,7 @@ class Metric:
     method : str
         Method of the interval ("modified Wilson", ...); docs/intervals.md describes them.
     spread : float, optional
-        Standard deviation over seeds with ddof = 1, for the mean over several seeds.
+        Standard deviation over seeds and samples with ddof = 1, for the mean over several.
     denominator : float, optional
         Denominator of a ratio, such as the number of refusals; None for other metrics. A mean for the mean over seeds.
     """

@@ -87,7 +87,9 @@ def texts():
 def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch, capsys):
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
     assert "parrot humblebench: 4 without a usable reply (1 content_filter, 1 length, 2 rejected)" in message
-    assert "retry MODEL" in message and "length: allow the model more tokens" in message
+    assert (
+        "known-unknowns retry parrot --edition pocket" in message and "length: allow the model more tokens" in message
+    )
 
     project.repaired = ("q2", "q5")
     assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "rejected") == 0
@@ -106,7 +108,7 @@ def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch,
     assert project.asked == {"q2": 1, "q7": 1}
     assert texts() == {f"q{n}": answer_to(f"q{n}") for n in range(COUNT)} | {"q9": ""}
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
-    assert "1 without a usable reply (1 length)" in message and "retry MODEL" not in message
+    assert "1 without a usable reply (1 length)" in message and " retry " not in message
 
     project.asked.clear()
     assert call(monkeypatch, "retry", "parrot") == 0

@@ -136,11 +136,14 @@ class Published:
         All cells, of every kind, in the order of the file.
     facts : mapping of str to Fact
         Declared facts, by name.
+    orders : tuple of mapping
+        What the text states on the order of two printed numbers (docs/audit.md).
     """
 
     benchmark: str
     cells: tuple[PublishedCell, ...]
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    orders: tuple[Mapping[str, Any], ...] = ()
 
     def rows(self, *tables: str) -> dict[tuple[str, str], dict[str, PublishedCell]]:
         """Return the cells by (table, row), then by column: of these tables, or of all if none is named."""
@@ -159,6 +162,9 @@ def cells_by_row(cells: Iterator[PublishedCell] | Any) -> dict[tuple[str, str], 
     return found
 
 
+IMPOSSIBLE, ONLY_IF = "impossible", "possible only if "
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A published number that does not agree with other published numbers.
@@ -175,6 +181,9 @@ class Finding:
         One sentence on what is inconsistent.
     arithmetic : str
         The computation that shows it.
+    strength : str
+        `IMPOSSIBLE` if no way of rounding or counting explains it, or "possible only if ...". Empty if neither was
+        derived, as of two prints of one number.
     """
 
     benchmark: str
@@ -184,12 +193,19 @@ class Finding:
     printed: str
     finding: str
     arithmetic: str
+    strength: str = ""
 
     @classmethod
-    def of(cls, cell: PublishedCell, finding: str, arithmetic: str) -> Finding:
+    def of(cls, cell: PublishedCell, finding: str, arithmetic: str, strength: str = "") -> Finding:
         """Return a finding on one cell."""
         printed = cell.printed if cell.spread is None else f"{cell.printed}±{cell.spread:.{cell.decimals}f}"
-        return cls(cell.benchmark, cell.table, cell.row, cell.column, printed, finding, arithmetic)
+        return cls(cell.benchmark, cell.table, cell.row, cell.column, printed, finding, arithmetic, strength)
+
+    @property
+    def sentence(self) -> str:
+        """The finding, with the condition under which the number is possible after all."""
+        condition = "" if self.strength in ("", IMPOSSIBLE) else f" {self.strength[0].upper()}{self.strength[1:]}."
+        return self.finding + condition
 
     def is_on(self, cell: PublishedCell) -> bool:
         """Whether the finding is on a cell."""

@@ -45,9 +45,14 @@ class Variant:
         """The function's name, under which params.yaml refers to it."""
         return self.function.__name__
 
+    @property
+    def draws(self) -> bool:
+        """Whether the changed question depends on the seed."""
+        return "seed" in parameters_of(self.function)
+
     def __call__(self, question: Question, *, seed: int = 0, **arguments: Any) -> Question:
         """Return the changed question."""
-        if "seed" in parameters_of(self.function):
+        if self.draws:
             arguments["seed"] = seed
         return self.function(question, **arguments)
 

@@ -99,6 +99,7 @@ COMMANDS = {
     },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions, in all pairs.",
+        "plan": "Plan a run on a sample: the fewest questions that show a difference from a published number.",
         "power": "Plan a comparison of two models: its power, minimum detectable difference, and the images it needs.",
     },
     "known_unknowns.cli.models": {

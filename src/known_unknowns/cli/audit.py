@@ -23,7 +23,8 @@ def audit(
     exchanged models, metrics against their definition, and the text against the tables. The command reads only the
     published numbers in the package: it needs no data and no params.yaml. docs/audit.md describes every check.
 
-    An entry of the JSON list has the keys benchmark, table, row, column, printed, finding and arithmetic.
+    An entry of the JSON list has the keys benchmark, table, row, column, printed, finding, arithmetic and
+    strength ("impossible", "possible only if ...", or empty if neither was derived).
 
     The exit code is 0 with and without findings, and 2 if there is no such benchmark.
 

@@ -1,20 +1,27 @@
-"""Commands that compare models with each other, and that plan such a comparison."""
+"""Commands that compare models with each other, and that plan comparisons."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from known_unknowns import tables
+from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
 from known_unknowns.comparison.models import write_model_comparison
+from known_unknowns.data import sample
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.metrics.power import PairedDesign
+from known_unknowns.metrics.power import PairedDesign, sample_power
 from known_unknowns.metrics.summary import main_parser
-from known_unknowns.workflow import configuration, prerequisites
+from known_unknowns.records import Question
+from known_unknowns.workflow import configuration, edition_needs, prerequisites
 
 
 def compare_models(
@@ -114,3 +121,62 @@ def power(
             print(f"images needed for {target:.0%} power: {text}")
     except ValueError as error:
         raise ConfigError(str(error)) from error
+
+
+def plan(
+    benchmark: Annotated[str, typer.Argument(help="A benchmark of the edition.")],
+    decide: Annotated[str, typer.Option(help='What is to be decided: "differs by 2 points".')] = "differs by 2 points",
+    power: Annotated[float, typer.Option(help="The probability that the sample shows such a difference.")] = 0.8,
+    accuracy: Annotated[float, typer.Option(help="Expected accuracy; 0.5 needs the most questions.")] = 0.5,
+    icc: Annotated[float, typer.Option(help="Correlation of two answers on one image.")] = 0.2,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Plan a run on a sample: the fewest questions that show a difference from a published number.
+
+    It prints the cost for each model of the edition. The sample is that of LIMIT: whole images, stratified by category
+    and by whether the refusal is right. The published number is that of all questions, so that only the choice of the
+    sample is random. docs/verdicts.md has the formula, and a simulation of it.
+
+    \b
+    Example:
+      known-unknowns plan BENCHMARK --edition full --decide "differs by 2 points" --power 0.8
+    """
+    found = re.fullmatch(r"differs by (\d+(?:\.\d+)?) points?", decide.strip())
+    difference = float(found[1]) / 100 if found else 0.0
+    if not 0 < difference < 1:
+        raise ConfigError(f"{decide!r} is not of the form 'differs by 2 points'", path="--decide")
+    for name, value in (("--power", power), ("--accuracy", accuracy)):
+        if not 0 < value < 1:
+            raise ConfigError(f"{value:g} is not between 0 and 1", path=name)
+    if not 0 <= icc <= 1:
+        raise ConfigError(f"{icc:g} is not from 0 to 1", path="--icc")
+    chosen = configuration.load(params, edition=edition)
+    if benchmark not in chosen.benchmarks:
+        raise ConfigError(unknown_name(benchmark, chosen.benchmarks), path="BENCHMARK")
+    table = EditionFiles.of(chosen).question_table(benchmark)
+    if not table.is_file():
+        make = f"make run EDITION={chosen.edition} ARGS={table.as_posix()}"
+        raise DataError(f"the questions are not there yet; fetch them with  {make}", file=table)
+    questions = tables.read_questions(table)
+    confidence = chosen.statistics.confidence
+
+    def power_of(drawn: Sequence[Question]) -> float:
+        sizes = list(Counter(question.group for question in drawn).values())
+        return sample_power(sizes, len(questions), difference, accuracy=accuracy, icc=icc, confidence=confidence)
+
+    drawn = sample.smallest(questions, lambda some: power_of(some) >= power)
+    images, whole = (len({question.group for question in some}) for some in (drawn, questions))
+    n = len(drawn)
+    print(
+        f"{registry.get(benchmark).title}, edition {chosen.edition}: {n:,} of {len(questions):,} questions, "
+        f"on {images:,} of {whole:,} images\n"
+        f"power to show a difference of {100 * difference:g} points from a published number: {power_of(drawn):.1%} "
+        f"(accuracy {accuracy:g}, correlation within images {icc:g}, confidence {confidence:g})"
+    )
+    for category, count in sorted(Counter(question.category for question in drawn).items()):
+        refusals = sum(q.category == category and q.answer is not None and q.answer == q.refusal for q in drawn)
+        print(f"  {category}: {count:,} questions, the refusal is right in {refusals:,}")
+    print(f"Run it:  make run EDITION={chosen.edition} LIMIT={n}")
+    for model in chosen.models:
+        print(f"  {model}: {edition_needs.estimate(chosen, model, benchmark, n)}")

@@ -21,9 +21,9 @@ import yaml
 from known_unknowns import config, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS
-from known_unknowns.config import ImportedModel, ModelEntry, OpenAIModel, Params, TransformersModel, catalogue
+from known_unknowns.config import ImportedModel, ModelEntry, Params, catalogue
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.engines import memory_needs, new_model, prices
+from known_unknowns.engines import memory_needs, new_model
 from known_unknowns.engines.stopping import StoppedError
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 from known_unknowns.evaluation import numbers as texts
@@ -31,13 +31,9 @@ from known_unknowns.evaluation import trial
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.inference.probe import probe
-from known_unknowns.progress import duration
 from known_unknowns.workflow import configuration, edition_needs, job_needs, prerequisites
 
 _ENDPOINT = "openai:"
-_PROMPT_TOKENS = 1_500
-"""Tokens of a prompt with one image, for estimates."""
-_MINUTE = 60
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def try_(
         print(f"note: {note}")
     found = probe(chosen.name, entry)
     print(f"Model      {chosen.name}: {_checked(found)}")
-    print(f"Estimate   {_estimate(trying, entry, benchmark, limit)}", flush=True)
+    print(f"Estimate   {edition_needs.estimate(trying, chosen.name, benchmark, limit)}", flush=True)
     if dry_run:
         return
     _require_project()
@@ -170,46 +166,6 @@ def _of_source(known: Mapping[str, ModelEntry], engine: str, source: str) -> str
 def _free_name(text: str, known: Mapping[str, Any]) -> str:
     name = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._") or "model"
     return f"my-{name}" if name in known else name
-
-
-def _estimate(params: Params, entry: ModelEntry, benchmark: str, limit: int) -> str:
-    """Return the number of questions, and the time and money that they take as far as they are known."""
-    total = edition_needs.questions_of(params, benchmark, Path("data", params.data_name))
-    questions = min(total, limit or total)
-    cells = params.cells(benchmark)
-    text = f"{questions:,} questions in {len(cells)} variant{'s' * (len(cells) > 1)}"
-    if isinstance(entry, TransformersModel):
-        return text + _time(params, entry, benchmark, questions)
-    price = prices.load().models.get(entry.source) if isinstance(entry, OpenAIModel) else None
-    if price is None:
-        return text
-    replies = max(_reply_tokens(params, entry, benchmark, variant) for variant, _ in cells)
-    turns = questions * len(cells)
-    usd = price.of(prices.Usage(turns * _PROMPT_TOKENS, turns * replies))
-    return (
-        f"{text}, about {usd:.2f} USD at the prices of {prices.load().as_of} and {_PROMPT_TOKENS:,} tokens per prompt"
-    )
-
-
-def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
-    decoding = getattr(entry.asked_in(benchmark), "decoding", None)
-    own = decoding.max_new_tokens if decoding else None
-    return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
-
-
-def _time(params: Params, entry: TransformersModel, benchmark: str, questions: int) -> str:
-    count = memory_needs.parameters(entry)
-    if count is None:
-        return ""
-    machine = memory_needs.this_machine()
-    on_gpu = entry.device != "cpu" and bool(machine.gpus)
-    seconds = job_needs.gpu_seconds(params, entry, benchmark, count / 1e9, questions)
-    need = memory_needs.memory_gib(entry)
-    memory = "" if need is None else f", {need:g} GiB of memory"
-    where = machine.gpus[0][0] if on_gpu else "this CPU"
-    asking = seconds if on_gpu else seconds * job_needs.CPU_FACTOR
-    time = f"at most about {duration(asking)}" if asking > _MINUTE else "less than a minute"
-    return f", {time} on {where} besides loading{memory}"
 
 
 def _require_project() -> None:

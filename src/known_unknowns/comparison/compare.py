@@ -29,7 +29,8 @@ from known_unknowns.comparison.verdicts import (
     support_of,
 )
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.records import Metric
+from known_unknowns.metrics.power import correction
+from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -157,12 +158,26 @@ class _Comparison:
 
     def _candidate(self, cell: PublishedCell, model: str, ours: Metric) -> Candidate:
         measured, flips = _measured(ours, cell), self.conditions.flips.get(model, Flips())
+        whole = self._sampled_from(cell, model)
+        if whole is not None:
+            measured |= _of_sample(measured, whole)
         return Candidate(
             cell=cell,
             **{name: measured[name] for name in ("value", "low", "high", "n")},
             margin=margin_of(cell, ours, flips=flips, runs=self.index.runs(ours), turns=self._turns(cell, ours)),
             rivals=tuple(c.value for c in self._columns[cell.table, cell.column] if c.model != cell.model),
             replies=cell.variant,
+            whole=whole,
+        )
+
+    def _sampled_from(self, cell: PublishedCell, model: str) -> int | None:
+        """Return the number of published questions of a cell if ours are a sample of them."""
+        own, counts = self._our_counts(model, cell.benchmark, cell.variant), self._counts.get(cell.revision, {})
+        n = published_number(cell)
+        return (
+            (n or counts.get(cell.category) or counts[OVERALL])
+            if condition.is_sample(self.conditions, own, counts, n)
+            else None
         )
 
     def _turns(self, cell: PublishedCell, ours: Metric) -> float:
@@ -173,7 +188,8 @@ class _Comparison:
         turns = self._turns(candidate.cell, ours)
         return replace(
             self._unjudged(candidate.cell, ours.model, ours.parser, decision.verdict, None, decision.reason),
-            **_measured(ours, candidate.cell),
+            **_measured(ours, candidate.cell)
+            | {"value": candidate.value, "low": candidate.low, "high": candidate.high},
             margin=margin.total,
             margin_rounding=margin.rounding,
             margin_flips=margin.flips,
@@ -220,6 +236,12 @@ def _measured(ours: Metric, cell: PublishedCell) -> dict[str, Any]:
     numbers = {name: getattr(ours, name) for name in ("value", "low", "high", "spread")}
     scaled = {name: None if value is None else unit * value for name, value in numbers.items()}
     return scaled | {"our_metric": ours.name, "n": ours.n, "method": ours.method}
+
+
+def _of_sample(measured: Mapping[str, Any], whole: int) -> dict[str, float]:
+    """Return the interval for the number of all ``whole`` questions, of which ours are a sample."""
+    value, factor = measured["value"], correction(measured["n"], whole)
+    return {end: value + factor * (measured[end] - value) for end in ("low", "high")}
 
 
 def _mark_parser_verdicts(rows: Iterable[ComparisonRow]) -> Iterator[ComparisonRow]:

@@ -86,10 +86,10 @@ def conditions_of(
     return Conditions(
         other,
         data_revision(benchmark, params.data(benchmark)),
-        _other_protocols(params, benchmark),
+        other_protocols(params, benchmark),
         flips,
         _one_turn if replies is None else _turns(params, benchmark, replies),
-        _asked(params, benchmark),
+        asked_as(params, benchmark),
         params.limit,
     )
 
@@ -103,7 +103,7 @@ def _turns(params: Params, benchmark: str, replies: Path) -> Callable[[str, str]
     return cache(turns)
 
 
-def _asked(params: Params, benchmark: str) -> Callable[[str, str], Asked]:
+def asked_as(params: Params, benchmark: str) -> Callable[[str, str], Asked]:
     """Return how models were asked beside their published rows. The authors' own replies were asked as published."""
 
     def asked(model: str, variant: str) -> Asked:
@@ -131,7 +131,7 @@ def _parts(benchmark: str, variant: str) -> Sequence[str]:
     return combined.get(variant, (variant,))
 
 
-def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
+def other_protocols(params: Params, benchmark: str) -> dict[str, str]:
     """Return the variants whose protocol is not the published one, with the reason."""
     reasons = {}
     for variant, published in registry.get(benchmark).published_protocols.items():
@@ -164,6 +164,11 @@ def published_number(cell: PublishedCell) -> int | None:
     return cell.questions if cell.n is None else cell.n
 
 
+def is_sample(conditions: Conditions, own: Mapping[str, int], counts: Mapping[str, int], n: int | None) -> bool:
+    """Whether ours are a sample of the published questions: the edition has a limit, and it left some out."""
+    return conditions.limit is not None and own.get(OVERALL, 0) < counts.get(OVERALL, n or 0)
+
+
 def difference(
     cell: PublishedCell, ours: Metric, conditions: Conditions, own: Mapping[str, int], counts: Mapping[str, int]
 ) -> tuple[str, str] | None:
@@ -187,15 +192,14 @@ def difference(
     if otherwise := conditions.asked(ours.model, cell.variant).otherwise:
         return SETTINGS, f"{SETTINGS}: {'; '.join(otherwise)} (our {ours.model})"
     n = published_number(cell)
-    if conditions.limit is not None and own.get(OVERALL, 0) < counts.get(OVERALL, n or 0):
-        return NUMBER, f"ours are a sample of {ours.n:,} questions"
-    if n is not None and n not in (ours.n, ours.denominator):
+    sampled = is_sample(conditions, own, counts, n)
+    if n is not None and n not in (ours.n, ours.denominator) and not sampled:
         return NUMBER, f"published of {n:,} questions, ours are {ours.n:,}"
     if n is None and OVERALL not in counts:
         return NUMBER, "no source states the published number of questions"
     if is_commit(cell.revision) and not conditions.revision.startswith(cell.revision):
         return REVISION, f"published of revision {cell.revision[:12]}, ours is {conditions.revision[:12] or 'unknown'}"
-    for category, number in counts.items():
+    for category, number in counts.items() if not sampled else ():
         if own.get(category, number) != number:
             text = f"the published data have {number:,} questions of {category}, ours have {own[category]:,}"
             return REVISION, text

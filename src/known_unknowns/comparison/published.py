@@ -23,7 +23,7 @@ def read(*paths: Path, benchmark: str) -> Published:
     Parameters
     ----------
     *paths : Path
-        The file published.yaml, and further files with more ``blocks`` and ``facts``.
+        The file published.yaml, and further files with more ``blocks``, ``facts`` and ``orders``.
     benchmark : str
         The benchmark's name.
 
@@ -36,6 +36,7 @@ def read(*paths: Path, benchmark: str) -> Published:
     raw: dict[str, Any] = {}
     cells: dict[tuple[str, ...], PublishedCell] = {}
     facts: dict[str, Fact] = {}
+    orders: list[Mapping[str, Any]] = []
     for path in paths:
         try:
             part = parse_yaml(path.read_text(encoding="utf-8"))
@@ -47,11 +48,12 @@ def read(*paths: Path, benchmark: str) -> Published:
                     raise ValueError(f"{', '.join(cell.key)} occurs twice")
                 cells[cell.key] = cell
             facts |= {name: Fact(fact["value"], fact["source"]) for name, fact in part.get("facts", {}).items()}
+            orders += part.get("orders", ())
         except KeyError as error:
             raise DataError(f"the key {error} is missing", file=path) from error
         except (ValueError, TypeError, yaml.YAMLError) as error:
             raise DataError(str(error), file=path) from error
-    return Published(benchmark, tuple(cells.values()), facts)
+    return Published(benchmark, tuple(cells.values()), facts, tuple(orders))
 
 
 def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[PublishedCell]:

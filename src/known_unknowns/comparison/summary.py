@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import conditions as condition
+from known_unknowns.comparison.cells import load
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.rows import ComparisonRow
 from known_unknowns.comparison.verdicts import UNJUDGED, counts
-from known_unknowns.config import catalogue
-
-if TYPE_CHECKING:
-    from known_unknowns.config import Params
+from known_unknowns.config import Params, catalogue
+from known_unknowns.records import OVERALL
 
 _MOST_ROWS = 5
 """Published rows without a model that have their own step, per benchmark."""
@@ -98,8 +97,10 @@ def _key(row: ComparisonRow) -> tuple[str, str, str, str]:
 
 
 def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
-    texts = Counter(_text(row, params) for row in rows if row.obstacle not in (condition.MODEL, None))
+    texts = Counter(_text(row) for row in rows if row.obstacle not in (condition.MODEL, condition.QUESTIONS, None))
     steps = [Step(number, text) for text, number in texts.items()]
+    for benchmark in dict.fromkeys(row.benchmark for row in rows if row.obstacle == condition.QUESTIONS):
+        steps += _published_data(benchmark, params)
     for benchmark in dict.fromkeys(row.benchmark for row in rows):
         missing = Counter(
             row.published_row or row.row
@@ -110,13 +111,9 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
     return sorted(steps, key=lambda step: -step.numbers)
 
 
-def _text(row: ComparisonRow, params: Params) -> str:
+def _text(row: ComparisonRow) -> str:
     """Return what to change so that a number with this obstacle can be judged."""
-    name, title = row.benchmark, registry.get(row.benchmark).title
-    if row.obstacle == condition.QUESTIONS:
-        editions = _editions(name, params, without=("scenes",))
-        advice = f"run an edition with the published data: {editions}" if editions else "add published data"
-        return f"{title}: the questions are rendered; {advice}"
+    title = registry.get(row.benchmark).title
     if row.obstacle == condition.VARIANT:
         return f"{title}: run the variant {row.variant} for {row.model}"
     if row.obstacle == condition.NUMBER:
@@ -126,14 +123,58 @@ def _text(row: ComparisonRow, params: Params) -> str:
     if row.obstacle == condition.PROTOCOL:
         return f"{title}: use the published protocol; {row.reason}"
     if row.obstacle == condition.SETTINGS:
-        return f"{title}: ask {row.model} as published (known-unknowns models --as-published {name})"
+        return f"{title}: ask {row.model} as published (known-unknowns models --as-published {row.benchmark})"
     return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 
-def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> str:
+def _published_data(benchmark: str, params: Params) -> Iterator[Step]:
+    """Yield a step for each edition that asks the published questions, with the numbers that it can judge."""
+    title = registry.get(benchmark).title
+    for edition in _editions(benchmark, params, without=("scenes",)):
+        if number := len(judgeable(benchmark, params, edition)):
+            yield Step(
+                number, f"{title}: the questions are rendered; ask the published ones: make run EDITION={edition}"
+            )
+
+
+def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCell]:
+    """Return the published numbers that a run of an edition judges if all its questions are the published ones.
+
+    They are those of rows that its models correspond to and are asked like, of variants with the published protocol.
+    """
+    entry = params.raw["editions"][edition]
+    entries = {name: of for name in entry["models"] if "published" in (of := params.raw["models"][name])}
+    if entry.get("published_models"):
+        known = catalogue.models()
+        entries |= {name: of for name, of in catalogue.entries().items() if known[name].published_row(benchmark)}
+    editions = {edition: dict(entry) | {"models": list(entries)}}
+    other = Params(dict(params.raw) | {"edition": edition, "editions": editions, "models": entries})
+    variants = set(other.variants(benchmark))
+    variants |= {c.name for c in registry.get(benchmark).metrics().across_variants if variants.issuperset(c.variants)}
+    variants -= condition.other_protocols(other, benchmark).keys()
+    cells, asked = load(benchmark), condition.asked_as(other, benchmark)
+    counts = condition.published_counts(cells)
+    rows: dict[str, list[str]] = {}
+    for model in other.models:
+        rows.setdefault(other.published(model, benchmark) or "", []).append(model)
+    return [
+        cell
+        for cell in cells
+        if cell.variant in variants
+        and (condition.published_number(cell) is not None or OVERALL in counts.get(cell.revision, {}))
+        and any(not asked(model, cell.variant).otherwise for model in rows.get(cell.model, ()))
+    ]
+
+
+def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> list[str]:
     """Return the names of the editions whose data of a benchmark come from another source than these."""
     data = params.raw["benchmarks"][benchmark]["data"]
-    return " or ".join(e for e in params.raw["editions"] if data.get(e, {}).get("source") not in (None, *without))
+    return [
+        name
+        for name, entry in params.raw["editions"].items()
+        if benchmark in entry.get("benchmarks", ())
+        and data.get(entry.get("data", name), {}).get("source") not in (None, *without)
+    ]
 
 
 def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[Step]:
@@ -143,7 +184,7 @@ def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[
     title = registry.get(benchmark).title
     place = "to the models of the edition"
     if params.data(benchmark).source == "released":  # no model is asked
-        editions = _editions(benchmark, params, without=("scenes", "released"))
+        editions = " or ".join(_editions(benchmark, params, without=("scenes", "released")))
         place = f"to an edition with the published data{f' ({editions})' if editions else ''}"
     steps = []
     if unavailable := sum(number for row, number in missing.items() if row in absent):

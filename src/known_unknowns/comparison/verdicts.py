@@ -68,6 +68,9 @@ class Candidate:
         The numbers of the column's other rows.
     replies : str
         The variant whose replies our number is of.
+    whole : int, optional
+        The number of published questions if ours are a sample of them. Its number is an estimate: it can be compatible
+        with the published one or differ from it, and reproduces nothing.
     """
 
     cell: PublishedCell
@@ -78,6 +81,7 @@ class Candidate:
     margin: Margin
     rivals: tuple[float, ...]
     replies: str
+    whole: int | None = None
 
     @property
     def within_margin(self) -> bool:
@@ -121,10 +125,11 @@ class Candidate:
 
     @property
     def found(self) -> str:
-        return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
+        design = "" if self.whole is None else f" (sample of {self.n:,} of {self.whole:,} questions)"
+        return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]{design}"
 
     def _near(self, value: float) -> bool:
-        return abs(self.value - value) <= self.margin.total + _ROUNDING
+        return self.whole is None and abs(self.value - value) <= self.margin.total + _ROUNDING
 
     def _inside(self, value: float) -> bool:
         slack = self.cell.half_unit + _ROUNDING
@@ -214,6 +219,9 @@ def decide(candidate: Candidate, support: Support) -> Decision:
     if matches > LARGEST_SHARE_OF_RIVALS * rivals:
         reason = f"{candidate.found} contains {candidate.cell.printed} and {matches} of {rivals} other rows"
         return Decision(INCONCLUSIVE, reason, matches, rivals, support)
+    if candidate.whole is not None:
+        reason = f"{_difference(candidate)}: inside the interval of the sample"
+        return Decision(COMPATIBLE, reason, matches, rivals, support)
     reason = f"{_difference(candidate)}: outside the margin of {candidate.margin.describe()}, inside the interval"
     return Decision(COMPATIBLE, reason, matches, rivals, support)
 

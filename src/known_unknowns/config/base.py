@@ -21,6 +21,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
 from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import unknown_name
+from known_unknowns.records import SAMPLE
 
 MISSING_KEY, UNKNOWN_KEY, INVALID = "missing_key", "unknown_key", "invalid"
 """Types of the errors that validation reports. Their text is final; see `Entry`."""
@@ -47,7 +48,11 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """A seed of NumPy's generators."""
 Positive = Annotated[float, Field(gt=0), WrapValidator(_unchanged)]
 NotNegative = Annotated[float, Field(ge=0), WrapValidator(_unchanged)]
-Seeds = Annotated[list[Seed], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
+Seeds = Annotated[
+    list[Annotated[int, Field(ge=0, lt=SAMPLE)]],
+    Field(min_length=1, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_unique),
+]
 Names = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
 
 

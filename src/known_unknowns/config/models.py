@@ -190,6 +190,11 @@ class _Settings(Entry):
     not_in_the_reply: ClassVar[frozenset[str]] = frozenset({"job"})
     """Keys that cannot change a reply."""
 
+    @property
+    def greedy(self) -> bool:
+        """Whether a request always gets the same reply, so that it is asked once."""
+        return False
+
     def published_row(self, benchmark: str) -> str | None:
         """Return the row of a benchmark's published tables that this model corresponds to."""
         return None
@@ -225,6 +230,8 @@ class ModelSettings(_Published):
     engine: str
     images: Images = "many"
     """How many images the model accepts in one turn. It applies to all protocols that show several images."""
+    samples: Count | None = None
+    """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
     job: Job = Job()
     """Memory and time of a job on a cluster, in place of the estimates."""
 
@@ -255,6 +262,8 @@ class RespondentModel(_Settings):
     images: Images = "many"
     """How many images the respondent accepts in one turn, for tests of protocols that show several images."""
     behaviour: Literal["oracle", "always_refuse", "always_a", "uniform"]
+    samples: Count | None = None
+    """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
     seconds_per_reply: NotNegative = 0
     """Delay of each reply, to simulate a slow model."""
     shards: Shards | None = None
@@ -311,6 +320,10 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
     trust_remote_code: bool = False
     """Run Python code from the model's repository. Only for code that you have read."""
     card: Card | None = None
+
+    @property
+    def greedy(self) -> bool:
+        return not (self.decoding.temperature or self.decoding.sampling)
 
     @model_validator(mode="after")
     def _is_sound(self) -> TransformersModel:
@@ -403,6 +416,10 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     """Ask the endpoint for its list of models before the first question, and stop if the model is not in it. Set it to
     false for an endpoint whose list fails or lacks the model."""
     card: Card | None = None
+
+    @property
+    def greedy(self) -> bool:
+        return self.decoding.temperature == 0 and self.decoding.sampling is None
 
 
 _BuiltIn = ImportedModel | OpenAIModel | RespondentModel | TransformersModel

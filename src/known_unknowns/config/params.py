@@ -23,6 +23,7 @@ from known_unknowns.config.sections import (
     VariantEntry,
 )
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.records import SAMPLE
 
 T = TypeVar("T")
 
@@ -179,12 +180,25 @@ class Params:
         """Return the variant's own seeds if the benchmark's entry has some, else the edition's."""
         return list(self._benchmark(benchmark).get("seeds", {}).get(variant, self.seeds))
 
-    def cells(self, benchmark: str, model: str | None = None) -> list[tuple[str, int]]:
+    def samples(self, model: str) -> int:
+        """Return how often a model is asked each question: its entry's number, or else the edition's."""
+        entry = self.raw.get("models", {}).get(model, {})
+        return 1 if self.is_imported(model) else entry.get("samples", self._selected.get("samples", 1))
+
+    def cells(self, benchmark: str, model: str | None = None, *, samples: int = 1) -> list[tuple[str, int]]:
         """Return every variant of the benchmark with each of its seeds, in the order of the file.
 
-        For a ``model`` with imported replies, only the cells of its entry are returned.
+        For a ``model``, each sample has a seed of its own (`records.SAMPLE`); of a model with imported replies, only
+        the cells of its entry are returned.
         """
-        cells = [(v, seed) for v in self.variants(benchmark) for seed in self.seeds_of(benchmark, v)]
+        if model is not None:
+            samples = self.samples(model)
+        cells = [
+            (variant, seed + sample * SAMPLE)
+            for variant in self.variants(benchmark)
+            for sample in range(samples)
+            for seed in self.seeds_of(benchmark, variant)
+        ]
         if model is None or not self.is_imported(model):
             return cells
         imported = self.raw["models"][model].get("cells", {}).get(benchmark, {})

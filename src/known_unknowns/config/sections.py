@@ -27,6 +27,8 @@ class Edition(Entry):
     seeds: Seeds
     published_models: bool = False
     """Whether every model of the catalogue with a published row of these benchmarks is added to ``models``."""
+    samples: Count = 1
+    """How often each question is asked, of models whose entry does not say it."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
     limit: Count | None = None

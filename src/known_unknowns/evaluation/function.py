@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.config import FolderData, Params, RespondentModel, ScenesData
+from known_unknowns.config import FolderData, Params, ScenesData
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.data.sample import sample
 from known_unknowns.edition_files import asked
@@ -91,8 +91,7 @@ def evaluate(
         variants = _varied(params, benchmark, folder, Path(scratch, "variants"), limit)
         chosen = _trial(params, benchmark, variants)
         replies, scores = Path(scratch, "replies.parquet"), Path(scratch, "scores.parquet")
-        entry = RespondentModel(engine="respondent", behaviour="oracle")  # for the number of images it accepts
-        cells = cells_of(chosen, entry, benchmark, Path(scratch, "variants"))
+        cells = cells_of(chosen, _NAME, benchmark, Path(scratch, "variants"))
         with Journal(Path(scratch, "journal.jsonl")) as journal:
             outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
         tables.write_replies(replies, outcome.replies)

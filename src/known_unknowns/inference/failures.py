@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from known_unknowns import json_files
-from known_unknowns.config import Params, RespondentModel
+from known_unknowns.config import Params, RespondentModel, TransformersModel
 from known_unknowns.edition_files import replies_table
 from known_unknowns.engines.unusable import CUT_OFF, EMPTY, MAX_FIRST, REMEDIES, class_of
 from known_unknowns.errors import ConfigError
@@ -76,26 +76,31 @@ class FirstReplies:
             self._without_answer.append(kind)
 
 
-def recorded(params: Params, results: Path, *, program: str) -> list[str]:
+def recorded(params: Params, results: Path, *, program: str, options: str) -> list[str]:
     """Return one line for each model and benchmark of the edition with recorded failures, and lines with the remedies.
 
-    ``program`` is the command line's program. An empty reply of a scripted respondent is meant, and no failure.
+    ``program`` is the command line's program, ``options`` select the configuration of the run. An empty reply of a
+    scripted respondent is meant, and no failure. A model in this process gives an empty reply again, because its
+    sampling depends on the question alone.
     """
-    lines, kinds = [], set[str]()
+    lines, kinds, again = [], set[str](), list[str]()
     for model in params.models:
+        entry = params.model(model)
         for benchmark in params.benchmarks:
             path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
             record = json_files.read(path) if path.is_file() else {}
             found = dict(record.get("failures") or {})
-            if isinstance(params.model(model), RespondentModel):
+            if isinstance(entry, RespondentModel):
                 found.pop(EMPTY, None)
             if found:
                 reasons = ", ".join(f"{number} {kind}" for kind, number in found.items())
                 lines.append(f"{model} {benchmark}: {sum(found.values())} without a usable reply ({reasons})")
                 lines += _mostly(record, found)
                 kinds |= found.keys()
-    if kinds & set(RETRIED):
-        lines.append(f"Ask them again: {program} retry MODEL --edition {params.edition}")
+                same_again = {EMPTY} if isinstance(entry, TransformersModel) else set()
+                if found.keys() & set(RETRIED) - same_again:
+                    again.append(f"Ask them again: {program} retry {model} {options}")
+    lines += dict.fromkeys(again)
     lines += [f"{kind}: {REMEDIES[kind]}" for kind in (EMPTY, CUT_OFF) if kind in kinds]
     return lines
 

@@ -121,7 +121,7 @@ def has_finished(entry: ModelEntry, journals: Path) -> bool:
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:
     """The keys of an entry that can change a reply. The sha256 of a local folder's weights is one; its path is none."""
-    left_out = {*entry.not_in_the_reply, "asked", "kept"}  # of other benchmarks; what parsers read of a reply
+    left_out = {*entry.not_in_the_reply, "asked", "kept", "samples"}  # of other benchmarks, of parsers, of the turns
     if isinstance(entry, TransformersModel) and lock_file.is_folder_pin(entry.revision):
         left_out.add("source")
     return {key: value for key, value in entry.as_dict().items() if key not in left_out}

@@ -66,7 +66,7 @@ def infer(
     """
     entry = params.model(model).asked_in(benchmark)
     count = shards_of(entry)
-    cells = cells_of(params, entry, benchmark, variants)
+    cells = cells_of(params, model, benchmark, variants)
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
         kept.forget(ask_again)
         engine, outcome = _run(model, entry, cells, kept, journal, questions, Shard(1, 1) if count else None)
@@ -102,7 +102,7 @@ def infer_shard(
     When all shards have ended, `infer` writes the table and asks nothing.
     """
     entry = params.model(model).asked_in(benchmark)
-    cells = cells_of(params, entry, benchmark, variants)
+    cells = cells_of(params, model, benchmark, variants)
     with shards.ShardJournal(journal, shard) as kept:
         engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
@@ -110,11 +110,9 @@ def infer_shard(
     json_files.write(shards.record_path(records, shard), record)
 
 
-def cells_of(params: Params, entry: ModelEntry, benchmark: str, variants: Path) -> Cells:
-    """Return the protocol and the questions of every variant and seed of a benchmark, from its folder of variants.
-
-    ``entry`` is the model's entry for this benchmark (``asked_in``).
-    """
+def cells_of(params: Params, model: str, benchmark: str, variants: Path) -> Cells:
+    """Return the protocol and questions of every variant, seed and sample, from a benchmark's folder of variants."""
+    entry = params.model(model).asked_in(benchmark)
     return {
         (variant, seed): (
             bound_protocols.bound(
@@ -125,7 +123,7 @@ def cells_of(params: Params, entry: ModelEntry, benchmark: str, variants: Path) 
             ),
             tables.read_questions(asked(variants, variant, seed)),
         )
-        for variant, seed in params.cells(benchmark)
+        for variant, seed in params.cells(benchmark, model)
     }
 
 

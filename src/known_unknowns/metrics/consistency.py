@@ -1,4 +1,4 @@
-"""Consistency of answers when the options of a question are shuffled.
+"""Consistency of answers when the options of a question are shuffled, or when the question is asked several times.
 
 Answers are compared by content, that is by the option's text, not by its label. A reply that abstains, is unparsed, cut
 or failed chose no option: it agrees with nothing, not even with another such reply.
@@ -23,6 +23,15 @@ negative for a model that avoids its previous position.
 | position_alone      | the same, less other / (k - 2)                                   | informative pairs    |
 
 Pairs are counted as a share of all pairs of a question, so that a question's weight is its share of informative pairs.
+Samples are replies to the same request. Their answer is the option, or that there was none: the reply abstains, or has
+no answer (unparsed, cut or failed). The refusal option and an abstention are two answers, but both are a refusal.
+
+| metric              | numerator                                                        | denominator          |
+|---------------------|------------------------------------------------------------------|----------------------|
+| majority_accuracy   | the most frequent answer is right; of several ones, their share  | all questions        |
+| answer_changes      | the samples have at least two answers                            | all questions        |
+| refusal_stability   | refused in all samples                                           | refused in any       |
+
 The metrics are defined by this project, not by a paper.
 """
 
@@ -34,7 +43,7 @@ from itertools import permutations
 import numpy as np
 
 from known_unknowns.benchmark.metrics import Ratio, ScoreArrays
-from known_unknowns.records import Question
+from known_unknowns.records import ABSTAINED, REFUSED, Question
 
 
 def across_seeds(seeds: Sequence[ScoreArrays]) -> dict[str, Ratio]:
@@ -59,6 +68,32 @@ def across_seeds(seeds: Sequence[ScoreArrays]) -> dict[str, Ratio]:
         "content_kept": Ratio(content, informative),
         "position_kept": Ratio(position, informative),
         "position_alone": Ratio(alone, informative, proportion=False),
+    }
+
+
+def across_samples(samples: Sequence[ScoreArrays]) -> dict[str, Ratio]:
+    """Compute the metrics of the module's second table.
+
+    Parameters
+    ----------
+    samples : sequence of ScoreArrays
+        The answers of each sample, to the same questions in the same order. At least two.
+
+    Returns
+    -------
+    dict from str to Ratio
+        Numerators and denominators, arrays of shape (questions,).
+    """
+    answers = np.array([np.where(each.outcome == ABSTAINED, -2, each.choice) for each in samples])
+    times = (answers[:, None] == answers[None]).sum(axis=1)  # how often each sample's answer was given
+    most = times == times.max(axis=0)
+    right = (np.array([each.correct for each in samples]) * most / times).sum(axis=0) / (most / times).sum(axis=0)
+    refused = np.array([np.isin(each.outcome, (REFUSED, ABSTAINED)) for each in samples])
+    all_questions = np.ones(answers.shape[1])
+    return {
+        "majority_accuracy": Ratio(right, all_questions),
+        "answer_changes": Ratio(np.any(answers != answers[0], axis=0), all_questions),
+        "refusal_stability": Ratio(np.all(refused, axis=0), np.any(refused, axis=0)),
     }
 
 

@@ -16,11 +16,12 @@ from known_unknowns.benchmark.metrics import AcrossVariants
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import dual
+from known_unknowns.metrics.consistency import across_samples
 from known_unknowns.metrics.estimates import Estimates, estimates, mean_over_seeds, ratio_estimates
 from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
 from known_unknowns.metrics.score_tables import LABEL_MASS, CommonQuestions, ScoreTable, load
-from known_unknowns.records import Metric
+from known_unknowns.records import SAMPLE, Metric, runs_name, sample_of
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def measure(
 ) -> None:
     """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
 
-    With several seeds, rows with seed None follow: means over seeds, undefined if any seed's metric is. `headline`
-    selects them.
+    With several seeds or samples, rows with seed None follow: means over all of them, undefined if the metric of any
+    is. `headline` selects them.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def metrics_of(
     Parameters
     ----------
     score_tables : sequence of ScoreTable
-        One per variant and seed. The tables of one variant are combined over their seeds.
+        One per variant, seed and sample. The tables of one variant are combined over their seeds and samples.
     statistics : Statistics
         Settings of the intervals.
     model, benchmark : str
@@ -124,7 +125,7 @@ def metrics_of(
             for category in by_seed[seeds[0].seed]:
                 blank = Metric(model, benchmark, variant, None, parser, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
-            metrics += _across_seeds(blank, seeds, groups, statistics)
+            metrics += _across_runs(blank, seeds, groups, statistics)
     combined = [*registry.get(benchmark).metrics().across_variants, *combined]
     for combination in combined:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
@@ -166,7 +167,7 @@ def _rows(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistic
     for seed, estimated in by_seed.items():
         yield from _with_derived(_of_seed(replace(blank, seed=seed), estimated, statistics))
     if len(by_seed) > 1:
-        yield from _with_derived(_means_over_seeds(blank, list(by_seed.values()), statistics))
+        yield from _with_derived(_means_over_seeds(blank, by_seed, statistics))
 
 
 def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Iterator[Metric]:
@@ -195,32 +196,46 @@ def _with_intervals(
         yield _metric(blank, name, value, interval, n=estimated.n, denominator=denominator, spread=spread)
 
 
-def _means_over_seeds(blank: Metric, seeds: Sequence[Estimates], statistics: Statistics) -> Iterator[Metric]:
-    """Means over seeds of the metrics that all seeds have.
+def _means_over_seeds(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistics) -> Iterator[Metric]:
+    """Means over seeds and samples of the metrics that all of them have.
 
     ``n`` and the denominator are means as well: the questions of another seed are not new ones.
 
-    The interval covers questions and seeds together. The answers of all seeds to a question belong to its group, and
-    the options of each question are shuffled independently. The variance between the groups therefore contains both
-    the variance between questions and what remains of the shuffles in a mean over the seeds.
+    The interval covers questions, seeds and samples together. All answers to a question belong to its group, and
+    the options of each question are shuffled, and its replies sampled, independently. The variance between the groups
+    therefore contains both the variance between questions and what remains of the others in a mean over them.
     """
+    seeds = list(by_seed.values())
     mean = mean_over_seeds(seeds)
     spread = np.std([[seed.value[seed.names.index(name)] for name in mean.names] for seed in seeds], axis=0, ddof=1)
-    yield from _with_intervals(blank, mean, statistics, f", mean of {len(seeds)} seeds", spread.tolist())
+    yield from _with_intervals(blank, mean, statistics, f", mean of {runs_name(list(by_seed))}", spread.tolist())
 
 
-def _across_seeds(
-    blank: Metric, seeds: Sequence[ScoreTable], groups: np.ndarray, statistics: Statistics
+def _across_runs(
+    blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, statistics: Statistics
 ) -> Iterator[Metric]:
-    """Metrics that compare several seeds: rows with seed None and without a spread."""
-    compute = registry.get(blank.benchmark).metrics().across_seeds
-    if len(seeds) < 2 or compute is None:
-        return
-    ratios = compute([table.arrays[blank.parser] for table in seeds])
-    column = np.searchsorted(groups, seeds[0].groups)
-    for category, estimated in ratio_estimates(ratios, seeds[0].categories, column).items():
-        row = replace(blank, category=category)
-        yield from _with_intervals(row, estimated, statistics, f", over {len(seeds)} seeds")
+    """Metrics that compare the seeds of each sample, and the samples of each seed: rows with seed None, no spread."""
+    for compute, part_of, unit in (
+        (registry.get(blank.benchmark).metrics().across_seeds, sample_of, "seeds"),
+        (across_samples, lambda seed: seed % SAMPLE, "samples"),
+    ):
+        parts: dict[int, list[ScoreTable]] = {}
+        for run in runs:
+            parts.setdefault(part_of(run.seed), []).append(run)
+        compared = list(parts.values())
+        if compute is None or len(compared[0]) < 2:
+            continue
+        column = np.searchsorted(groups, runs[0].groups)
+        found = [
+            ratio_estimates(compute([run.arrays[blank.parser] for run in part]), runs[0].categories, column)
+            for part in compared
+        ]
+        for category in found[0]:
+            estimated = [each[category] for each in found]
+            mean = mean_over_seeds(estimated) if len(estimated) > 1 else estimated[0]
+            yield from _with_intervals(
+                replace(blank, category=category), mean, statistics, f", over {len(compared[0])} {unit}"
+            )
 
 
 def _across_variants(
@@ -250,7 +265,7 @@ def _across_variants(
                 yield from _noted(_of_seed(replace(row, seed=seed), estimated[seed], statistics), note)
             if len(seeds) > 1:
                 note = _left_out(combined, category, list(common.values()))
-                yield from _noted(_means_over_seeds(row, list(estimated.values()), statistics), note)
+                yield from _noted(_means_over_seeds(row, estimated, statistics), note)
         if combined.paired:
             yield from _unpaired(replace(blank, parser=parser), combined, common)
 

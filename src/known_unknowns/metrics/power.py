@@ -1,8 +1,9 @@
-"""Plan a comparison of two models: its power, its minimum detectable difference, and the number of images it needs."""
+"""Plan a comparison of two models, or of a model with a published number on a sample of the published questions."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,3 +136,76 @@ class PairedDesign:
         critical = stdtrit(images - 1, (1 + self.confidence) / 2)
         ratio = min(abs(difference) / error, 30.0) if error else 30.0  # nctdtr fails far beyond
         return float(np.clip(1 - nctdtr(images - 1, ratio, critical), 0, 1))
+
+
+def correction(n: float, whole: float) -> float:
+    """Return the factor of a standard error if n of ``whole`` questions were drawn: the finite-population correction.
+
+    Parameters
+    ----------
+    n, whole : float
+        Number of questions drawn, and of all.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    References
+    ----------
+    .. [1] Cochran, "Sampling Techniques", 3rd edition, 1977, section 2.6.
+    """
+    return math.sqrt(max(0.0, 1 - n / whole)) if whole else 0.0
+
+
+def sample_power(
+    sizes: Sequence[int],
+    whole: int,
+    difference: float,
+    *,
+    accuracy: float = 0.5,
+    icc: float = PRIOR_ICC,
+    confidence: float = 0.95,
+) -> float:
+    """Compute the probability that a sample of the published questions shows a difference from the published number.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of questions of each sampled image.
+    whole : int
+        Number of published questions.
+    difference : float
+        Our accuracy on all of them, less the published one.
+    accuracy : float, default 0.5
+        Our accuracy. With 0.5 the sample is the largest.
+    icc : float, default 0.2
+        Correlation of two answers on the same image.
+    confidence : float, default 0.95
+        Confidence level of the interval that must not contain the published number.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The published number is known. Only the sample is random: our standard error is that of a sample of images with the
+    design effect of Kish, times the finite-population correction. The published number can be on the side where
+    Wilson's interval is longer: the variance is that of the number between both that is nearest to 1/2. What
+    stratification gains is not counted.
+
+    References
+    ----------
+    .. [1] Kish, "Survey Sampling", 1965, section 5.4.
+    """
+    n = sum(sizes)
+    if n >= whole:
+        return 1.0
+    if len(sizes) < 2:
+        return 0.0
+    effect = 1 + icc * (sum(size**2 for size in sizes) / n - 1)
+    bound = min(max(0.5, accuracy - abs(difference)), accuracy + abs(difference))
+    error = math.sqrt(bound * (1 - bound) * effect / n) * correction(n, whole)
+    critical = stdtrit(len(sizes) - 1, (1 + confidence) / 2)
+    return float(np.clip(1 - nctdtr(len(sizes) - 1, min(abs(difference) / error, 30.0), critical), 0, 1))

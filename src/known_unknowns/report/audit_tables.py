@@ -38,7 +38,7 @@ def findings(found: Sequence[Finding], title: str) -> Table | None:
             rows.append(
                 Row(
                     (Head(place(finding)),),
-                    (printed, Cell(finding.finding, kind="text"), Cell(finding.arithmetic, kind="text")),
+                    (printed, Cell(finding.sentence, kind="text"), Cell(finding.arithmetic, kind="text")),
                 )
             )
     columns = (Head("printed"), Head("finding"), Head("arithmetic"))

@@ -80,6 +80,7 @@ class RunDescription:
 
     edition: str
     seeds: tuple[int, ...]
+    samples: Mapping[str, int]
     statistics: Mapping[str, Any]
     data: tuple[Data, ...]
     models: tuple[Model, ...]
@@ -98,6 +99,7 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
     return RunDescription(
         edition=params.edition,
         seeds=tuple(params.seeds),
+        samples={model: count for model in params.models if (count := params.samples(model)) > 1},
         statistics=params.statistics.as_dict(),
         data=tuple(_data(benchmark, params.data(benchmark), data, locks) for benchmark in params.benchmarks),
         models=tuple(_model(params, model, results, locks) for model in params.models),

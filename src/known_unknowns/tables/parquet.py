@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns.errors import DamagedError, DataError, MachineError
 from known_unknowns.files import atomic_path
+from known_unknowns.records import seed_name
 
 Cell = tuple[str, int]
 """A variant and a seed."""
@@ -45,7 +46,7 @@ class Part(PathLike[str]):
         return str(self.path)
 
     def __str__(self) -> str:
-        return f"{self.path} ({', '.join([*filter(None, [self.variant]), f'seed {self.seed}'])})"
+        return f"{self.path} ({', '.join([*filter(None, [self.variant]), seed_name(self.seed)])})"
 
     @property
     def key(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from known_unknowns.data.provenance import data_digest
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import OVERALL, SAMPLE, Metric, sample_of, seed_name
 from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__
 
@@ -120,10 +120,12 @@ class ModelResults:
         if "repository" in entry:
             kind, source = "hugging_face", {"path": entry["repository"], "revision": entry["revision"]}
         settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self._params.statistics}
+        count = self._params.samples(self._model)
+        samples = {"samples": str(count)} if count > 1 else {}
         return RunContents(
             path=tuple(names.values()),
             name=benchmark,
-            parameters=texts(settings) | {"parsers": ", ".join(self._params.parsers)} | names,
+            parameters=texts(settings) | {"parsers": ", ".join(self._params.parsers)} | names | samples,
             metrics=_values(summary.by_benchmark(self._rows(benchmark)).get(benchmark, {})),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
@@ -135,15 +137,16 @@ class ModelResults:
         benchmark, variant = names["benchmark"], names["variant"]
         metrics = [m for m in self._metrics[benchmark] if (m.variant, m.seed) == (variant, seed)]
         if not metrics:
-            raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=self._files[benchmark])
+            raise DataError(f"has no metric of variant {variant!r}, {seed_name(seed)}", file=self._files[benchmark])
         protocol = dict(self._params.protocol(benchmark, variant))
-        settings = {"variant": self._params.variant(variant), "seed": seed, "protocol": protocol}
+        settings = {"variant": self._params.variant(variant), "seed": seed % SAMPLE, "protocol": protocol}
+        settings |= {"sample": sample_of(seed)} if self._params.samples(self._model) > 1 else {}
         files = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
         overall = (m for m in metrics if m.category == OVERALL)
         shown = summary.variant_headline(overall, self._parser, content_free(self._params, benchmark))
         return RunContents(
             path=(*names.values(), f"seed{seed}"),
-            name=f"{variant} seed {seed}",
+            name=f"{variant} {seed_name(seed)}",
             parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
             metrics=_values({name: m.value for name, m in shown.items()}),
             artifacts={"metrics.json": metric_table(metrics)},

@@ -105,6 +105,7 @@ def open_store(tracking: Tracking) -> Iterator[Store]:
     with _translate_errors(str(database or without_password(uri)), uri), lock:
         if database and artifacts:
             _create_if_absent(database, artifacts)
+            follow_artifacts(database, artifacts)
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
         yield Store(client, _experiment(client, tracking.experiment, artifacts, without_password(uri)))
 
@@ -134,6 +135,25 @@ def _create_if_absent(database: Path, artifacts: Path) -> None:
     partial.replace(database)
 
 
+def follow_artifacts(database: Path, artifacts: Path) -> None:
+    """Correct the places of artifacts in the database of a project that was moved or copied, whose paths are absolute.
+
+    MLflow makes every place absolute. It is corrected if the runs' folders are those below ``artifacts``.
+    """
+    new = artifacts.as_uri()
+    with closing(sqlite3.connect(database, timeout=2.0)) as connection, connection:
+        for (old,) in connection.execute("SELECT DISTINCT artifact_location FROM experiments").fetchall():
+            inside = (f"{old}/", len(old) + 1)
+            runs = connection.execute("SELECT run_uuid FROM runs WHERE substr(artifact_uri, 1, ?2) = ?1", inside)
+            if old == new or not any((artifacts / run).is_dir() for (run,) in runs):
+                continue
+            connection.execute("UPDATE experiments SET artifact_location = ? WHERE artifact_location = ?", (new, old))
+            connection.execute(
+                "UPDATE runs SET artifact_uri = ?3 || substr(artifact_uri, ?2) WHERE substr(artifact_uri, 1, ?2) = ?1",
+                (*inside, new),
+            )
+
+
 def _experiment(client: MlflowClient, name: str, artifacts: Path | None, store: str) -> str:
     """Return the id of the experiment; create it if there is none. DataError if it cannot be used."""
     from mlflow.utils.file_utils import local_file_uri_to_path
@@ -148,7 +168,6 @@ def _experiment(client: MlflowClient, name: str, artifacts: Path | None, store: 
             f"with\n  {restore} --experiment-id {experiment.experiment_id}",
             file=store,
         )
-    # MLflow stores an absolute path: after the project was moved, artifacts would go to the old place.
     stored = local_file_uri_to_path(experiment.artifact_location)
     if artifacts and Path(stored).resolve() != artifacts.resolve():
         raise DataError(

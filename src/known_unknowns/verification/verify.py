@@ -198,7 +198,7 @@ def verify(
     replies = shards.replies_of(journal)
     if not questions.is_dir():
         raise ConfigError(f"there is no {questions}: run the workflow first (make run EDITION={params.edition})")
-    cells = cells_of(params, entry, benchmark, files.variants(benchmark))
+    cells = cells_of(params, model, benchmark, files.variants(benchmark))
     engine = lazy_engine.engine(model, entry, journal)
     turns = recorded(cells, engine, replies)
     if missing := sum(turn is None for turn in turns.values()):

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from known_unknowns import config, protocols, scoring, variants
 from known_unknowns.benchmark import registry
-from known_unknowns.config import Params
+from known_unknowns.config import Params, RespondentModel
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.data.released_cells import with_cells
 from known_unknowns.errors import ConfigError, unknown_name
@@ -99,11 +99,47 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         if edition.get("limit") is not None and imported:
             message = f"replies of {imported[0]} are imported, and no question is asked; remove the limit"
             errors.append(ConfigError(message, path=f"editions.{name}.limit"))
+    errors += _repeated_replies(params)
     errors += _asked_otherwise(params)
     for section, module in SECTIONS.items():
         if params.raw.get(section):
             errors += import_module(module).unknown_to_registries(params)
     return errors
+
+
+def _repeated_replies(params: Params) -> Iterator[ConfigError]:
+    """Models of the edition that would be asked the same thing again and give the same reply.
+
+    A scripted respondent draws its replies anew for each seed and sample, and imported replies are what they are.
+    """
+    models = params.raw.get("models", {})
+    edition = params.raw.get("editions", {}).get(params.raw.get("edition"), {})
+    asked = [name for name in edition.get("models", ()) if name in models and not params.is_imported(name)]
+    asked = [name for name in asked if not isinstance(params.model(name), RespondentModel)]
+    for name in asked:
+        entries = [params.model(name).asked_in(benchmark) for benchmark in edition.get("benchmarks", ())]
+        if any(entry.greedy for entry in entries) and (count := params.samples(name)) > 1:
+            where = f"models.{name}" if "samples" in models[name] else f"editions.{params.edition}"
+            message = (
+                f"{name} decodes greedily: {count} samples would be the same reply; set samples: 1 in its entry, or"
+            )
+            yield ConfigError(f"{message} a temperature above 0 under `decoding`", path=f"{where}.samples")
+    known = every_variant()
+    for benchmark in edition.get("benchmarks", ()) if asked else ():
+        if benchmark not in params.raw["benchmarks"]:
+            continue
+        for variant in params.variants(benchmark):
+            with suppress(ConfigError):  # an unknown name, which is reported elsewhere
+                function = known.get(params.variant(variant).function)
+                seeds = params.seeds_of(benchmark, variant)
+                if function is None or function.draws or len(seeds) == 1:
+                    continue
+                own = variant in params.raw["benchmarks"][benchmark].get("seeds", {})
+                message = f"{variant} of {benchmark} has the same questions with each of the seeds {seeds}, so that "
+                yield ConfigError(
+                    f"{message}{asked[0]} would give the same replies; list one seed, or set `samples`",
+                    path=f"benchmarks.{benchmark}.seeds.{variant}" if own else f"editions.{params.edition}.seeds",
+                )
 
 
 def _asked_otherwise(params: Params) -> Iterator[ConfigError]:

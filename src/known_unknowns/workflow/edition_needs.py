@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from known_unknowns import comparison
-from known_unknowns.config import OpenAIModel, Params, TransformersModel
-from known_unknowns.engines import memory_needs
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
+from known_unknowns.engines import memory_needs, prices
+from known_unknowns.progress import duration
 from known_unknowns.records import OVERALL
 from known_unknowns.workflow import job_needs
 
+_PROMPT_TOKENS = 1_500
+"""Tokens of a prompt with one image, for estimates."""
+_MINUTE = 60
 IN_PROCESS, SERVER, HOSTED = "in process", "server", "hosted"
 """Where a model of the edition runs: with the engine `transformers`, behind a server of one's own, or elsewhere."""
 
@@ -130,3 +134,46 @@ def _parameters(entry: TransformersModel | OpenAIModel) -> float | None:
     if isinstance(entry, TransformersModel):
         return memory_needs.parameters(entry)
     return None if entry.card is None or entry.card.parameters is None else entry.card.parameters * 1e9
+
+
+def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
+    """Return the number of questions, and the time and money that they take as far as they are known."""
+    entry, samples = params.model(model), params.samples(model)
+    total = questions_of(params, benchmark, Path("data", params.data_name))
+    questions = min(total, limit or total)
+    cells = params.cells(benchmark, model)
+    variants = len(cells) // samples
+    text = f"{questions:,} questions in {variants} variant{'s' * (variants > 1)}"
+    text += f", {samples} samples of each" * (samples > 1)
+    if isinstance(entry, TransformersModel):
+        return text + _time(params, entry, benchmark, questions * samples)
+    price = prices.load().models.get(entry.source) if isinstance(entry, OpenAIModel) else None
+    if price is None:
+        return text
+    replies = max(_reply_tokens(params, entry, benchmark, variant) for variant, _ in cells)
+    turns = questions * len(cells)
+    usd = price.of(prices.Usage(turns * _PROMPT_TOKENS, turns * replies))
+    return (
+        f"{text}, about {usd:.2f} USD at the prices of {prices.load().as_of} and {_PROMPT_TOKENS:,} tokens per prompt"
+    )
+
+
+def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
+    decoding = getattr(entry.asked_in(benchmark), "decoding", None)
+    own = decoding.max_new_tokens if decoding else None
+    return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
+
+
+def _time(params: Params, entry: TransformersModel, benchmark: str, questions: int) -> str:
+    count = memory_needs.parameters(entry)
+    if count is None:
+        return ""
+    machine = memory_needs.this_machine()
+    on_gpu = entry.device != "cpu" and bool(machine.gpus)
+    seconds = job_needs.gpu_seconds(params, entry, benchmark, count / 1e9, questions)
+    need = memory_needs.memory_gib(entry)
+    memory = "" if need is None else f", {need:g} GiB of memory"
+    where = machine.gpus[0][0] if on_gpu else "this CPU"
+    asking = seconds if on_gpu else seconds * job_needs.CPU_FACTOR
+    time = f"at most about {duration(asking)}" if asking > _MINUTE else "less than a minute"
+    return f", {time} on {where} besides loading{memory}"

@@ -70,7 +70,7 @@ def minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
         return ceil(60 * entry.job.hours)
     rows = rows_of(data / "questions" / benchmark / "questions.parquet")
     questions = min(params.limit or inf, QUESTIONS if rows is None else rows)
-    seconds = _seconds(params, entry, benchmark, int(questions))
+    seconds = _seconds(params, entry, benchmark, int(questions) * params.samples(model))
     if seconds is None:
         return MAX_MINUTES
     asking = ceil(round(SLACK * seconds / (_shards(entry) or 1) / 60, 6))

@@ -12,6 +12,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from known_unknowns.tracking.store import follow_artifacts
 from known_unknowns.workflow.guard import Guard
 from known_unknowns.workflow.local_server import guarded
 
@@ -41,6 +42,8 @@ def serve(uri: str, artifacts: Path, token: str, listening: socket.socket) -> No
         "_MLFLOW_SERVER_ARTIFACT_ROOT": artifacts.as_uri(),
     }
     os.environ.update(given)
+    if uri.startswith("sqlite:///") and (database := Path(uri.removeprefix("sqlite:///"))).is_file():
+        follow_artifacts(database, artifacts)
     from mlflow.server.handlers import initialize_backend_stores
 
     initialize_backend_stores(*given.values())

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -80,14 +81,26 @@ def as_run(params: Params) -> Params:
     own = [name for name in params.benchmarks if params.data(name).source == "folder"]
     if not own or not settings.is_file():
         return params
-    last = yaml.safe_load(settings.read_text(encoding="utf-8"))["benchmarks"]
+    last = yaml.safe_load(settings.read_text(encoding="utf-8"))
     raw = deepcopy(dict(params.raw))
     for name in own:
-        asked = last.get(name, {}).get("variants", ())
-        entry = raw["benchmarks"][name]
-        entry["variants"] = [variant for variant in entry.get("variants", ()) if variant in asked]
-        entry["seeds"] = {variant: seeds for variant, seeds in entry.get("seeds", {}).items() if variant in asked}
+        asked = {*last["benchmarks"].get(name, {}).get("variants", ()), *_own_variants(last, name)}
+        _keep_variants(raw, name, asked)
     return Params(raw)
+
+
+def _own_variants(raw: Mapping[str, Any], benchmark: str) -> list[str]:
+    """Return the variants that the edition's entry has for a benchmark."""
+    return list(raw["editions"][raw["edition"]].get("variants", {}).get(benchmark, ()))
+
+
+def _keep_variants(raw: dict[str, Any], benchmark: str, kept: Collection[str]) -> None:
+    """Leave out the other variants of a benchmark's entry and of the edition's."""
+    entry, own = raw["benchmarks"][benchmark], raw["editions"][raw["edition"]].get("variants", {})
+    entry["variants"] = [variant for variant in entry.get("variants", ()) if variant in kept]
+    entry["seeds"] = {variant: seeds for variant, seeds in entry.get("seeds", {}).items() if variant in kept}
+    if benchmark in own:
+        own[benchmark] = [variant for variant in own[benchmark] if variant in kept]
 
 
 def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, list[str]]:
@@ -115,13 +128,9 @@ def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, li
         notes += [f"{name}: {note}" for note in found.notes]
         entry = raw["benchmarks"][name]
         has = {REFUSAL: found.with_refusal > 0, IMAGE: found.with_images > 0}
-        own = raw["editions"][params.edition].get("variants", {})
-        every = dict.fromkeys([*entry.get("variants", ()), *own.get(name, ())])
+        every = dict.fromkeys([*entry.get("variants", ()), *_own_variants(raw, name)])
         unfit = {v: lacking for v in every if (lacking := _lacking(params, name, v, has))}
-        entry["variants"] = [variant for variant in entry.get("variants", ()) if variant not in unfit]
-        entry["seeds"] = {v: seeds for v, seeds in entry.get("seeds", {}).items() if v not in unfit}
-        if name in own:
-            own[name] = [variant for variant in own[name] if variant not in unfit]
+        _keep_variants(raw, name, set(every).difference(unfit))
         for need in dict.fromkeys(unfit.values()):
             left_out = ", ".join(variant for variant, lacking in unfit.items() if lacking == need)
             notes.append(f"{name}: no question has {need}, so these variants are left out: {left_out}")

@@ -20,13 +20,15 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.caveats import caveat, title
 from known_unknowns.comparison import read_comparison, summarise
 from known_unknowns.config import Params, without_password
+from known_unknowns.config.loading import FILE
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.files import write_text
 from known_unknowns.inference import failures, unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
+from known_unknowns.workflow import configuration
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 """The environment variable that names the configuration of a job."""
@@ -132,7 +134,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     folder = Path(results)
     places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
     lines = [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
-    lines += [f"Replies    {results}/replies/", f"Open       {_program()} open --edition {params.edition}"]
+    lines += [f"Replies    {results}/replies/", f"Open       {_program()} open {_options(params, folder)}"]
     lines.append(f"Duration   {duration(seconds)}")
     best = _best_models(params, folder)
     return "\n".join(["", *best, *_verdicts(params, folder / "comparison.parquet"), *_failures(params, folder), *lines])
@@ -140,7 +142,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 
 def _failures(params: Params, results: Path) -> list[str]:
     """Return the number of questions without a usable reply, and what to do about them."""
-    found = failures.recorded(params, results, program=_program())
+    found = failures.recorded(params, results, program=_program(), options=_options(params, results))
     return [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
 
 
@@ -148,6 +150,17 @@ def _program() -> str:
     """Return the command line's program as it can be called from this folder."""
     program = Path(sys.executable).parent / "known-unknowns"
     return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
+
+
+def _options(params: Params, results: Path) -> str:
+    """Return the options with which a command reads the configuration of this run.
+
+    params.yaml does not have it after ``--configfile`` or ``--config``, or if variants were left out of one's own data.
+    """
+    with suppress(ConfigError):
+        if configuration.load(edition=params.edition).raw == params.raw or not (results / FILE).is_file():
+            return f"--edition {params.edition}"
+    return f"--params {shlex.quote(str(results / FILE))}"
 
 
 def _best_models(params: Params, results: Path) -> list[str]:

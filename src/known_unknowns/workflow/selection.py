@@ -168,7 +168,7 @@ def _edition(scope: _Scope, *keys: str) -> Raw:
 def _with_benchmarks(scope: _Scope, names: Iterable[str], *keys: str) -> Raw:
     """Return how the questions of benchmarks are asked, in which variants and seeds, and ``keys`` of their entries."""
     params, names = scope.params, list(names)
-    raw = _edition(scope, "data", "seeds", "variants", "limit")
+    raw = _edition(scope, "data", "seeds", "samples", "variants", "limit")
     own = raw["editions"][params.edition].get("variants", {})
     if own:
         raw["editions"][params.edition]["variants"] = {name: own[name] for name in names if name in own}
@@ -189,12 +189,12 @@ def _of_section(params: Params, section: str, names: Iterable[str]) -> Raw:
 
 
 def _cells(scope: _Scope) -> Raw:
-    """Return the variants and seeds that a model answers, and what its replies keep.
+    """Return the variants, seeds and samples that a model answers, and what its replies keep.
 
     Imported replies have cells of their own.
     """
     entry = scope.params.model(scope.model).asked_in(scope.benchmark)
-    of_model = {key: entry[key] for key in ("engine", "cells", "kept") if key in entry}
+    of_model = {key: entry[key] for key in ("engine", "cells", "samples", "kept") if key in entry}
     return _with_benchmarks(scope, [scope.benchmark]) | {"models": {scope.model: of_model}}
 
 
@@ -261,7 +261,7 @@ def _imported(scope: _Scope) -> Raw:
 def _shown(scope: _Scope) -> Raw:
     """Return everything about the edition's models and benchmarks, or one of these, for tables and pages.
 
-    Of the other editions, the names are selected: messages name one with published data.
+    Of the other editions, the names are selected.
     """
     params = scope.params
     benchmarks = [scope.benchmark] if scope.benchmark else params.benchmarks
@@ -276,6 +276,31 @@ def _shown(scope: _Scope) -> Raw:
         | {section: params.raw[section] for section in _SHOWN}
         | {"judge": judge}
     )
+
+
+def _advising(scope: _Scope) -> Raw:
+    """Return the same with what says which published numbers the other editions judge: the advice names one of them."""
+    params, raw = scope.params, _shown(scope)
+    keys = ("data", "benchmarks", "models", "published_models", "variants")
+    others = {name: {key: entry[key] for key in keys if key in entry} for name, entry in params.raw["editions"].items()}
+    cells = [
+        (benchmark, variant)
+        for name, entry in others.items()
+        for benchmark in set(entry["benchmarks"]) & raw["benchmarks"].keys()
+        for variant in Params(dict(params.raw) | {"edition": name}).variants(benchmark)
+    ]
+    return raw | {
+        "editions": others | {params.edition: raw["editions"][params.edition]},
+        "models": {
+            name: entry if "published" in entry else {"engine": entry["engine"]}
+            for name, entry in params.raw["models"].items()
+            if any(name in each["models"] for each in others.values())
+        }
+        | raw["models"],
+        "variants": raw["variants"] | _of_section(params, "variants", (variant for _, variant in cells)),
+        "protocols": raw["protocols"]
+        | _of_section(params, "protocols", (params.protocol_name(*cell) for cell in cells)),
+    }
 
 
 def _tracked(scope: _Scope) -> Raw:
@@ -316,9 +341,9 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "released_numbers": _shown,
     "reply_tables": _shown,
     "summarise": _shown,
-    "compare": _shown,
+    "compare": _advising,
     "compare_models": _shown,
-    "report": _shown,
+    "report": _advising,
     "question_browser": _shown,
     "track": _tracked,
     "construct": _released,
@@ -333,4 +358,4 @@ _ASKING = frozenset({"probe", "infer", "verify", "judge", *(step for step in STE
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _tracked))
+_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _advising, _tracked))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from known_unknowns.benchmark.published import ALL, Finding, Published
+from known_unknowns.benchmark.published import ALL, ONLY_IF, Finding, Published
 from known_unknowns.comparison.audit.checks import row_count
 from known_unknowns.comparison.audit.grim import implied_n
-from known_unknowns.comparison.audit.relations import Derived, inconsistent, ratio, total, weighted_mean
+from known_unknowns.comparison.audit.relations import Derived, inconsistent, product, ratio, total, weighted_mean
 
 TYPES = ("Object", "Relation", "Attribute")
 _LOG, _SHARES = "overall.log", "HumbleBench-E logs"
@@ -30,7 +30,7 @@ def audit(published: Published) -> Iterator[Finding]:
 
 
 def _filtering(published: Published) -> Iterator[Finding]:
-    """Recompute the sums and shares of Table 2."""
+    """Recompute the sums and shares of Table 2, and its initial number from Section 2.1."""
     rows = {row: cells for (_, row), cells in published.rows("Table 2").items()}
     count = {row: cells["Count"] for row, cells in rows.items()}
     derived = [
@@ -43,6 +43,12 @@ def _filtering(published: Published) -> Iterator[Finding]:
         ),
     ]
     yield from inconsistent(derived, "The counts give {}.")
+    images, each = (next(iter(published.row("Section 2.1", row).values())) for row in ("Images", "Questions per image"))
+    generated = product(count["Initial Questions"], images, each)
+    text = f"Section 2.1 has {images.printed} images and {each.printed} questions on each, which gives {{}}."
+    yield from inconsistent(
+        [generated], text, f"{ONLY_IF}some images have fewer questions, as Figure A1 asks for about ten"
+    )
 
 
 def _overall_accuracies(published: Published) -> Iterator[Finding]:

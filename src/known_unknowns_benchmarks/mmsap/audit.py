@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from known_unknowns.benchmark.published import ALL, Finding, Published, PublishedCell, cells_by_row
+from known_unknowns.benchmark.published import ALL, IMPOSSIBLE, ONLY_IF, Finding, Published, PublishedCell, cells_by_row
 from known_unknowns.comparison.audit.checks import distribution, is_possible_spread, row_count
 from known_unknowns.comparison.audit.relations import (
     Derived,
@@ -155,8 +155,11 @@ def _scores_of_first(published: Published) -> Iterator[Derived]:
 
 
 def _unknown_knowns(published: Published) -> Iterator[Finding]:
-    """Compare Table 4 with Equation 8, which divides by all questions, and with Table 2."""
-    rates = {next(iter(row.values())).model: row for row in published.rows("Table 2").values()}
+    """Compare Table 4 with Equation 8, which divides by all questions, and with Tables 2 and 1 (Equation 2)."""
+    rates, scores = (
+        {next(iter(row.values())).model: row for row in published.rows(table).values()}
+        for table in ("Table 2", "Table 1")
+    )
     for row in published.rows("Table 4").values():
         refusals, rate = row["Refusal Num"], row["Unknown Knowns Rate"]
         n = rate.questions or 0
@@ -164,6 +167,16 @@ def _unknown_knowns(published: Published) -> Iterator[Finding]:
         arithmetic = f"{n} x (100 - {answered.printed}) / 100"
         left = Derived(refusals, n * (100 - answered.value) / 100, n * rounding_error(answered) / 100, arithmetic)
         yield from inconsistent([left], "Table 2's Answer Rate gives {}.")
+        score = scores[refusals.model][f"{KNOW} score_ku"]
+        unknown = refusals.value * (100 - rate.value) / n
+        slack = _MEANS + rounding_error(refusals) * 100 / n + rounding_error(rate) * refusals.value / n
+        arithmetic = f"{refusals.printed} x (100 - {rate.printed}) / {n}"
+        ratios = "the rate is a mean of the runs' rates, and those of runs with more refusals are "
+        strength = ONLY_IF + ratios + ("lower" if score.value > unknown else "higher")
+        if score.value - score.half_unit > 100 * refusals.value / n:
+            strength = IMPOSSIBLE
+        derived = Derived(score, unknown, slack, arithmetic)
+        yield from inconsistent([derived], "Table 4's refusals and rate give {}.", strength)
         known = rate.value / 100 * n
         if known > refusals.value:
             yield Finding.of(

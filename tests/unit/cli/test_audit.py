@@ -12,7 +12,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.comparison.audit import audit
 from known_unknowns.errors import ConfigError
 
-KEYS = ["benchmark", "table", "row", "column", "printed", "finding", "arithmetic"]
+KEYS = ["benchmark", "table", "row", "column", "printed", "finding", "arithmetic", "strength"]
 
 
 def test_the_json_is_a_list_of_findings_of_all_benchmarks():
@@ -22,9 +22,11 @@ def test_the_json_is_a_list_of_findings_of_all_benchmarks():
     assert {finding["benchmark"] for finding in findings} == {name for name in registry.names() if audit(name)}
     assert len({finding["benchmark"] for finding in findings}) > 1
     assert all(
-        list(finding) == KEYS and all(isinstance(text, str) and text for text in finding.values())
+        list(finding) == KEYS and all(isinstance(text, str) and text for text in list(finding.values())[:-1])
         for finding in findings
     )
+    strengths = {finding["strength"].partition(" ")[0] for finding in findings}
+    assert strengths == {"", "impossible", "possible"}
     assert len({tuple(finding.values()) for finding in findings}) == len(findings)
 
 

@@ -17,7 +17,7 @@ from known_unknowns.errors import ConfigError, DataError, MachineError
 NAMES = """open bundle metrics fetch lock questions vary infer parse judge measure
 compare summarise track question-browser report
 check rescore export import-released released-numbers reply-tables
-audit compare-models power models new-model"""
+audit compare-models plan power models new-model"""
 
 
 def commands() -> list[str]:

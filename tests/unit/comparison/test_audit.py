@@ -267,6 +267,35 @@ def test_numbers_of_rows(tmp_path):
     assert (found.finding, found.arithmetic) == ("Table 1 has 3 rows.", "3 rows: One, Two, Three; printed 4")
 
 
+ORDERS = """
+orders:
+  - {cell: [Table 1, One, All], is: above, than: [Table 1, Two, All], source: Section 1, statement: One is the best}
+  - {cell: [Table 1, One, All], is: below, than: [Table 1, Two, All], source: Section 1, statement: One is not the best}
+  - {cell: [Table 1, all, Red], is: below, than: [Table 1, all, [All, Blue]], times: 0.5, source: Section 2,
+     statement: red is half as good, only_if: it is not}
+"""
+
+
+def test_orders_that_the_text_states(tmp_path):
+    """Red: (50 + 60 + 80) / 3 = 63.33; All and Blue: (60 + 65 + 70 + 75 + 80 + 80) / 6 = 71.67."""
+    first, second = generic_checks(toy(tmp_path, ORDERS))
+    assert (first.row, first.column, first.printed) == ("One", "All", "60.00")
+    assert (first.finding, first.arithmetic) == ("By Section 1, One is the best.", "60.00 < 70.00")
+    assert first.strength == "impossible" and first.sentence == first.finding
+    assert (second.row, second.column, second.printed) == (ALL, "Red", "63.33")
+    assert (second.arithmetic, second.strength) == ("63.33 > 71.67 x 0.5", "possible only if it is not")
+    assert second.sentence == "By Section 2, red is half as good. Possible only if it is not."
+
+
+def test_a_percentage_of_runs_that_only_rounding_in_each_run_gives(tmp_path):
+    """248 / 350 = 70.857: of 5 runs, 1,240 / 1,750 rounds to 70.86 and truncates to 70.85."""
+    runs = TOY.replace("    metric: accuracy", "    metric: accuracy\n    runs: 5").replace("Red: 100", "Red: 350")
+    (found,) = generic_checks(toy(tmp_path, instead=(TOY, runs.replace("One: 60.00 50.00", "One: 60.00 70.85"))))
+    assert (found.column, found.printed) == ("Red", "70.85")
+    assert found.strength.startswith("possible only if it was truncated, or the number of each run was rounded")
+    assert "neither rounds to 70.85" in found.arithmetic
+
+
 def test_findings_become_notes(tmp_path):
     published = toy(tmp_path)
     on_cell = Finding.of(published.cells[0], "It is odd.", "1 + 1 = 3")

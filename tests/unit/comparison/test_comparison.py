@@ -288,3 +288,46 @@ def test_an_invalid_comparison_table_is_named(tmp_path: Path) -> None:
     tables.write_metrics(path, [metric()])
     with pytest.raises(DataError, match=r"comparison\.parquet"):
         read_comparison(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        # 75 of 300 questions: the interval 0.70 to 0.74 around 0.72 is sqrt(1 - 75 / 300) = 0.866 times as wide
+        (72.2, COMPATIBLE),
+        (72.0, COMPATIBLE),  # equal as printed, and still an estimate
+        (73.7, COMPATIBLE),
+        (73.8, DIFFERS),
+        (70.2, DIFFERS),
+    ],
+)
+def test_a_sample_of_the_published_questions(value, verdict):
+    ours = [metric(value=0.72, low=0.70, high=0.74, n=75)]
+    cell = replace(CELL, value=value)
+    row = verdicts([cell], ours, parsers=["official"], conditions=Conditions(limit=80))["official"]
+    assert (row.verdict, row.n, row.published_n) == (verdict, 75, 300)
+    assert "72.0 [70.3, 73.7] (sample of 75 of 300 questions)" in row.reason
+    assert (row.low, row.high) == (pytest.approx(72 - 2 * 0.75**0.5), pytest.approx(72 + 2 * 0.75**0.5))
+
+
+def test_many_rows_inside_the_interval_of_a_sample_are_inconclusive():
+    ours = [metric(value=0.72, low=0.70, high=0.74, n=75)]
+    cells = [CELL, *(replace(CELL, row=f"row {n}", model=f"row {n}", value=72.0 + n / 10) for n in range(5))]
+    found = compare_cells(
+        cells, ours, published_rows={"ours": "Qwen"}, parsers=["official"], conditions=Conditions(limit=80)
+    )
+    assert (found[0].verdict, found[0].matches) == ("inconclusive", 5)
+
+
+def test_a_limit_above_the_number_of_questions_changes_nothing():
+    limited, whole = (
+        verdicts([CELL], [metric()], parsers=["official"], conditions=Conditions(limit=limit))["official"]
+        for limit in (300, None)
+    )
+    assert limited == whole and limited.verdict == REPRODUCED
+
+
+def test_a_sample_of_an_unknown_number_of_questions_is_not_comparable():
+    cell = replace(CELL, questions=None)
+    row = verdicts([cell], [metric(n=75)], parsers=["official"], conditions=Conditions(limit=80))["official"]
+    assert (row.verdict, row.obstacle) == (NOT_COMPARABLE, "n")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from known_unknowns import config
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import Conditions, compare_cells, load, summarise
-from known_unknowns.comparison.conditions import Asked
+from known_unknowns.comparison.conditions import Asked, conditions_of
 from known_unknowns.comparison.rows import write_comparison
-from known_unknowns.comparison.summary import leading_rows
+from known_unknowns.comparison.summary import judgeable, leading_rows
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.workflow.run import closing_message
@@ -49,15 +52,45 @@ def test_models_are_not_added_to_released_replies():
     """No model is asked in the edition released, so a model must be added to another one."""
     rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS)
     (text,) = [step.text for step in summarise(rows, params("released")).steps if "for Gemma-3:" in step.text]
-    assert text.endswith(" to an edition with the published data (full)")
+    assert text.endswith(" to an edition with the published data (full or papers)")
 
 
-def test_rendered_questions_need_another_edition():
-    conditions = Conditions(other_questions="rendered")
-    rows = compare_cells(load("humblebench"), [OURS], published_rows={}, parsers=PARSERS, conditions=conditions)
-    (step,) = summarise(rows, params("pocket")).steps
-    expected = "HumbleBench: the questions are rendered; run an edition with the published data: full or released"
-    assert (step.text, step.numbers) == (expected, len(load("humblebench")))
+@pytest.mark.parametrize("benchmark", ["humblebench", "mmsap", "actiview", "mm_upd"])
+def test_rendered_questions_need_another_edition_and_the_command_judges_as_many(benchmark):
+    """The edition of each printed command, with a metric for every number, judges exactly the number of its line."""
+    cells = load(benchmark)
+    rows = compare_cells(cells, [], published_rows={}, parsers=PARSERS, conditions=Conditions(other_questions="r"))
+    steps = [step for step in summarise(rows, params("pocket")).steps if "rendered" in step.text]
+    assert len(steps) == {"humblebench": 3, "mmsap": 1, "actiview": 2, "mm_upd": 1}[benchmark]
+    for step in steps:
+        (edition,) = re.findall(r"make run EDITION=(\S+)$", step.text)
+        chosen = params(edition)
+        published = {m: row for m in chosen.models if (row := chosen.published(m, benchmark))}
+        variants = set(chosen.variants(benchmark))
+        combined = [c.name for c in registry.get(benchmark).metrics().across_variants if variants >= set(c.variants)]
+        metrics = {}
+        for cell in cells:
+            n = cell.n or cell.questions or 1
+            key = (cell.variant, cell.category, cell.metric)
+            for model in published if cell.variant in {*variants, *combined} else ():
+                parser = cell.parser or "official"
+                metrics[model, parser, *key] = Metric(
+                    model, benchmark, cell.variant, 0, parser, cell.category, cell.metric, 0.5, 0.4, 0.6, n, "m"
+                )
+        asked = conditions_of(chosen, benchmark, {})
+        judged = compare_cells(
+            cells, metrics.values(), published_rows=published, parsers=["official"], conditions=asked
+        )
+        keys = {(row.table, row.row, row.column) for row in judged if row.obstacle in (None, "n", "revision")}
+        assert step.numbers == len(keys), edition
+
+
+def test_the_numbers_of_editions_by_hand():
+    """Of the models of the edition full, only Qwen2.5-VL-7B has a published row, and HumbleBench alone has it."""
+    found = {name: len(judgeable(name, params("pocket"), "full")) for name in ("humblebench", "mmsap", "actiview")}
+    row = [cell for cell in load("humblebench") if cell.model == "Qwen2.5-VL"]
+    asked = {"original", "nota_only", "noise"}
+    assert found == {"humblebench": sum(cell.variant in asked for cell in row), "mmsap": 0, "actiview": 0}
 
 
 def test_a_model_that_was_asked_otherwise_is_to_be_asked_as_published():

@@ -29,7 +29,11 @@ def test_the_shipped_params_are_valid_in_both_editions():
 
 MISTAKES = {
     "unknown top key": (("bencmarks",), {}, "bencmarks: unknown key: 'bencmarks' is not known; did you mean 'benchm"),
-    "unknown edition": (("edition",), "tiny", "edition: 'tiny' is not known; known are full, mine, papers, pocket"),
+    "unknown edition": (
+        ("edition",),
+        "tiny",
+        "edition: 'tiny' is not known; known are full, full_mm_upd, mine, papers, pocket",
+    ),
     "unknown key of a model": (
         ("models", "pocket", "dtpye"),
         "float32",
@@ -131,6 +135,28 @@ MISTAKES = {
     "seeds of no variant": (("benchmarks", "humblebench", "seeds"), {"noize": [1]}, "humblebench.seeds.noize: 'noize'"),
     "no seeds": (("editions", "pocket", "seeds"), [], "editions.pocket.seeds"),
     "a seed twice": (("editions", "pocket", "seeds"), [1, 1], "editions.pocket.seeds: listed more than once: 1"),
+    "a seed that would be a sample": (("editions", "pocket", "seeds"), [1_000_000], "editions.pocket.seeds[0]"),
+    "samples of a greedy model": (
+        ("models", "pocket", "samples"),
+        5,
+        "models.pocket.samples: pocket decodes greedily: 5 samples would be the same reply",
+    ),
+    "samples of an edition with a greedy model": (
+        ("editions", "pocket", "samples"),
+        2,
+        "editions.pocket.samples: pocket decodes greedily: 2 samples would be the same reply",
+    ),
+    "seeds of questions that do not change": (
+        ("editions", "pocket", "seeds"),
+        [0, 1],
+        "editions.pocket.seeds: original of humblebench has the same questions with each of the seeds [0, 1]",
+    ),
+    "seeds of one variant that does not change": (
+        ("benchmarks", "humblebench", "seeds"),
+        {"noise": [0, 3]},
+        "benchmarks.humblebench.seeds.noise: noise of humblebench has the same questions",
+    ),
+    "samples of imported replies": (("models", "Cambrian", "samples"), 2, "models.Cambrian.samples: unknown key"),
     "a name that is a path": (("models", "../x"), SOUND["models"]["oracle"], "models.../x: '../x' is not valid"),
     "confidence": (("statistics", "confidence"), 95, "statistics.confidence"),
 }
@@ -245,6 +271,29 @@ def test_a_variant_may_have_seeds_of_its_own():
     )
     cells = configuration.check(raw).cells("humblebench")
     assert cells == [("original", 0), ("shuffled_options", 3), ("shuffled_options", 4)]
+
+
+def test_samples_are_those_of_the_model_or_else_of_the_edition():
+    sampled = {"engine": "openai", "source": "m", "decoding": {"temperature": 0.5}}
+    raw = changed(
+        (("models", "a"), sampled),
+        (("models", "b"), sampled | {"samples": 2}),
+        (("models", "c"), sampled | {"decoding": {"temperature": None}, "samples": 1}),
+        (("editions", "pocket"), SOUND["editions"]["pocket"] | {"models": ["uniform", "a", "b", "c"], "samples": 3}),
+    )
+    params = configuration.check(raw)
+    assert {name: params.samples(name) for name in params.models} == {"uniform": 3, "a": 3, "b": 2, "c": 1}
+    assert params.cells("actiview", "b")[:2] == [("full_image", 0), ("full_image", 1_000_000)]
+    greedy = changed((("models", "a"), {"engine": "openai", "source": "m", "samples": 2}))
+    greedy["editions"]["pocket"]["models"] = ["a"]
+    with pytest.raises(ConfigError, match="a decodes greedily"):
+        configuration.check(greedy)
+
+
+def test_scripted_respondents_may_have_several_seeds():
+    """The reply of one that chooses at random depends on the seed, for any question."""
+    raw = changed((("editions", "pocket"), {**SOUND["editions"]["pocket"], "models": ["uniform"], "seeds": [0, 1]}))
+    assert configuration.check(raw).cells("actiview")[:2] == [("full_image", 0), ("full_image", 1)]
 
 
 def test_the_deprecated_key_pictures_means_images():

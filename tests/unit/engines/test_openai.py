@@ -19,8 +19,11 @@ from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import open_image, recipe_image
-from known_unknowns.records import Image
-from tests.servers.client import ask, engine, turn, turns
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import run
+from known_unknowns.records import SAMPLE, Image
+from tests.factories import question
+from tests.servers.client import ask, asked_once, engine, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error
 
 HERE = Path()
@@ -50,6 +53,28 @@ def test_the_request_follows_the_entry_and_the_reply_is_parsed():
         2,
     )
     assert reply.logprobs == {other: -0.25 if other == letter else -4.0 for other in "ABCDE"}
+
+
+@pytest.mark.parametrize(("seed", "sent"), [(7, [7, 9]), (None, [None, None])])
+def test_each_sample_has_another_seed(seed, sent):
+    asked = [turn("q1"), turn("q2", seed=2 * SAMPLE + 5)]  # the shuffle 5 is none of the request's
+    with Endpoint() as server:
+        ask(server.url, asked, decoding={"temperature": 0.5, "seed": seed})
+        bodies = {request.question: request.body for request in server.log if request.question}
+    assert [bodies[name].get("seed") for name in ("q1", "q2")] == sent
+
+
+def test_samples_are_asked_once_each_and_resumed(tmp_path):
+    def replies(samples):
+        cells = {("original", n * SAMPLE): (asked_once, [question("q1"), question("q2")]) for n in range(samples)}
+        with Endpoint() as server, Journal(tmp_path / "j.jsonl") as kept:
+            outcome = run(cells, engine(server.url, endpoint="x", decoding={"temperature": 0.5}), kept, folder=HERE)
+            return outcome, sorted(request.body["seed"] for request in server.log if request.question)
+
+    first, seeds = replies(2)
+    assert (first.newly_asked, seeds) == (4, [0, 0, 1, 1])
+    more, seeds = replies(3)
+    assert (more.newly_asked, seeds, len(more.distinct)) == (2, [2, 2], 6)
 
 
 def test_free_text_requests_no_log_probabilities_and_passes_a_schema():

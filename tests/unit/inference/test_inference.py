@@ -25,7 +25,7 @@ def setup(tmp_path_factory):
     """Sixty questions in all variants and two seeds, and a params file with a slow, a fast and an absent model."""
     folder = tmp_path_factory.mktemp("inference")
     raw = yaml.safe_load((ROOT / "params.yaml").read_text())
-    raw["editions"]["pocket"]["seeds"] = [0, 1]
+    raw["editions"]["pocket"] |= {"models": ["uniform"], "seeds": [0, 1]}
     del raw["benchmarks"]["humblebench"]["seeds"]
     raw["models"]["slow"] = {"engine": "respondent", "behaviour": "uniform", "seconds_per_reply": 0.004}
     (folder / "params.yaml").write_text(yaml.safe_dump(raw))

@@ -64,7 +64,9 @@ def test_replies_asked_again_are_shown_with_their_interval_and_cause(tmp_path):
     ]
     assert (found[0].low, found[0].high) == pytest.approx((0.0567, 0.5098), abs=5e-5)
     models = (Model("m", {"engine": "transformers"}, {}, {}, 50, repeated=found),)
-    table = provenance_tables.repeated(RunDescription("e", (0,), {}, (), models, {}, None, None), {"humblebench": "HB"})
+    table = provenance_tables.repeated(
+        RunDescription("e", (0,), {}, {}, (), models, {}, None, None), {"humblebench": "HB"}
+    )
     shown = [[cell.text for cell in row.cells] for row in table.rows]
     assert [head.text for head in table.rows[2].heads] == ["m", "HB", "order"]
     assert shown[1:] == [
@@ -82,6 +84,6 @@ def test_replies_asked_again_are_shown_with_their_interval_and_cause(tmp_path):
 def test_columns_without_any_number_are_left_out():
     """Imported replies have no tokens and no cost, and a model that was not run has no turns."""
     models = tuple(Model(name, {"engine": "imported"}, {}, {}, turns) for name, turns in (("a", 50), ("b", None)))
-    table = provenance_tables.usage(RunDescription("e", (0,), {}, (), models, {}, None, None))
+    table = provenance_tables.usage(RunDescription("e", (0,), {}, {}, (), models, {}, None, None))
     assert [head.text for head in table.columns] == ["engine", "turns"]
     assert [[cell.text for cell in row.cells] for row in table.rows] == [["imported", "50"], ["imported", "–"]]

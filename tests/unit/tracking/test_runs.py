@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
-from known_unknowns.records import OVERALL, Metric
-from tests.cells import read_replies, write_replies
+from known_unknowns.records import OVERALL, SAMPLE, Metric
+from tests.cells import read_replies, read_scores, write_replies, write_scores
 from tests.unit.tracking.logged import CELLS, artifact, cell_of, client, rows, run_of, runs
 
 from .world import DVC_HASH, MODELS, VARIANTS, World, build
@@ -298,3 +299,25 @@ def test_database_is_in_the_working_directory(tracked: World) -> None:
         (count,) = database.execute("SELECT count(*) FROM runs").fetchone()
     assert count == 2 * len(MODELS) + len(CELLS)
     assert not (tracked.folder / "mlruns").exists()
+
+
+def test_each_sample_has_a_run_and_the_benchmark_has_their_number(world: World) -> None:
+    """Two samples of always_a, one of oracle."""
+    world.raw["models"]["always_a"]["samples"] = 2
+    files = EditionFiles(world.data, world.results)
+    path = files.replies("always_a", "humblebench")
+    for variant in VARIANTS:
+        write_replies(path, variant, SAMPLE, read_replies(path, variant))
+        scores = files.scores("always_a", "humblebench")
+        write_scores(scores, variant, SAMPLE, read_scores(scores, variant))
+    found = tables.read_metrics(world.metrics_file("always_a"))
+    more = [replace(metric, seed=SAMPLE) for metric in found if metric.seed == 0]
+    tables.write_metrics(world.metrics_file("always_a"), [*found, *more])
+    listed = world.track()
+    assert [row["seed"] for row in listed if row["model"] == "always_a"] == [0, SAMPLE, 0, SAMPLE]
+    of_benchmark = {model: run_of(world, model, "humblebench").data.params.get("samples") for model in MODELS}
+    assert of_benchmark == {"oracle": None, "always_a": "2"}
+    second = runs(world, f"tags.cell = 'pocket/always_a/humblebench/original/seed{SAMPLE}'")[0]
+    assert second.info.run_name == "original seed 0 sample 1"
+    assert (second.data.params["seed"], second.data.params["sample"]) == ("0", "1")
+    assert "sample" not in cell_of(world, "oracle", "original").data.params

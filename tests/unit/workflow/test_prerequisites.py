@@ -188,6 +188,16 @@ def test_variants_that_the_last_run_left_out_are_not_compared(project):
     assert "nota_only" not in prerequisites.as_run(params).variants("multiple_choice")
 
 
+def test_variants_of_the_edition_that_the_last_run_left_out_are_not_compared(project):
+    params = configured()
+    params.raw["editions"]["mine"]["variants"] = {"multiple_choice": ["original", "nota_only"]}
+    last, _ = prerequisites.fitted(params, {"multiple_choice": Contents(5, 0, 5)})
+    (project / "results/mine").mkdir(parents=True)
+    (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.raw))
+    assert prerequisites.as_run(params).variants("multiple_choice") == ["original"]
+    assert params.variants("multiple_choice") == ["original", "nota_only"]
+
+
 def test_corrections_are_read_before_the_run(project):
     raw = yaml.safe_load(yaml.safe_dump(RAW)) | {"edition": "pocket"}
     raw["variants"]["corrected"] = {"corrections": "c.json"}

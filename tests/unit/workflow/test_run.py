@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import yaml
 
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
-from known_unknowns.workflow import run
+from known_unknowns.workflow import configuration, run
+from tests.paths import ROOT
 
 
 def test_only_one_run_holds_the_lock(tmp_path):
@@ -32,6 +34,34 @@ def test_equal_settings_are_not_written_again(tmp_path):
     assert path.stat().st_mtime_ns == written
     run.write_settings(Params({"edition": "other"}), path)
     assert yaml.safe_load(path.read_text()) == {"edition": "other"}
+
+
+@pytest.mark.parametrize("configured", ["--config edition=mine", "--configfile"])
+def test_printed_commands_read_the_configuration_of_the_run(tmp_path, monkeypatch, configured):
+    """With an empty reply of an endpoint to retry; a model in this process would give it again."""
+    monkeypatch.chdir(tmp_path)
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    raw["models"]["far"] = {"engine": "openai", "source": "m"}
+    raw["editions"]["mine"] = raw["editions"]["pocket"] | {"data": "pocket", "models": ["pocket", "far"]}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
+    if configured == "--configfile":
+        raw["editions"]["only here"] = raw["editions"].pop("mine")
+        raw["editions"] = {"only-here": raw["editions"].pop("only here")} | raw["editions"]
+    edition = next(name for name in ("mine", "only-here") if name in raw["editions"])
+    params = configuration.check(raw | {"edition": edition})
+    results = tmp_path / "results" / edition
+    run.write_settings(params, results / "params.yaml")
+    for model in params.models:
+        record = results / "replies" / model / "humblebench" / "engine.json"
+        record.parent.mkdir(parents=True)
+        record.write_text('{"failures": {"empty": 1}, "replies": 9}')
+    message = run.closing_message(params, f"results/{edition}", 1.0)
+    options = "--params results/only-here/params.yaml" if configured == "--configfile" else "--edition mine"
+    assert f"known-unknowns open {options}\n" in message
+    assert re.findall(r"Ask them again: \S*known-unknowns (.*)", message) == [f"retry far {options}"]
+    chosen = options.split()
+    loaded = configuration.load(**({"edition": chosen[1]} if chosen[0] == "--edition" else {"path": chosen[1]}))
+    assert loaded.raw == params.raw
 
 
 def test_a_failure_shows_the_end_of_each_log_once(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from known_unknowns.comparison import Conditions, compare_cells, load, summarise
 from known_unknowns.config import Params
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.selection import STEPS, NotSelected, compared, select
@@ -97,7 +98,7 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
         ("judge.prompt", 2, {"judge", *SHOWN}),
         ("editions.pocket.seeds", [0, 1], {"vary", *CELLS}),
         ("editions.pocket.models", ["hosted"], {"judge", *SHOWN}),
-        ("editions.full.models", ["hosted"], set()),
+        ("editions.full.models", ["hosted"], {"compare", "report"}),  # the advice has the numbers that it judges
         ("construction.pocket.seed", 3, CONSTRUCT - {"construct_graphs", "construct_attributes"}),
     ],
 )
@@ -201,3 +202,15 @@ def test_a_selection_can_be_passed_to_other_processes(params):
     assert selected.parsers == params.parsers
     with pytest.raises(NotSelected):
         selected.statistics  # noqa: B018
+
+
+@pytest.mark.parametrize("step", ["compare", "report"])
+def test_the_advice_of_a_run_reads_what_its_steps_select(step):
+    """Every edition of the shipped file can be named by the advice of the pocket edition."""
+    params = select(configuration.load(ROOT / "params.yaml", edition="pocket"), step)
+    for benchmark in params.benchmarks:
+        cells = load(benchmark)
+        conditions = Conditions(other_questions="rendered")
+        rows = compare_cells(cells, [], published_rows={}, parsers=["official"], conditions=conditions)
+        found = summarise(rows, params)
+        assert found.steps == summarise(rows, configuration.load(ROOT / "params.yaml", edition="pocket")).steps != ()

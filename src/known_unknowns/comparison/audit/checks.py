@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from statistics import fmean
+from typing import Any
 
 from known_unknowns.benchmark.published import (
     ALL,
     DATA,
+    IMPOSSIBLE,
     MODEL,
+    ONLY_IF,
     PERCENT,
     QUESTIONS,
     STATEMENT,
@@ -20,6 +24,7 @@ from known_unknowns.benchmark.published import (
 )
 from known_unknowns.comparison.audit.grim import grim_counts, grimmer, nearest_percentages
 from known_unknowns.comparison.audit.relations import ROUNDING
+from known_unknowns.records import OVERALL
 
 
 def generic_checks(published: Published) -> Iterator[Finding]:
@@ -29,6 +34,7 @@ def generic_checks(published: Published) -> Iterator[Finding]:
     yield from unknown_models(published.cells)
     yield from impossible_percentages(published.cells)
     yield from impossible_spreads(published.cells)
+    yield from broken_orders(published)
 
 
 def identical_rows(published: Published) -> Iterator[Finding]:
@@ -150,6 +156,48 @@ def unknown_models(cells: Sequence[PublishedCell]) -> Iterator[Finding]:
             )
 
 
+def broken_orders(published: Published) -> Iterator[Finding]:
+    """Yield a finding for each order of two numbers that the text states and the printed numbers contradict.
+
+    Each side is a cell, or the mean of several: of all rows of a table, or of several columns. Rounding can explain the
+    mean of the half units of the cells.
+    """
+    by_key = {cell.key: cell for cell in published.cells}
+    for order in published.orders:
+        (one, value, slack), (_, than, more_slack) = (
+            _side(published, by_key, order[name]) for name in ("cell", "than")
+        )
+        times = order.get("times", 1)
+        sign = {"above": 1, "below": -1}[order["is"]]
+        if sign * (value - times * than) > -(slack + times * more_slack + ROUNDING):
+            continue
+        decimals = max(one.decimals, 2)
+        first, second = (f"{number:.{decimals}f}" for number in (value, than))
+        arithmetic = f"{first} {'<' if sign > 0 else '>'} {second}" + (f" x {times}" if times != 1 else "")
+        table, row, column = order["cell"]
+        yield Finding(
+            published.benchmark,
+            table,
+            ALL if row == ALL else row,
+            column,
+            one.printed if row != ALL else first,
+            f"By {order['source']}, {order['statement']}.",
+            arithmetic,
+            ONLY_IF + order["only_if"] if "only_if" in order else IMPOSSIBLE,
+        )
+
+
+def _side(
+    published: Published, by_key: Mapping[tuple[str, str, str], PublishedCell], names: Sequence[Any]
+) -> tuple[PublishedCell, float, float]:
+    """Return a cell of one side of an order, the side's number and the largest rounding error of it."""
+    table, row, columns = names
+    rows = [name for _, name in published.rows(table)] if row == ALL else [row]
+    columns = [columns] if isinstance(columns, str) else columns
+    cells = [by_key[table, name, column] for name in rows for column in columns]
+    return cells[0], fmean(cell.value for cell in cells), fmean(cell.half_unit for cell in cells)
+
+
 def row_count(cell: PublishedCell, published: Published, table: str) -> Iterator[Finding]:
     """Yield a finding if a number of models is not the number of rows of a table."""
     rows = [row for _, row in published.rows(table)]
@@ -177,14 +225,17 @@ def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
             continue
         n = {QUESTIONS: cell.runs, VIEWS: _denominator(cell)}.get(cell.unit, _denominator(cell))
         scale = 100 if cell.unit == PERCENT else 1
+        if n is None or grim_counts(cell.printed, n, scale=scale):
+            continue
         ways = [(cut, of_rounded) for cut in (False, True) for of_rounded in {False, cell.runs > 1}]
-        if n is not None and not any(
-            grim_counts(cell.printed, n, scale=scale, truncated=cut, of_rounded=of_rounded) for cut, of_rounded in ways
-        ):
-            yield _impossible(cell, n, scale)
+        if not any(grim_counts(cell.printed, n, scale=scale, truncated=cut, of_rounded=each) for cut, each in ways):
+            yield _impossible(cell, n, scale, IMPOSSIBLE)
+        elif cell.runs > 1 and cell.spread is None and cell.category != OVERALL:  # a total follows from its parts
+            condition = "it was truncated, or the number of each run was rounded or truncated before the mean"
+            yield _impossible(cell, n, scale, ONLY_IF + condition)
 
 
-def _impossible(cell: PublishedCell, n: int, scale: int) -> Finding:
+def _impossible(cell: PublishedCell, n: int, scale: int, strength: str) -> Finding:
     below, above = (
         nearest_percentages(cell.printed, n) if scale == 100 else (int(cell.value * n), int(cell.value * n) + 1)
     )
@@ -196,7 +247,10 @@ def _impossible(cell: PublishedCell, n: int, scale: int) -> Finding:
     return Finding.of(
         cell,
         f"No count among {of} gives it; the nearest is {scale * nearest / n:.{cell.decimals}f}.",
-        f"{below:,} / {n:,} = {low} and {above:,} / {n:,} = {high}; neither rounds nor truncates to {cell.printed}",
+        f"{below:,} / {n:,} = {low} and {above:,} / {n:,} = {high}; neither rounds "
+        + ("nor truncates " if strength == IMPOSSIBLE else "")
+        + f"to {cell.printed}",
+        strength,
     )
 
 
@@ -218,6 +272,7 @@ def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
                 "No counts in the runs have this mean and this standard deviation.",
                 f"no {cell.runs} counts of {cell.questions:,} with the mean {cell.printed} have the standard deviation "
                 f"{cell.spread:.{cell.decimals}f} with ddof = 0 or 1, whether or not each run was rounded",
+                IMPOSSIBLE,
             )
 
 

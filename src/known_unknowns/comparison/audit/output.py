@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\d[\d.,]*")
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
     """Return a JSON list of the findings of several benchmarks.
 
-    Each entry has the keys benchmark, table, row, column, printed, finding and arithmetic, all with texts.
+    Each entry has the keys benchmark, table, row, column, printed, finding, arithmetic and strength, all with texts.
     """
     rows = [asdict(finding) for found in findings.values() for finding in found]
     return json.dumps(rows, indent=2, ensure_ascii=False)
@@ -59,7 +59,7 @@ def as_markdown(findings: Mapping[str, Sequence[Finding]]) -> str:
             cells = f"{len(group)} cells, first {cell}" if len(group) > _LISTED else cell
             place_in_paper = ", ".join(filter(None, (finding.table, cells)))
             printed = _SEVERAL_NUMBERS.sub(" \u2026", finding.printed)
-            row = (registry.get(name).title, place_in_paper, printed, finding.finding)
+            row = (registry.get(name).title, place_in_paper, printed, finding.sentence)
             lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
@@ -71,7 +71,7 @@ def _benchmark(name: str, findings: Sequence[Finding], numbers: int) -> str:
         lines.append(f"\n{table}")
         for finding in found:
             lines += [_paragraph(f"{place(finding)}: {finding.printed}", 2)]
-            lines += [_paragraph(finding.finding, 4), _paragraph(finding.arithmetic, 4)]
+            lines += [_paragraph(finding.sentence, 4), _paragraph(finding.arithmetic, 4)]
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from known_unknowns.benchmark.published import DATA, PERCENT, Finding, PublishedCell
+from known_unknowns.benchmark.published import DATA, IMPOSSIBLE, PERCENT, Finding, PublishedCell
 
 ROUNDING = 1e-9  # binary fractions
 _DECIMALS = 2  # of an implied value, if the printed one has fewer
@@ -46,13 +46,13 @@ class Derived:
         """Whether the cell and its value from other cells agree."""
         return abs(self.value - self.cell.value) <= self.tolerance
 
-    def finding(self, text: str) -> Finding:
+    def finding(self, text: str, strength: str = IMPOSSIBLE) -> Finding:
         """Return the finding that the cell does not follow. ``{}`` in the text is the implied value."""
         decimals = self.cell.decimals if _are_counts([self.cell]) else max(self.cell.decimals, _DECIMALS)
         shown = f"{self.value:,.{decimals}f}"
         explained = f"; rounding explains at most {self.tolerance:.3f}" if self.tolerance > 2 * ROUNDING else ""
         arithmetic = f"{self.arithmetic} = {shown}; printed {self.cell.printed}{explained}"
-        return Finding.of(self.cell, text.replace("{}", shown), arithmetic)
+        return Finding.of(self.cell, text.replace("{}", shown), arithmetic, strength)
 
 
 def rounding_error(cell: PublishedCell) -> float:
@@ -123,7 +123,7 @@ def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Der
     return Derived(cell, 100 * part.value / whole.value, 0.0, f"100 x {part.printed} / {whole.printed}")
 
 
-def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:
+def inconsistent(derived: Iterable[Derived], text: str, strength: str = IMPOSSIBLE) -> Iterator[Finding]:
     """Yield a finding for each value that does not follow, and for two of one column that fit after an exchange.
 
     Parameters
@@ -132,10 +132,12 @@ def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:
         The values.
     text : str
         The sentence; ``{}`` in it is the implied value.
+    strength : str
+        The strength of the findings.
     """
     odd = [one for one in derived if not one.is_consistent]
     for one in odd:
-        yield one.finding(text)
+        yield one.finding(text, strength)
         for other in odd:
             if one is not other and _are_exchanged(one, other):
                 yield Finding.of(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from known_unknowns.engines.endpoint.settings import EndpointSettings
-from known_unknowns.records import MAX_TOKENS, Turn
+from known_unknowns.records import MAX_TOKENS, Turn, sample_of
 
 NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
 _FEW_LOGPROBS = 5  # the maximum of endpoints that do not support 20
@@ -45,7 +45,7 @@ class Capabilities:
             self._limit_name: self.limit(turn),
             "temperature": settings.temperature,
             "top_p": settings.top_p,
-            "seed": settings.seed,
+            "seed": None if settings.seed is None else settings.seed + sample_of(turn.seed),
             "top_k": settings.top_k,
             "repetition_penalty": settings.repetition_penalty,
             "stop": settings.stop,

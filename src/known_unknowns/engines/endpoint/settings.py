@@ -79,7 +79,7 @@ class EndpointSettings:
         if mistake := address_mistake(base_url):  # the address in the environment is not checked with the configuration
             raise ConfigError(mistake, path=f"models.{name}.base_url")
         values = entry.as_dict()
-        of_turns = ("images", "prompt", "order", "kept", "asked")  # they change the turns, or what is read of replies
+        of_turns = ("images", "prompt", "order", "kept", "asked", "samples")  # they change the turns, or what is read
         for key in ("engine", "published", "card", "job", "base_url", "decoding", "image", *of_turns):
             values.pop(key, None)
         image, decoding = ImageSettings(**entry.image.as_dict()), entry.decoding.as_dict()

@@ -47,7 +47,7 @@ class BenchmarkWriter:
         self._params, self._name, self._shards = params, name, shards
         self._files = EditionFiles(data, results)
         self._parsers = list(params.parsers)
-        self._cells = params.cells(name)
+        self._cells = params.cells(name, samples=max(map(params.samples, params.models)))
         self._places: dict[str, int] = {}
         self._categories: dict[str, int] = {}
 

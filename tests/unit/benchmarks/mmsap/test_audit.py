@@ -233,11 +233,35 @@ def test_further_findings(table, row, column, printed, text, arithmetic):
     assert text in found.finding and arithmetic in found.arithmetic
 
 
-def test_there_are_no_other_findings():
-    """2 identical rows, 4 totals, 5 of answer rates, 4 of Table 4, 2 impossible shares, and 11 of data and text.
+@pytest.mark.parametrize(
+    ("table", "row", "column", "arithmetic", "strength"),
+    [
+        # 56.6 x 0.7381 = 41.78 of 350; 12.06 would be 42.2
+        (
+            "Table 1",
+            "GPT-4V",
+            "KnowVisQA score_ku",
+            "56.6 x (100 - 26.19) / 350 = 11.94",
+            "possible only if the rate is",
+        ),
+        ("Table 1", "Qwen-VL-Max", "KnowVisQA score_ku", "10.8 x (100 - 14.27) / 350 = 2.65", "impossible"),
+        ("Table 2", "Qwen-VL-Plus", "KnowVisQA Answer Rate", "96.86 < 96.91", "possible only if the four models"),
+        # in one run 340 / 350 = 97.14 and 248 / 350 = 70.86
+        ("Table 2", "Gemini 1.0 Pro Vision", "KnowVisQA Answer Rate", "1,700 / 1,750 = 97.143", "possible only if it"),
+        ("Table 1", "Gemini 1.0 Pro Vision", "KnowVisQA score_kk", "1,240 / 1,750 = 70.857", "possible only if it"),
+    ],
+)
+def test_findings_with_their_strength(table, row, column, arithmetic, strength):
+    found = [f for f in audit("mmsap") if (f.table, f.row, f.column) == (table, row, column)]
+    assert any(arithmetic in f.arithmetic and f.strength.startswith(strength) for f in found)
 
-    Gemini's Answer Rate of 97.13 is none: five truncated rates can have this truncated mean (`test_grim`)."""
-    assert len(audit("mmsap")) == 2 + 4 + 5 + 4 + 2 + 11
+
+def test_there_are_no_other_findings():
+    """2 identical rows, 4 totals, 5 of answer rates, 6 of Table 4, 2 impossible shares, 2 that only truncation or
+    rounding in each run gives, 1 of Section 4.4, and 11 of data and text.
+
+    Gemini's Answer Rate of 97.13 is possible: five truncated rates can have this truncated mean (`test_grim`)."""
+    assert len(audit("mmsap")) == 2 + 4 + 5 + 6 + 2 + 2 + 1 + 11
 
 
 def sums_and_squares(limit: int, squares: int) -> np.ndarray:

@@ -233,7 +233,7 @@ def test_flags_are_footnotes_of_the_cell_or_of_the_row(made: Run):
     twin = cells["InfMLLM-7b"]
     assert "instructblip-vicuna-7b in every digit" in found.notes[twin.heads[0].mark]
     assert not any(cell.mark for cell in twin.cells)
-    assert not any(cell.mark for cell in cells["GPT-4V"].cells) and not cells["GPT-4V"].heads[0].mark
+    assert not any(cell.mark for cell in cells["CogVLM-17b"].cells) and not cells["CogVLM-17b"].heads[0].mark
 
 
 def test_the_flags_are_on_the_page(page: Page):
