@@ -216,6 +216,14 @@ def facts_text(facts: Mapping[str, Any]) -> str:
     return _to_json(dict(facts))
 
 
+def sampling_seed(key: str) -> int:
+    """Return the seed of a sampled reply: a function of its journal key, so that it depends on no other reply.
+
+    The number of a sample enters the seed as a part of `Turn.key`.
+    """
+    return int(key[:15], 16)
+
+
 MAX_TOKENS = 2**31 - 1
 """The largest number of tokens that is recorded. Endpoints report numbers that no table can hold."""
 

@@ -270,4 +270,10 @@ class Benchmark(ABC):
     @property
     def published(self) -> tuple[Path, ...]:
         """The files of published numbers: published.yaml, then published_*.yaml; empty if there are none."""
-        return *self.folder.glob("published.yaml"), *sorted(self.folder.glob("published_*.yaml"))
+        further = sorted({*self.folder.glob("published_*.yaml")} - {self.published_settings})
+        return *self.folder.glob("published.yaml"), *further
+
+    @property
+    def published_settings(self) -> Path:
+        """The file that says how the models of published rows were asked. It may be absent."""
+        return self.folder / "published_settings.yaml"

@@ -192,7 +192,7 @@ def _estimate(params: Params, entry: ModelEntry, benchmark: str, limit: int) -> 
 
 
 def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
-    decoding = getattr(entry, "decoding", None)
+    decoding = getattr(entry.asked_in(benchmark), "decoding", None)
     own = decoding.max_new_tokens if decoding else None
     return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
 

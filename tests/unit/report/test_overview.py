@@ -185,6 +185,12 @@ def test_equal_models_are_none_of_them_the_highest(monkeypatch: pytest.MonkeyPat
     assert "have the same dual accuracy" in text and not re.search("highest|best", text)
 
 
+def test_models_at_one_point_of_the_figure_are_named_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NUMBERS, "pocket-never-refuses", NUMBERS["pocket"])
+    drawn = overview_figure.draw(overview(), "humblebench_overview")
+    assert ">pocket, pocket-never-refuses</text>" in drawn.svg
+
+
 def test_one_model_with_no_right_answer_is_not_the_highest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(NUMBERS, "pocket", (0.0, 0.0, 0.0, 0.0))
     assert overview_text.sentences(overview(models=("pocket",)))[0].startswith("pocket has a dual accuracy of 0.0%")
@@ -233,12 +239,6 @@ def test_a_model_that_is_not_distinguished_is_not_said_to_know_best() -> None:
         "pocket has the highest dual accuracy: it answers 60.0% [55.0, 65.0] of 200 HumbleBench (rendered) questions "
         "correctly, and refuses them without their right option."
     )
-
-
-def test_equal_models_are_named_together_in_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NUMBERS, "pocket-never-refuses", NUMBERS["pocket"])
-    drawn = overview_figure.draw(overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0)), "humblebench_overview")
-    assert ">pocket, pocket-never-refuses</text>" in drawn.svg
 
 
 def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
