@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines.unusable import CUT_OFF, EMPTY, REMEDIES
 from known_unknowns.records import CUT, FAILED, UNUSABLE
@@ -42,11 +43,11 @@ def unusable(outcomes: Iterable[tuple[str, str]]) -> str:
 def outcomes(
     files: EditionFiles, model: str, benchmark: str, cells: Iterable[Cell], parser: str
 ) -> list[tuple[str, str]]:
-    """Return the outcome of each scored reply by a parser, and its text or the reason of its failure."""
+    """Return the outcome of each answer by a parser, and its text or the reason of its failure."""
     found = []
     for variant, seed in cells:
         replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
         names, rows = reply_rows(files.asked(benchmark, variant, seed), replies, scores, [parser])
-        outcome, reply, error = (names.index(name) for name in (f"{parser}.outcome", "reply", "error"))
-        found += [(row[outcome], row[error] or row[reply]) for row in rows if row[outcome] is not None]
+        outcome, step, reply, error = map(names.index, (f"{parser}.outcome", "step", "reply", "error"))
+        found += [(row[outcome], row[error] or row[reply]) for row in rows if row[outcome] and row[step] == ANSWER]
     return found

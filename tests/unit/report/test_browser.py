@@ -146,8 +146,8 @@ def test_every_page_says_that_its_questions_are_rendered(browser: Browser, folde
     browser.call("Emulation.setEmulatedMedia", media="print")
     assert browser.evaluate(f"{caveat}.offsetHeight") > 0
     browser.call("Emulation.setEmulatedMedia", media="")
-    captions = browser.evaluate("[...document.querySelectorAll('caption')].map(c => c.textContent)")
-    assert [text for text in captions if "(rendered)" not in text] == []
+    texts = browser.evaluate("[...document.querySelectorAll('caption, .findings li')].map(e => e.textContent)")
+    assert [text for text in texts if "(rendered)" not in text] == []
 
 
 def test_baselines_are_folded_until_they_are_asked_for(browser: Browser, folder: Path) -> None:

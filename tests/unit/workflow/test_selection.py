@@ -34,7 +34,7 @@ def params(raw: dict[str, Any]) -> Params:
     return Params(deepcopy(raw))
 
 
-TABLES = {"compare", "compare_models", "report", "question_browser", "track"}
+TABLES = {"summarise", "compare", "compare_models", "report", "question_browser", "track"}
 """Steps of the whole edition."""
 SHOWN = {*TABLES, "released_numbers", "reply_tables", "summarise"}
 CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
