@@ -7,6 +7,8 @@ from typing import Any
 import yaml
 
 MAX_LEVELS = 50
+MAX_VALUES = 1_000_000
+"""Largest number of values of a document whose aliases are written out."""
 
 
 def parse_yaml(text: str) -> Any:
@@ -15,8 +17,9 @@ def parse_yaml(text: str) -> Any:
     Raises
     ------
     yaml.MarkedYAMLError
-        If ``text`` has a key twice in the same mapping, more than `MAX_LEVELS` levels, a collection that contains
-        itself, or a value that is not of the type that it seems to have, such as the date 2025-02-30.
+        If ``text`` has a key twice in the same mapping, more than `MAX_LEVELS` levels, more than `MAX_VALUES` values, a
+        collection that contains itself, or a value that is not of the type that it seems to have, such as the date
+        2025-02-30.
     yaml.YAMLError
         If ``text`` is not YAML.
     """
@@ -34,6 +37,7 @@ class _StrictLoader(yaml.SafeLoader):
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self._open_anchors: list[str | None] = []
+        self._values: dict[yaml.Node, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -48,6 +52,11 @@ class _StrictLoader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self._level -= 1
         self._open_anchors.pop()
+        if isinstance(node, yaml.CollectionNode) and node not in self._values:
+            parts = (part for entry in node.value for part in (entry if isinstance(entry, tuple) else (entry,)))
+            self._values[node] = 1 + sum(self._values.get(part, 1) for part in parts)
+            if self._values[node] > MAX_VALUES:
+                raise yaml.MarkedYAMLError(problem=f"more than {MAX_VALUES:,} values", problem_mark=node.start_mark)
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:

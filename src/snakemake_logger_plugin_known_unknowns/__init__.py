@@ -63,9 +63,10 @@ class Run:
         """Return the state of the run, and a line for each running job."""
         total, done = sum(self.totals.values()), sum(map(len, self.finished.values()))
         left = f", about {duration(left)} left" if done < total and (left := self.seconds_left(now)) else ""
-        started = [job for job in self.running.values() if job.started]
-        jobs = [f"{job.name}: {job.status or duration(now - job.start)}" for job in started]
-        if waiting := len(self.running) - len(started):
+        jobs = [
+            f"{job.name}: {job.status or duration(now - job.start)}" for job in self.running.values() if job.started
+        ]
+        if waiting := len(self.running) - len(jobs):
             jobs.append(f"submitted and not started: {waiting}")
         return [f"{done} of {total} jobs ({done / total:.0%}) after {duration(now - self.start)}{left}", *jobs]
 

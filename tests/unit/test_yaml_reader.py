@@ -64,3 +64,10 @@ def test_a_value_that_is_none_is_an_error_with_its_place(name, tmp_path):
 
 def test_an_anchor_can_be_used_beside_its_collection():
     assert parse_yaml("a: &a [1]\nb: [*a, *a]\nc: &c x\nd: *c") == {"a": [1], "b": [[1], [1]], "c": "x", "d": "x"}
+
+
+def test_aliases_that_multiply_are_an_error_with_its_place():
+    levels = [f"a{level}: &a{level} [{', '.join(['*a' + str(level - 1)] * 10)}]" for level in range(1, 8)]
+    with pytest.raises(yaml.MarkedYAMLError, match="more than 1,000,000 values") as caught:
+        parse_yaml("\n".join(["a0: &a0 [x]", *levels]))
+    assert caught.value.problem_mark.line == 6

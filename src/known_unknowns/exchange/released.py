@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark.released import ReleasedCell, ReleasedFile, ReleasedTurn
@@ -22,9 +21,6 @@ from known_unknowns.data.released_cells import answered_as, interface, names_in_
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.records import AnsweredTurn, Question, Reply
-
-if TYPE_CHECKING:  # scipy's statistics, which planning a run does not need
-    pass
 
 ENGINE = "imported"
 NO_FILES = "no replies"

@@ -25,7 +25,7 @@ from known_unknowns.files.csv_cells import unescape_cell
 MAX_SHEET_BYTES = 2**27
 """Largest size of an Excel file when it is unpacked, in bytes."""
 MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
-"""Largest numbers of columns and cells of an Excel sheet, with the empty ones."""
+"""Largest numbers of columns and cells of an Excel sheet, with the empty ones, and of values of a Parquet file."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -195,6 +195,8 @@ def _parquet(file: Path) -> Iterator[Row]:
         with pq.ParquetFile(file) as table:
             columns = [field.name for field in table.schema_arrow if field.name != "image"]
             paths = ["image.path"] if _has_path(table.schema_arrow) else []
+            if table.metadata.num_rows * len(columns) > MAX_CELLS:
+                raise DataError(f"more than {MAX_CELLS:,} values", file=file)
             records = table.read(columns=columns + paths).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", file=file) from error

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from known_unknowns import tables
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.edition_files import scores_table
-from known_unknowns.records import Score
 from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
-from known_unknowns.scoring.dialogues import final_scores
-from known_unknowns.tables import Part
+from known_unknowns.tables import SCORES
+from known_unknowns.tables.parquet import CELL, read_columns
 
 Pair = tuple[str, str]
-
-
-def scores_of(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Part:
-    """Return the scores of a variant and seed."""
-    return Part(scores_table(results / "scores", model, benchmark), seed, variant)
+_SCHEMA = pa.schema([*CELL, *SCORES])
+_COLUMNS = ("variant", "seed", "question_id", "turn", "step", "parser", "outcome", "choice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,10 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
     rows: list[Row] = []
     agreed = []
     for model in run.models:
-        counts = {}
-        for variant in run.variants:
-            parts = [scores_of(results, model, run.benchmark, variant, seed) for seed in run.seeds[variant]]
-            counts[variant] = _count(parts, pairs)
+        file = scores_table(results / "scores", model, run.benchmark)
+        scores = read_columns(file, _SCHEMA, _COLUMNS) if file.is_file() else _SCHEMA.empty_table()
+        by_variant = {variant: scores.filter(pc.field("variant") == variant) for variant in run.variants}
+        counts = {variant: _count(table, pairs) for variant, table in by_variant.items()}
         if any(differ for count in counts.values() for differ, _ in count.values()):
             rows += _rows(run, model, counts)
         else:
@@ -72,24 +71,19 @@ def _share(differ: int, n: int) -> Cell:
     return Cell(percent(differ / n), f"({differ:,})", n) if n else Cell(percent(None))
 
 
-def _count(parts: Iterable[Part], pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
-    """Return for each pair of parsers the number of questions on which they disagree, and of questions with both."""
+def _count(table: pa.Table, pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
+    """Return for each pair of parsers the number of answers on which they disagree, and of answers with both.
+
+    Two parsers agree if they chose the same option, or none with the same outcome.
+    """
+    scores = table.to_pandas()
+    answers = scores[scores.step == ANSWER].sort_values("turn", kind="stable")
+    answers = answers.drop_duplicates(["seed", "question_id", "parser"], keep="last")
+    parsed = answers.choice.astype(object).where(answers.choice.notna(), answers.outcome)
+    by_parser = answers.assign(parsed=parsed).pivot(index=["seed", "question_id"], columns="parser", values="parsed")
     counts = dict.fromkeys(pairs, (0, 0))
-    for part in parts:
-        if not tables.has_rows(part):
-            continue
-        scores = final_scores(tables.read_scores(part))
-        for pair in pairs:
-            first, second = (scores.get(parser, {}) for parser in pair)
-            both = first.keys() & second.keys()
-            differ, n = counts[pair]
-            counts[pair] = (
-                differ + sum(_parsed(first[question]) != _parsed(second[question]) for question in both),
-                n + len(both),
-            )
+    for one, other in pairs:
+        if {one, other} <= set(by_parser):
+            both = by_parser[[one, other]].dropna()
+            counts[one, other] = int((both[one] != both[other]).sum()), len(both)
     return counts
-
-
-def _parsed(score: Score) -> int | str:
-    """The index of the chosen option, or the outcome without one."""
-    return score.outcome if score.choice is None else score.choice

@@ -20,7 +20,6 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
-from known_unknowns.report.parser_agreement import scores_of
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.dialogues import final_scores, read_turns
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
@@ -33,7 +32,7 @@ class Outcomes:
     """The outcomes of a run. Every table is read once. Outcomes that were not measured are None."""
 
     def __init__(self, run: Run, *, results: Path, data: Path) -> None:
-        self._run, self._results = run, results
+        self._run = run
         self._files = EditionFiles(data, results)
         self._statistics = run.params.statistics
         self._scores = lru_cache(maxsize=None)(lambda part: final_scores(tables.read_scores(part)))
@@ -44,9 +43,8 @@ class Outcomes:
         """Return the share of seeds in which a question was right, by question in the order of the table."""
         if variant not in self._run.variants or parser not in self._run.parsers:
             return None
-        parts = [
-            scores_of(self._results, model, self._run.benchmark, variant, seed) for seed in self._run.seeds[variant]
-        ]
+        file = self._files.scores(model, self._run.benchmark)
+        parts = [tables.Part(file, seed, variant) for seed in self._run.seeds[variant]]
         if not all(map(tables.has_rows, parts)):
             return None
         scores = [self._scores(part).get(parser, {}) for part in parts]

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 import pandas
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,6 +113,12 @@ def test_parquet_without_image_bytes(tmp_path):
     found = parse_table(write_published(tmp_path, [published_row(0), published_row(5)]))
     assert found[1].fields["image"] == {"path": "images/1.png"}
     assert found[1].fields["question_id"] == 6
+
+
+def test_a_parquet_file_of_too_many_values_is_not_read(tmp_path):
+    pq.write_table(pa.table({"prediction": pa.nulls(5_000_001, pa.string())}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: more than 5,000,000 values"):
+        parse_table(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize(("value", "name"), [(7, "7"), ("7", "7"), (7.0, "7"), (" KnowVisQA-3 ", "KnowVisQA-3")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from known_unknowns.edition_files import scores_table
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Score
 from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.tables import write_scores
@@ -25,7 +26,7 @@ def test_the_last_turn_has_the_answer() -> None:
 def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:
     from known_unknowns.comparison import MetricIndex
     from known_unknowns.records import OVERALL, Metric
-    from known_unknowns.report.parser_agreement import disagreement, scores_of
+    from known_unknowns.report.parser_agreement import disagreement
     from known_unknowns.report.section import section
     from known_unknowns.report.tables import Run
 
@@ -35,8 +36,8 @@ def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:
         score("robust", 0, ANSWERED, 1, question="3"),
         score("robust", 0, UNPARSED, None, question="4"),
     ]
-    write_scores(scores_of(tmp_path, "m", "humblebench", "original", 0).path, {ONE: rows})
-    write_scores(scores_of(tmp_path, "same", "humblebench", "original", 0).path, {ONE: rows[:6]})
+    write_scores(scores_table(tmp_path / "scores", "m", "humblebench"), {ONE: rows})
+    write_scores(scores_table(tmp_path / "scores", "same", "humblebench"), {ONE: rows[:6]})
     metric = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.5, 0.4, 0.6, 4, "wilson")
     run = Run(
         "humblebench", section("humblebench"), MetricIndex([metric]), ("m", "same"), ("original",),
@@ -53,15 +54,15 @@ def test_a_model_without_log_probabilities_has_no_share_of_the_parser_likelihood
     """Two models with four replies each; only the first one has log-probabilities. The n of the others stays 4."""
     from known_unknowns.comparison import MetricIndex
     from known_unknowns.records import OVERALL, Metric
-    from known_unknowns.report.parser_agreement import disagreement, scores_of
+    from known_unknowns.report.parser_agreement import disagreement
     from known_unknowns.report.section import section
     from known_unknowns.report.tables import Run
 
     read = [score("robust", 0, ANSWERED, 0, question=q) for q in "1234"]
     other = [score("official", 0, ANSWERED, 1, question=q) for q in "1234"]
     likely = [score("likelihood", 0, ANSWERED, 1, question=q) for q in "1234"]
-    write_scores(scores_of(tmp_path, "with", "humblebench", "original", 0).path, {ONE: read + other + likely})
-    write_scores(scores_of(tmp_path, "without", "humblebench", "original", 0).path, {ONE: read + other})
+    write_scores(scores_table(tmp_path / "scores", "with", "humblebench"), {ONE: read + other + likely})
+    write_scores(scores_table(tmp_path / "scores", "without", "humblebench"), {ONE: read + other})
     metric = Metric("with", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.5, 0.4, 0.6, 4, "wilson")
     run = Run(
         "humblebench", section("humblebench"), MetricIndex([metric]), ("with", "without"), ("original",),
