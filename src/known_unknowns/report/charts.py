@@ -245,7 +245,8 @@ def _colour(
         symbolOpacity=1,
     )
     scale = alt.Scale(domain=list(key.values()), range=[colours[model] for model in key])
-    title = "Models; published ones are light grey" if PUBLISHED in kinds.values() else "Models"
+    greys = {SCRIPTED: "baselines are dark grey", PUBLISHED: "published ones are light grey"}
+    title = "; ".join(["Models", *(text for kind, text in greys.items() if kind in kinds.values())])
     return alt.Color("key:N", scale=scale, title=title, legend=legend if is_shown else None)
 
 
@@ -397,9 +398,7 @@ def dots(
             "model": dot.model,
             "key": key.get(dot.model),
             "number": numbers.get(dot.model),
-            "lane": {MODEL: own.index, SCRIPTED: lambda model: 0, PUBLISHED: lambda model: len(own)}[dot.kind](
-                dot.model
-            ),
+            "lane": own.index(dot.model) if dot.kind == MODEL else len(own),
             "value": dot.x.value,
             "low": dot.x.low,
             "high": dot.x.high,
@@ -415,7 +414,6 @@ def dots(
     base = alt.Chart().encode(y=alt.Y("row:N", **y), yOffset=_lane("lane", lanes))
     own_dots, published = (base.transform_filter(alt.datum.kind == kind) for kind in (MODEL, PUBLISHED))
     colour = _colour([dot for dot in found if dot.kind != SCRIPTED], models, key, width, is_shown=True)
-    at = alt.X(**x.channel("at"))
     layers = [
         own_dots.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
             x=alt.X(**x.channel("low")), x2="high:Q", color=colour
@@ -430,7 +428,7 @@ def dots(
         layers += [
             published.mark_point(size=18, strokeWidth=1.2).encode(x=value, color=colour, description="hover:N"),
             published.mark_text(fontSize=_SMALLEST, color=MUTED, aria=False).encode(
-                x=at, yOffset=_lane("label_lane", lanes), text="number:N"
+                x=alt.X(**x.channel("at")), yOffset=_lane("label_lane", lanes), text="number:N"
             ),
             rules.mark_rule(color=GREY, strokeWidth=0.6, opacity=0.7, aria=False).encode(
                 x=value,
@@ -488,7 +486,8 @@ def _spread(found: Sequence[Dot], x: Axis, width: int) -> dict[int, tuple[float,
     for place, dot in enumerate(found):
         if dot.kind == PUBLISHED:
             of_row.setdefault((dot.group, dot.row), []).append(place)
-    needed = 2 * _SMALLEST * CHARACTER + 2
+    digits = len(str(len({dot.model for dot in found})))
+    needed = digits * _SMALLEST * CHARACTER + 2
     spread: dict[int, tuple[float, int]] = {}
     for places_here in of_row.values():
         ordered = sorted(places_here, key=lambda place: found[place].x.value)
