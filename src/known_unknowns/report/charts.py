@@ -29,6 +29,8 @@ _MARGIN = 0.03
 """Share of an axis beyond each of its ends."""
 _DASHES = ([1, 0], [5, 2], [1, 2], [6, 2, 1, 2])
 """Reference lines of baselines."""
+_MOST_FACETS = 9
+"""The largest number of facets below each other."""
 _LANE = 10
 """Pixels between two models in a row of dots."""
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
@@ -238,8 +240,6 @@ def _colour(
     legend = alt.Legend(
         columns=_columns(key.values(), width + 60),
         columnPadding=30,
-        labelLimit=0,
-        titleLimit=0,
         symbolLimit=0,
         symbolType="circle",
         symbolOpacity=1,
@@ -265,7 +265,6 @@ def _shape(series: Sequence[str]) -> Any:
         columnPadding=30,
         orient="top",
         title=None,
-        labelLimit=0,
         symbolFillColor="transparent",
         symbolStrokeColor=MUTED,
         symbolOpacity=1,
@@ -447,7 +446,7 @@ def dots(
     groups = list(dict.fromkeys(dot.group for dot in found))
     if groups == [""]:
         return chart
-    return chart.facet(row=_facets("group", groups), spacing=14).resolve_scale(y="independent")
+    return chart.facet(**_facets("group", groups), spacing=14).resolve_scale(y="independent")
 
 
 def _baseline_lines(drawn: Sequence[Mapping[str, Any]], x: Any, y: Mapping[str, Any]) -> list[Any]:
@@ -512,7 +511,7 @@ def shares(
     baselines: Collection[str] = (),
     width: int = 520,
 ) -> Any:
-    """Return a chart of stacked bars, one for each model in each facet.
+    """Return a chart of stacked bars, one for each model in each facet. Many facets are in two columns.
 
     Parameters
     ----------
@@ -535,7 +534,7 @@ def shares(
     """
     import altair as alt
 
-    places = list(colours)
+    places, across = list(colours), 2 if len(order) > _MOST_FACETS else 1
     values = [
         {
             **row,
@@ -553,9 +552,7 @@ def shares(
         axis=alt.Axis(values=[0, 25, 50, 75, 100], format="d"),
     )
     columns = _columns(places, width)
-    legend = alt.Legend(
-        title=None, orient="top", columns=columns, columnPadding=40, rowPadding=4, symbolType="square", labelLimit=0
-    )
+    legend = alt.Legend(title=None, orient="top", columns=columns, columnPadding=40, rowPadding=4, symbolType="square")
     scale = alt.Scale(domain=places, range=list(colours.values()))
     return (
         alt.Chart(alt.Data(values=values))
@@ -568,14 +565,14 @@ def shares(
             opacity=alt.Opacity("pale:N", scale=alt.Scale(domain=[False, True], range=[1, 0.45]), legend=None),
             description="hover:N",
         )
-        .properties(width=width, height={"step": 17})
-        .facet(row=_facets(facet, order), spacing=16)
+        .properties(width=width // across, height={"step": 17})
+        .facet(**_facets(facet, order, across), spacing=16)
     )
 
 
-def _facets(field: str, order: Sequence[str]) -> Any:
-    """Return the channel of facets below each other, each with its name at the top."""
+def _facets(field: str, order: Sequence[str], columns: int = 1) -> dict[str, Any]:
+    """Return the arguments of facets in columns, each with its name at the top."""
     import altair as alt
 
     header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
-    return alt.Row(f"{field}:N", sort=list(order), title=None, header=header)
+    return {"facet": alt.Facet(f"{field}:N", sort=list(order), title=None, header=header), "columns": columns}
