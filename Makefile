@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # a container may set it; each of the 100 jobs of a run would compile the package again
-.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin clean audit-table
+.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin clean audit-table findings citation dist example
 
 PYTHON ?= python3
 CORES ?= all
@@ -15,11 +15,14 @@ VENV := .venv
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/peers/.installed
 SITE := $(VENV)/site/.installed
+RELEASE := $(VENV)/release/.installed
 AGAIN := .snakemake/known-unknowns.again
 IN_VENV := PATH="$$PWD/$(VENV)/bin:$$PATH"
 CHOSEN := $(or $(EDITION),pocket)
 LIMITED := $(if $(LIMIT),'editions={$(CHOSEN): {limit: $(LIMIT)}}')
 SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION)$(LIMIT),--config edition=$(CHOSEN) $(LIMITED))
+EXAMPLE := {data: pocket, benchmarks: [humblebench], models: [oracle, always_refuse, uniform, pocket], seeds: [0], limit: 40, \
+  variants: {humblebench: [original, nota_only, blank]}}
 MADE := $(patsubst %/,%,$(foreach folder,raw questions,$(wildcard data/$(CHOSEN)/$(folder)/*/)))
 
 help: ## Show this list
@@ -58,13 +61,11 @@ report: $(INSTALLED) ## Snakemake's own report of the finished run: provenance, 
 	@$(SNAKEMAKE) --report results/$(CHOSEN)/snakemake-report.html $(ARGS)
 
 $(PEERS): tests/peers.txt $(INSTALLED)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-	  --target $(@D) -r tests/peers.txt
-	@touch $@
-
 $(SITE): scripts/docs.txt $(INSTALLED)
+$(RELEASE): scripts/release.txt $(INSTALLED)
+$(PEERS) $(SITE) $(RELEASE):
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-	  --target $(@D) -r scripts/docs.txt
+	  --ignore-requires-python --target $(@D) -r $<
 	@touch $@
 
 docs: $(SITE) ## Build the documentation site in build/docs; a broken link is an error
@@ -98,6 +99,21 @@ schema: $(INSTALLED) ## Maintainers: write the JSON schemas of params.yaml and p
 
 audit-table: $(INSTALLED) ## Maintainers: write the table of findings in docs/audit.md
 	@$(VENV)/bin/python scripts/audit_table.py
+
+findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the published numbers in the package
+	@$(VENV)/bin/python scripts/findings.py
+
+example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions
+	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' \
+	  'tracking={enabled: false}' $(ARGS)
+	@rm -rf docs/example
+	@$(IN_VENV) known-unknowns bundle docs/example --params results/example/params.yaml --edition example
+	@rm -rf docs/example/tables docs/example/every_eval_ever docs/example/bundle.json
+
+dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, and check both with twine
+	@rm -rf build/dist
+	@PYTHONPATH=$(VENV)/release $(VENV)/bin/python -m build --no-isolation --outdir build/dist . > /dev/null
+	@PYTHONPATH=$(VENV)/release $(VENV)/bin/python -m twine check --strict build/dist/*
 
 citation: $(INSTALLED) ## Maintainers: write the references of CITATION.cff from the folders of the benchmarks
 	@$(VENV)/bin/python scripts/citation.py

@@ -21,6 +21,7 @@ from known_unknowns import __version__  # noqa: E402
 from known_unknowns.benchmark import registry  # noqa: E402
 
 GROUPS = {
+    "Start": ("tutorial_table3", "tutorial_model", "tutorial_benchmark", "concepts", "findings"),
     "Use": (
         "installation",
         "workflow",
@@ -47,7 +48,10 @@ GROUPS = {
     "Internals": ("architecture", "faults", "shared_prefixes", "pocket_model"),
 }
 """The pages in docs/, in the order of the site. A page that is missing here stops the build."""
+UNLISTED = frozenset({"bench", "tests"})
+"""Folders whose pages are on the site, for links, but not in its lists."""
 MODULES = (
+    "",
     *("records", "variants", "protocols", "errors", "images"),
     *(
         "benchmark.registry",
@@ -60,7 +64,7 @@ MODULES = (
         "engines",
         "config",
         "evaluation",
-        "exchange.model_index",
+        "exchange.every_eval_ever",
     ),
 )
 """The modules whose public names are documented."""
@@ -69,6 +73,7 @@ project, author = "Known Unknowns", "the authors of Known Unknowns"
 version = release = "{__version__}"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 html_theme = "furo"
+html_extra_path = ["extra"]
 myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -90,16 +95,24 @@ def assemble(source: Path) -> None:
     """Write what Sphinx reads: the pages, the files that they link to, the lists of pages, and the configuration."""
     for page in pages():
         (source / page).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / page, source / page)
-    for file in (*ROOT.glob("docs/*.png"), *(ROOT / name for name in ("LICENSE", "CITATION.cff", "params.yaml"))):
+        head = "---\norphan: true\n---\n\n" if page.parts[0] in UNLISTED else ""
+        (source / page).write_text(head + (ROOT / page).read_text(encoding="utf-8"), encoding="utf-8")
+    pictures = [path for suffix in ("png", "svg") for path in ROOT.glob(f"docs/*.{suffix}")]
+    for file in (*pictures, *(ROOT / name for name in ("LICENSE", "CITATION.cff", "params.yaml"))):
         shutil.copyfile(file, source / file.relative_to(ROOT))
+    extra = source / "extra" / "docs"  # files that README names in HTML keep their paths
+    if (example := ROOT / "docs" / "example").is_dir():
+        shutil.copytree(example, extra / "example")
+    extra.mkdir(parents=True, exist_ok=True)
+    for file in pictures:
+        shutil.copyfile(file, extra / file.name)
     (source / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
     (source / "index.md").write_text(
         (ROOT / "README.md").read_text(encoding="utf-8") + "\n" + lists(), encoding="utf-8"
     )
     (source / "README.md").unlink()
     for module in MODULES:
-        write_module(source, f"known_unknowns.{module}")
+        write_module(source, ".".join(filter(None, ("known_unknowns", module))))
 
 
 def lists() -> str:
@@ -107,12 +120,12 @@ def lists() -> str:
     of_benchmarks = [f"src/known_unknowns_benchmarks/{name}/README" for name in registry.names()]
     groups = {caption: [f"docs/{name}" for name in names] for caption, names in GROUPS.items()}
     groups["Benchmarks"] = [page for page in of_benchmarks if (ROOT / f"{page}.md").is_file()]
-    groups["Python"] = [f"python/{module}" for module in MODULES]
+    groups["API reference"] = [f"python/{module or 'known_unknowns'}" for module in MODULES]
     listed = {page for some in groups.values() for page in some}
     rest = [str(page.with_suffix("")) for page in pages() if page != Path("README.md")]
     if unlisted := [page for page in rest if page.startswith("docs/") and page not in listed]:
         raise SystemExit(f"scripts/docs.py: add to GROUPS: {', '.join(unlisted)}")
-    groups["More"] = [page for page in rest if page not in listed]
+    groups["More"] = [page for page in rest if page not in listed and Path(page).parts[0] not in UNLISTED]
     return "\n".join(
         "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *names, "```", ""])
         for caption, names in groups.items()
@@ -125,7 +138,8 @@ def write_module(source: Path, name: str) -> None:
     page = source / "python" / f"{name.removeprefix('known_unknowns.')}.rst"
     page.parent.mkdir(exist_ok=True)
     lines = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
-    for public, value in sorted(vars(module).items()):
+    for public in sorted({*vars(module), *getattr(module, "__all__", ())}):
+        value = getattr(module, public)
         own = getattr(value, "__module__", "") == name or str(getattr(value, "__module__", "")).startswith(f"{name}.")
         if public.startswith("_") or not own or not (inspect.isclass(value) or inspect.isfunction(value)):
             continue

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns.records import Question, Reply, Turn
+from known_unknowns.records import Image, Question, Reply, Turn
 
 if TYPE_CHECKING:
     from known_unknowns.config import ResolvedProtocol
@@ -25,6 +26,9 @@ model describes the others first)."""
 
 IMAGES, REFUSAL_PROMPT = "images", "refusal_prompt"
 """Requirements of a protocol: questions with images, and a benchmark with a refusal prompt."""
+
+IN_PLACE, IMAGES_FIRST = "in_place", "images_first"
+"""Orders of a turn's content besides text first: the protocol's own, and images before text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +86,97 @@ class Protocol:
         return self._arguments - {"question", "context"}
 
     @property
+    def uses_prompt(self) -> bool:
+        """Whether the text of its turns is the context's prompt, and not the protocol's own."""
+        return "context" in self._arguments
+
+    @property
     def _arguments(self) -> frozenset[str]:
         return frozenset(inspect.signature(self.function).parameters)
 
-    def bind(self, entry: ResolvedProtocol, *, context: Context, images: str = MANY) -> Callable[[Question], Dialogue]:
-        """Return a function of the question alone. ``images`` is the model's image support."""
+    def bind(
+        self, entry: ResolvedProtocol, *, context: Context, images: str = MANY, order: str = IN_PLACE
+    ) -> Callable[[Question], Dialogue]:
+        """Return a function of the question alone.
+
+        ``images`` is the model's image support, and ``order`` the order of images and text in every turn.
+        """
         given: dict[str, Any] = {"context": context, "images": images}
         arguments = {name: value for name, value in given.items() if name in self._arguments}
-        return partial(self.function, **arguments | entry.arguments)
+        ask = partial(self.function, **arguments | entry.arguments)
+        return ask if order == IN_PLACE else lambda question: _ordered(ask(question), order)
+
+
+def _ordered(dialogue: Dialogue, order: str) -> Dialogue:
+    turn = next(dialogue, None)
+    while turn is not None:
+        reply = yield replace(turn, content=arrange(turn.content, order))
+        try:
+            turn = dialogue.send(reply)
+        except StopIteration:
+            return
+
+
+def arrange(content: Iterable[Image | str], order: str) -> tuple[Image | str, ...]:
+    """Return the content of a turn with all images before or after its text.
+
+    The text calls an image that stood within it "image 1", and so on.
+
+    Examples
+    --------
+    >>> image = Image("a.png", "0", 1, 1)
+    >>> arrange((image, " is the full image."), "images_first")[1]
+    'image 1 is the full image.'
+    """
+    parts = list(content)
+    images = [part for part in parts if isinstance(part, Image)]
+    text, number = "", 0
+    for place, part in enumerate(parts):
+        if isinstance(part, str):
+            text += part
+            continue
+        number += 1
+        following = next((each for each in parts[place:] if isinstance(each, str)), "")
+        if text or following[:1].isspace():
+            text += f"image {number}"
+    return (*images, text) if order == IMAGES_FIRST else (text, *images)
+
+
+IMAGES_IN_TEXT = "images_in_text"
+"""Key of a question's ``extra``: whether its text says where its images stand."""
+IMAGE_PLACE = re.compile(r"<image(?: (\d{1,2}))?>")
 
 
 def ask(question: Question, prompt: str, *, max_new_tokens: int = 16, step: str = ANSWER) -> Turn:
-    """Return a turn with the question's images, then the prompt, to be answered by a label."""
+    """Return a turn with the question's images, then the prompt, to be answered by a label.
+
+    If the question is marked with `IMAGES_IN_TEXT`, an image stands where the prompt first says ``<image 2>``, or
+    ``<image>`` for the next one. Images that the prompt does not name come first, except those of removed options.
+    """
     return Turn(
         question_id=question.id,
         step=step,
-        content=(*question.images, prompt),
+        content=_placed(question, prompt) if question.extra.get(IMAGES_IN_TEXT) else (*question.images, prompt),
         labels=question.labels,
         max_new_tokens=max_new_tokens,
     )
+
+
+def _placed(question: Question, prompt: str) -> tuple[Image | str, ...]:
+    images = question.images
+    named: dict[int, re.Match[str]] = {}
+    for match in IMAGE_PLACE.finditer(prompt):
+        place = int(match[1]) - 1 if match[1] else len(named)
+        if 0 <= place < len(images):
+            named.setdefault(place, match)
+    removed = {int(number) - 1 for text in question.removed for number in IMAGE_PLACE.findall(text) if number}
+    content: list[Image | str] = [image for place, image in enumerate(images) if place not in {*named, *removed}]
+    start = 0
+    for place, match in sorted(named.items(), key=lambda item: item[1].start()):
+        content += [prompt[start : match.start()], images[place]]
+        start = match.end()
+    content.append(prompt[start:])
+    return tuple(part for part in content if part != "")
 
 
 def by_name(protocols: Iterable[Protocol]) -> dict[str, Protocol]:

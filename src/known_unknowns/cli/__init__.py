@@ -58,7 +58,7 @@ COMMANDS = {
     },
     "known_unknowns.cli.results": {
         "open": "Serve the report and the MLflow runs of a finished run on this machine, and print their addresses.",
-        "bundle": "Write a folder for any static host: the report, its questions, tables, and results for model cards.",
+        "bundle": "Write a folder for any static host: the report, its questions, tables, and numbers to exchange.",
         "metrics": "Write metrics of a finished run as CSV, each with n, interval and method.",
     },
     "known_unknowns.cli.data": {

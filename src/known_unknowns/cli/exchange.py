@@ -17,7 +17,7 @@ from known_unknowns.data import check as checks
 from known_unknowns.data.check import CheckResult
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError
-from known_unknowns.exchange import output
+from known_unknowns.exchange import every_eval_ever, output
 from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration, prerequisites, selection
 
@@ -162,8 +162,8 @@ def export(
     format: Annotated[
         str | None,
         typer.Option(
-            help="lmms_eval, vlmevalkit, csv, jsonl, or a benchmark's own format. The default is the benchmark's own, "
-            "or else jsonl."
+            help="lmms_eval, vlmevalkit, csv, jsonl, every_eval_ever (the numbers too, of all variants), or a "
+            "benchmark's own format. The default is the benchmark's own, or else jsonl."
         ),
     ] = None,
     out: Annotated[
@@ -198,6 +198,11 @@ def export(
         raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")
     chosen = configuration.load(params, edition=edition)
     cell = exchange.cell_of(chosen, model, benchmark, variant, seed)
+    if format == every_eval_ever.NAME:
+        if variant is not None or seed is not None:
+            raise ConfigError(f"{format} has all variants and seeds", path="--variant" if variant else "--seed")
+        print(*every_eval_ever.write(chosen, model, benchmark, out or Path()), sep="\n")
+        return
     named = out is not None and not out.is_dir()
     file = out if out is not None and named else (out or Path()) / cell.name
     exported = exchange.export(format, cell.questions, cell.replies, file, add_suffix=not named)

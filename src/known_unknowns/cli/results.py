@@ -52,7 +52,7 @@ def bundle(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write a folder for any static host: the report, its questions, tables, and results for model cards.
+    """Write a folder for any static host: the report, its questions, tables, and numbers to exchange.
 
     \b
     Example:

@@ -48,24 +48,39 @@ class ScenesData(Entry):
     """Seed of the views that a protocol starts in, for benchmarks that draw them while loading."""
 
 
-class HubData(Entry):
-    """A data set on the hub, at one commit."""
+class QuestionFiles(Entry):
+    """How files of questions are read whose form is not fixed (docs/own_data.md)."""
 
-    nullable = frozenset({"images"})
+    nullable = frozenset({"images", "refusal"})
+
+    fields: dict[str, str | list[str] | None] = {}
+    """Field name of this project to the column in the files, or to several for options and images; null for none."""
+    answer_is: Literal["auto", "text", "letter", "index", "number"] = "auto"
+    """Content of the answer field: an index counts from 0, a number from 1. auto detects it."""
+    refusal: Text | Names | None = None
+    """Text of the refusal option, or several texts. If absent, standard phrasings are recognised; null for none."""
+    images: str | None = None
+    """Folder that image paths are relative to, within the folder; null for the folder of the file that names them."""
+    without_image: bool = False
+    """Whether a question may have no image."""
+    options: Names | None = None
+    """Options of every question, for files that have none: [Yes, No]."""
+    only: dict[str, Text | Names] = {}
+    """Column to the value, or the values, of the rows that are questions; other rows are ignored."""
+    prompt: Text | None = None
+    """Template of the prompt, with {question} and, as far as they are shown, {options} and {hint}."""
+    refusal_prompt: Text | None = None
+    """Template of the prompt that invites a refusal; {refusal} is the label of the refusal option."""
+
+
+class HubData(QuestionFiles):
+    """A data set on the hub, at one commit."""
 
     source: Literal["hub"]
     repository: Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
     revision: Text
     files: dict[str, Text] = {}
     """Part of the benchmark to its file, or to a pattern for several files."""
-    fields: dict[str, str | list[str] | None] = {}
-    """Field name of this project to the field name in the files; null if the files have none."""
-    answer_is: Literal["auto", "text", "letter", "index"] = "auto"
-    """Content of the answer field. auto detects it and fails if it is ambiguous."""
-    refusal: Text | None = None
-    """Text of the refusal option."""
-    images: str | None = None
-    """Folder that image paths are relative to; null for the folder of the file that names them."""
 
 
 class GitData(Entry):
@@ -78,26 +93,14 @@ class GitData(Entry):
     """Seed of the views that a protocol starts in, for benchmarks that draw them while loading."""
 
 
-class FolderData(Entry):
+class FolderData(QuestionFiles):
     """A folder of the user's own files (docs/own_data.md)."""
-
-    nullable = frozenset({"images", "refusal"})
 
     source: Literal["folder"]
     path: Text
     """The folder, relative to the folder of params.yaml's project."""
     files: list[Text] = []
     """Patterns of the files with questions, within the folder; by default all of CSV, TSV, JSON, JSONL and Parquet."""
-    fields: dict[str, str | list[str] | None] = {}
-    """Field name of this project to the column in the files; null if the files have none."""
-    answer_is: Literal["auto", "text", "letter", "index", "number"] = "auto"
-    """Content of the answer field: an index counts from 0, a number from 1. auto detects it."""
-    refusal: Text | Names | None = None
-    """Text of the refusal option, or several texts. If absent, standard phrasings are recognised; null for none."""
-    images: str | None = None
-    """Folder that image paths are relative to, within the folder; null for the folder of the file that names them."""
-    without_image: bool = False
-    """Whether a question may have no image."""
 
 
 _COMMIT = r"^[0-9a-f]{7,40}$"

@@ -52,8 +52,9 @@ def evaluate(
     Parameters
     ----------
     answer : callable
-        ``answer(prompt, images)`` returns the reply as a str. ``images`` is a list of PIL.Image.Image (RGB). An
-        exception is a failed reply; if the first three calls fail, the evaluation stops.
+        ``answer(prompt, images)`` returns the reply as a str. ``images`` is a list of PIL.Image.Image (RGB), in the
+        order in which a model gets them; the prompt says ``<image 2>`` where one stands within the text. An exception
+        is a failed reply; if the first three calls fail, the evaluation stops.
     benchmark : str, optional
         A benchmark of params.yaml; by default the first one of the pocket edition.
     limit : int, optional
@@ -208,7 +209,7 @@ class _FunctionEngine:
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
         for index, turn in enumerate(turns):
             images = [open_image(image, folder) for image in turn.images]
-            yield [(index, self._reply(turn.text, images))]
+            yield [(index, self._reply(_prompt(turn), images))]
 
     def _reply(self, prompt: str, images: list[Image.Image]) -> Reply:
         try:
@@ -225,6 +226,16 @@ class _FunctionEngine:
             return Reply("", finish="error", error=_storable(reason)[:_LONGEST_ERROR])
         self._succeeded = True
         return Reply(_storable(text))
+
+
+def _prompt(turn: Turn) -> str:
+    """Return the text of a turn; an image that stands within the text is ``<image 1>``, ``<image 2>``, ..."""
+    first = next((place for place, part in enumerate(turn.content) if isinstance(part, str)), 0)
+    within = turn.content[first:]
+    if all(isinstance(part, str) for part in within):
+        return turn.text
+    numbers = iter(range(first + 1, len(turn.images) + 1))
+    return "".join(part if isinstance(part, str) else f"<image {next(numbers)}>" for part in within)
 
 
 def _storable(text: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
-from known_unknowns.benchmark import registry
+from known_unknowns.benchmark import caveats, registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.comparison.models import read_model_comparison
+from known_unknowns.edition_files import EditionFiles
+from known_unknowns.inference import unusable_replies
 from known_unknowns.report import (
     audit_tables,
     error_tables,
@@ -113,7 +115,7 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
     models, variants = {m.model for m in measured}, {m.variant for m in measured}
     return Run(
         benchmark=benchmark,
-        section=section(benchmark),
+        section=replace(section(benchmark), title=caveats.title(params, benchmark)),
         numbers=numbers,
         models=tuple(sorted((m for m in params.models if m in models), key=lambda m: is_baseline(params, m))),
         variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),
@@ -146,6 +148,7 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
     content: dict[str, Any] = {
         "run": run,
         "overview": overview,
+        "unusable": _unusable(overview, EditionFiles(data, results)),
         "figures": figures_of(run, extra),
         "extra": extra,
         "headline": metric_tables.headline(run),
@@ -165,3 +168,15 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
     }
     shown = {name: value for name, value in content.items() if isinstance(value, Table)}
     return content | {name: mark_baselines(table, overview.baselines) for name, table in shown.items()}
+
+
+def _unusable(overview: Overview, files: EditionFiles) -> list[str]:
+    """Return, for each model with too many unusable replies, how many there are, and the most frequent one."""
+    run, sentences = overview.run, []
+    for model in overview.models:
+        found = overview.unusable(model)
+        if found is not None and found.excludes:
+            cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
+            outcomes = unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+            sentences.append(f"{model} on {overview.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
+    return sentences

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark import caveats
 from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex
 from known_unknowns.metrics.proportions import RECOGNISED
@@ -75,7 +76,8 @@ class Run:
     @property
     def caveat(self) -> str:
         """What a figure or table must say wherever it is shown alone; empty for the published questions."""
-        return "Rendered questions, not the published ones." if self.is_rendered else ""
+        text = caveats.caveat(self.params, self.benchmark)
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
 
     def parser_name(self, parser: str) -> str:
         """Heading of a parser."""

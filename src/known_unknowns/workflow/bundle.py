@@ -1,4 +1,4 @@
-"""A folder for any static host: the report with its pages and questions, tables, and results for model cards."""
+"""A folder for any static host: the report with its pages and questions, tables, and numbers to exchange."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Any
 
 from known_unknowns.config import Params
 from known_unknowns.data import licences
-from known_unknowns.edition_files import model_of
+from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.exchange.model_index import as_yaml
+from known_unknowns.exchange import every_eval_ever
 from known_unknowns.files import copy_file, disk_errors, write_text
-from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.metrics.summary import COLUMNS, read_leaderboard
 from known_unknowns.report.browser import replacement, shards
 from known_unknowns.version import __version__
 from known_unknowns.workflow import end_products
@@ -85,7 +85,7 @@ def bundle(params: Params, out: Path, *, redistribute: Collection[str] = (), roo
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
     try:
-        _write(params, results, folder, private, photos=not left_out)
+        _write(params, root, folder, private, photos=not left_out)
         files = _list(params, folder)
         folder.chmod(0o755)
         if out.exists():
@@ -96,7 +96,8 @@ def bundle(params: Params, out: Path, *, redistribute: Collection[str] = (), roo
     return Bundle(out, len(files), sum(path.stat().st_size for path in out.rglob("*") if path.is_file()), left_out)
 
 
-def _write(params: Params, results: Path, folder: Path, private: PrivateTexts, *, photos: bool) -> None:
+def _write(params: Params, root: Path, folder: Path, private: PrivateTexts, *, photos: bool) -> None:
+    results = root / "results" / params.edition
     report = results / "report"
     for path in sorted(path for path in report.rglob("*") if path.is_file()):
         name = path.relative_to(report)
@@ -110,6 +111,9 @@ def _write(params: Params, results: Path, folder: Path, private: PrivateTexts, *
     metrics = (path for path in sorted(results.glob("metrics/*/*/metrics.parquet")) if model_of(path) in params.models)
     for path in [results / "comparison.parquet", *metrics]:  # not those of models that were removed from the edition
         _copy(path, folder / "tables" / path.relative_to(results), private)
+        if path.name == "metrics.parquet" and not _is_baseline(params, model_of(path)):
+            names = params, model_of(path), benchmark_of(path), folder / every_eval_ever.NAME
+            every_eval_ever.write(*names, samples=False, root=root, cleaned=private.replaced)
     rows = [row for row in read_leaderboard(results / "leaderboard.csv") if row["model"] in params.models]
     _write_leaderboard(params, rows, folder)
     (folder / ".nojekyll").touch()  # GitHub Pages serves the files as they are
@@ -167,19 +171,16 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
 
 
 def _write_leaderboard(params: Params, rows: Iterable[dict[str, Any]], folder: Path) -> None:
-    """Write the leaderboard, and the model-index form of every model that is no scripted respondent."""
     text = io.StringIO()
     writer = csv.DictWriter(text, ("model", "baseline", *COLUMNS[1:]), restval="", lineterminator="\n")
     writer.writeheader()
-    of_model: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        baseline = params.model(row["model"]).engine == "respondent"
-        writer.writerow(row | {"baseline": str(baseline).lower()})
-        if not baseline:
-            of_model.setdefault(row["model"], []).append(row)
+        writer.writerow(row | {"baseline": str(_is_baseline(params, row["model"])).lower()})
     write_text(folder / "leaderboard.csv", text.getvalue())
-    for model, own in sorted(of_model.items()):
-        write_text(folder / "model-index" / f"{model}.yaml", as_yaml(model, own, params))
+
+
+def _is_baseline(params: Params, model: str) -> bool:
+    return params.model(model).engine == "respondent"
 
 
 def _list(params: Params, folder: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks, reference_findings
 from known_unknowns.config import DataEntry
 from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
-from known_unknowns_benchmarks.multiple_choice.loader import image_findings, refusal_note
+from known_unknowns_benchmarks.multiple_choice.loader import copies_note, image_findings, refusal_note
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
 from known_unknowns_benchmarks.multiple_choice.settings import Settings
 
@@ -18,10 +18,11 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Qua
     """Check the files (`known_unknowns.benchmark.interface.Check`)."""
     chosen = Settings.of(settings)
     drafts = read_drafts(raw, chosen)
-    findings = [Finding(ERROR, "row", "", problem.line(raw)) for problem in drafts.problems]
+    findings = [Finding(ERROR, "row", "", line) for line in drafts.lines()]
     findings += [finding for draft in drafts.questions for finding in _of_question(draft)]
     findings += [*_repeated(drafts), *image_findings(drafts)]
     findings.append(Finding(NOTE, "refusal", "", refusal_note(drafts, chosen)))
+    findings += [Finding(NOTE, "circular-copies", "", text) for text in copies_note(drafts)]
     used = ", ".join(f"{part}: {' and '.join(sorted(names)) or 'none'}" for part, names in drafts.columns.items())
     findings.append(Finding(NOTE, "columns", "", f"{used}; the answers are read as {drafts.answer_is or 'nothing'}"))
     return _quantities(drafts), findings
@@ -33,7 +34,7 @@ def _quantities(drafts: Drafts) -> list[Quantity]:
         "questions": len(questions),
         "questions with a refusal option": sum(d.refusal is not None for d in questions),
         "questions whose right option is the refusal": sum(d.refusal == d.answer is not None for d in questions),
-        "questions without an image": sum(not d.image_column for d in questions),
+        "questions without an image": sum(not d.image_columns for d in questions),
     }
     options = Counter(len(draft.options) for draft in questions)
     numbers |= {f"questions with {count} options": number for count, number in sorted(options.items())}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -12,18 +13,25 @@ from typing import Any
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.multiple_choice import answers, refusals, row_images
-from known_unknowns_benchmarks.multiple_choice.options import ColumnError, NoColumnError, read_options, text_of
+from known_unknowns_benchmarks.multiple_choice.options import ColumnError, no_column, read_options, text_of
 from known_unknowns_benchmarks.multiple_choice.settings import LETTERS, Settings, is_empty
 from known_unknowns_benchmarks.multiple_choice.table_files import SourceRow, question_files, rows
 
 _SHOWN = 20
+_PASS = 1_000_000
+"""In MMBench, the index of copy k of a question is that of the question plus k million."""
+_VARYING = re.compile(
+    r"(?<=none of the options ).*(?= \(read as)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\d[\d,.]*|\b[A-Z]\b"
+)
+"""The parts of a message that differ between rows with the same kind of mistake."""
 
 
 @dataclass(slots=True)
 class Draft:
     """One question without its images. ``answer`` is None until all rows are read.
 
-    ``id`` is that of the row, or else the row's number, and ``has_id`` says which.
+    ``id`` is that of the row, or else the row's number, and ``has_id`` says which. ``copy_of`` is the id of the
+    question of which this is a circular copy: the same with its options in another order.
     """
 
     file: Path
@@ -36,9 +44,10 @@ class Draft:
     category: str
     given: Any
     answer_column: str
-    image_column: str
+    image_columns: tuple[str, ...]
     has_id: bool
     answer: int | None = None
+    copy_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,11 @@ class Problem:
     file: Path
     number: int | None
     text: str
+
+    @property
+    def kind(self) -> tuple[Path, str]:
+        """What is equal for the same kind of mistake in another row."""
+        return self.file, _VARYING.sub("", self.text)
 
     def line(self, root: Path) -> str:
         """Return the mistake with its place."""
@@ -87,28 +101,47 @@ class Drafts:
         """Raise a DataError that lists the mistakes, if there are any."""
         if not self.problems:
             return
-        lines = [problem.line(self.folder) for problem in self.problems[:_SHOWN]]
-        if len(self.problems) > _SHOWN:
-            lines.append(f"... and {len(self.problems) - _SHOWN} more mistakes")
-        number = len(self.problems)
-        raise DataError(
-            "\n  ".join([f"{number} mistake{'s' * (number > 1)} in the questions; nothing is used:", *lines]),
-            file=self.folder,
-        )
+        lines = self.lines()
+        shown = [*lines[:_SHOWN], *([f"... and {len(lines) - _SHOWN} more mistakes"] if len(lines) > _SHOWN else [])]
+        count = f"{len(lines)} mistake{'s' * (len(lines) > 1)}"
+        raise DataError("\n  ".join([f"{count} in the questions; nothing is used:", *shown]), file=self.folder)
 
-    def has(self, problem: Problem) -> bool:
-        """Return whether another row of the same file has the same mistake."""
-        return any((known.file, known.text) == (problem.file, problem.text) for known in self.problems)
+    def lines(self) -> list[str]:
+        """Return a line for each kind of mistake in a file, with the rows that have it."""
+        kinds = defaultdict(list)
+        for problem in self.problems:
+            kinds[problem.kind].append(problem)
+        lines = []
+        for first, *others in kinds.values():
+            rows = ranges([other.number for other in others if other.number is not None])
+            more = f"; also in {len(others)} other row{'s' * (len(others) > 1)} ({rows})" if others else ""
+            lines.append(first.line(self.folder) + more)
+        return lines
 
     def refusal_texts(self) -> Counter[str]:
         """Count the texts of the refusal options."""
         return Counter(d.options[d.refusal].text for d in self.questions if d.refusal is not None)
 
 
-def images_of(row: SourceRow, column: str, root: Path, settings: Settings, ids: set[str]) -> list[row_images.ImageCell]:
-    """Return the images that a row names; see `row_images.cells`."""
+def ranges(numbers: Sequence[int], most: int = 10) -> str:
+    """Return numbers as "2, 4-7", with at most so many ranges."""
+    found: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    shown = [str(low) if low == high else f"{low}-{high}" for low, high in found[:most]]
+    return ", ".join([*shown, "..."] if len(found) > most else shown)
+
+
+def images_of(
+    row: SourceRow, columns: Sequence[str], root: Path, settings: Settings, ids: set[str]
+) -> list[row_images.ImageCell]:
+    """Return the images that the columns of a row name; see `row_images.cells`."""
     searched = (root / settings.images,) if settings.images else (row.file.parent, root)
-    return row_images.cells(row.values[column], column, row_images.ImageFolder(root, searched), ids)
+    folder = row_images.ImageFolder(root, searched)
+    return [cell for column in columns for cell in row_images.cells(row.values[column], column, folder, ids)]
 
 
 def read_drafts(folder: Path, settings: Settings, *, decode_images: bool = True) -> Drafts:
@@ -141,10 +174,11 @@ def read_drafts(folder: Path, settings: Settings, *, decode_images: bool = True)
         )
     used = {name for names in drafts.columns.values() for name in names}
     listed = settings.fields.get("options")
-    used.update(listed if isinstance(listed, list) else LETTERS)
+    used.update([*(listed if isinstance(listed, list) else LETTERS), *settings.only])
     drafts.unused = [name for name in drafts.unused if name not in used]
     _find_duplicates(drafts)
     _resolve_answers(drafts, settings)
+    _find_copies(drafts)
     _check_named_refusal(drafts, settings)
     if find_images:
         _check_images(drafts, files, settings, decode=decode_images)
@@ -157,7 +191,8 @@ def _read_file(file: Path, drafts: Drafts, settings: Settings, *, prefix: str) -
         for row in rows(file):
             drafts.unused += [name for name in row.values if name and name not in drafts.unused]
             with _collecting(drafts, file, row.number):
-                drafts.questions.append(_draft(row, settings, drafts.columns, prefix))
+                if settings.selects(row.values):
+                    drafts.questions.append(_draft(row, settings, drafts.columns, prefix))
 
 
 class _collecting:
@@ -176,52 +211,60 @@ class _collecting:
             self._drafts.problems.append(Problem(self._file, number, text))
             return True
         if isinstance(error, ValueError | TypeError | OSError | OverflowError):
-            problem = Problem(self._file, self._number, str(error))
-            if not isinstance(error, NoColumnError) or not self._drafts.has(problem):
-                self._drafts.problems.append(problem)
+            self._drafts.problems.append(Problem(self._file, self._number, str(error)))
             return True
         return False
 
 
 def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], prefix: str) -> Draft:
     values = row.values
-    text, options, option_columns = read_options(values, settings)
+    asked = read_options(values, settings)
     named = settings.refusals
     try:
-        refusal = refusals.find_refusal([option.text for option in options], named)
+        refusal = refusals.find_refusal([option.text for option in asked.options], named)
     except ValueError as error:
-        raise ColumnError(option_columns, str(error)) from error
+        raise ColumnError(asked.column, str(error)) from error
     answer_column = settings.column("answer", values)
     if answer_column is None:
-        raise NoColumnError("answer", values)
-    if is_empty(values[answer_column]):
+        raise no_column("answer", values)
+    given = values[answer_column]
+    if is_empty(given):
         raise ColumnError(answer_column, "no answer; fill it in, or remove the row")
-    found = {part: settings.column(part, values) for part in ("id", "category", "hint", "image")}
-    image = found["image"]
-    if image is None and not settings.without_image:
-        raise NoColumnError("image", values, ", or set without_image: true")
-    if image is not None and is_empty(values[image]):
-        if not settings.without_image:
-            raise ColumnError(image, "no image; add it, or set without_image: true if the question needs none")
-        image = None
-    used = found | {"question": settings.column("question", values), "options": option_columns, "answer": answer_column}
+    found = {part: settings.column(part, values) for part in ("id", "category", "hint")}
+    used = found | {"question": settings.column("question", values), "options": asked.column, "answer": answer_column}
     for part, column in used.items():
         columns.setdefault(part, set()).update([column] if column else [])
+    images = _image_columns(values, settings)
+    columns.setdefault("image", set()).update(images)
     category, given_id = _optional(values, found["category"]), _optional(values, found["id"])
     return Draft(
         file=row.file,
         number=row.number,
         id=prefix + (given_id or str(row.number)),
-        text=text,
+        text=asked.text,
         hint=_optional(values, found["hint"]),
-        options=options,
+        options=asked.options,
         refusal=refusal,
         category=category or row.file.stem,
-        given=values[answer_column],
+        given=asked.letters.get(str(given).strip(), given),
         answer_column=answer_column,
-        image_column=image or "",
+        image_columns=images,
         has_id=bool(given_id),
     )
+
+
+def _image_columns(values: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
+    """Return the columns of a row that have an image. Only the last ones may be empty: the text can count them."""
+    columns = settings.image_columns(values)
+    filled = [name for name in columns if not is_empty(values[name])]
+    if not columns and not settings.without_image:
+        raise no_column("image", values, ", or set without_image: true")
+    if not filled and not settings.without_image:
+        raise ColumnError(columns[0], "no image; add it, or set without_image: true if the question needs none")
+    for name, expected in zip(filled, columns, strict=False):
+        if name != expected:
+            raise ColumnError(expected, f"no image, and {name} has one; move the images up, or add it")
+    return tuple(filled)
 
 
 def _optional(values: Mapping[str, Any], column: str | None) -> str:
@@ -260,6 +303,21 @@ def _resolve_answers(drafts: Drafts, settings: Settings) -> None:
             drafts.problems.append(Problem(draft.file, draft.number, f"column {draft.answer_column}: {error}"))
 
 
+def _find_copies(drafts: Drafts) -> None:
+    """Recognise the circular copies of MMBench by their indices, if they also have the same texts and answer."""
+    known = {draft.id: draft for draft in drafts.questions if draft.has_id and draft.answer is not None}
+    for draft in known.values():
+        match = re.fullmatch(r"(.*?)(\d{7,9})", draft.id)
+        first = known.get(f"{match[1]}{int(match[2]) % _PASS}") if match else None
+        if first is not None and first is not draft and _content(first) == _content(draft):
+            draft.copy_of = first.id
+
+
+def _content(draft: Draft) -> tuple[str, list[str], str]:
+    assert draft.answer is not None
+    return draft.text, sorted(option.text for option in draft.options), draft.options[draft.answer].text
+
+
 def _check_named_refusal(drafts: Drafts, settings: Settings) -> None:
     """A refusal that no question has is a mistake in params.yaml."""
     if not settings.refusals or not drafts.questions or drafts.refusal_texts():
@@ -273,13 +331,13 @@ def _check_named_refusal(drafts: Drafts, settings: Settings) -> None:
 
 def _check_images(drafts: Drafts, files: list[Path], settings: Settings, *, decode: bool) -> None:
     for row, draft, ids in with_rows(drafts, files):
-        if draft.image_column:
+        for column in draft.image_columns:
             with _collecting(drafts, row.file, row.number):
-                for cell in images_of(row, draft.image_column, drafts.folder, settings, ids):
+                for cell in images_of(row, [column], drafts.folder, settings, ids):
                     if decode and not cell.row_index:
                         digest = sha256(cell.data).hexdigest()
                         if digest not in drafts.images:
-                            drafts.images[digest] = tuple(row_images.choices_of(cell.data, draft.image_column))
+                            drafts.images[digest] = tuple(row_images.choices_of(cell.data, column))
 
 
 def with_rows(drafts: Drafts, files: list[Path]) -> Iterator[tuple[SourceRow, Draft, set[str]]]:

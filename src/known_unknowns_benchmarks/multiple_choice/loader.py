@@ -9,15 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from known_unknowns.benchmark.checks import Finding, choice_findings
 from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.benchmark.interface import Contents
+from known_unknowns.benchmark.protocol import IMAGE_PLACE, IMAGES_IN_TEXT
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Question
-from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, images_of, read_drafts, with_rows
+from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, images_of, ranges, read_drafts, with_rows
 from known_unknowns_benchmarks.multiple_choice.options import ColumnError
 from known_unknowns_benchmarks.multiple_choice.settings import Settings
 from known_unknowns_benchmarks.multiple_choice.table_files import SourceRow, question_files
@@ -41,8 +43,13 @@ def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
     return Contents(
         questions=len(drafts.questions),
         with_refusal=sum(draft.refusal is not None for draft in drafts.questions),
-        with_images=sum(bool(draft.image_column) for draft in drafts.questions),
-        notes=(refusal_note(drafts, chosen), *unused_note(drafts), *(each.text for each in image_findings(drafts))),
+        with_images=sum(bool(draft.image_columns) for draft in drafts.questions),
+        notes=(
+            refusal_note(drafts, chosen),
+            *unused_note(drafts),
+            *copies_note(drafts),
+            *(each.text for each in image_findings(drafts)),
+        ),
     )
 
 
@@ -76,16 +83,15 @@ def unused_note(drafts: Drafts) -> tuple[str, ...]:
     return (f"columns that are not used: {shown}{more}",)
 
 
-def ranges(numbers: list[int], most: int = 10) -> str:
-    """Return numbers as "2, 4-7", with at most so many ranges."""
-    found: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    shown = [str(low) if low == high else f"{low}-{high}" for low, high in found[:most]]
-    return ", ".join([*shown, "..."] if len(found) > most else shown)
+def copies_note(drafts: Drafts) -> tuple[str, ...]:
+    """Say how many questions are circular copies of others."""
+    copied = Counter(draft.copy_of for draft in drafts.questions if draft.copy_of)
+    if not copied:
+        return ()
+    text = (
+        f"{copied.total()} rows are circular copies (MMBench) of {len(copied)} questions: the options in another order"
+    )
+    return (f"{text}; circular_accuracy counts a question as right if it and all its copies are",)
 
 
 def load(
@@ -115,7 +121,7 @@ def load(
         referenced = _referenced_images(drafts, files, chosen, store)
         for row, draft, ids in with_rows(drafts, files):
             images = _images(row, draft, ids, chosen, raw, store, referenced)
-            yield _question(draft, images, draft.id if draft.has_id else _id_of(draft, images, same))
+            yield _question(draft, images, draft.id if draft.has_id else _id_of(draft, images, same), chosen)
             if advance:
                 advance()
 
@@ -126,14 +132,14 @@ def _referenced_images(
     """Store the images of rows that other rows name by their index (VLMEvalKit stores a repeated image once)."""
     wanted: dict[tuple[Path, str], SourceRow | None] = {}
     for row, draft, ids in with_rows(drafts, files):
-        if draft.image_column:
-            found = images_of(row, draft.image_column, drafts.folder, settings, ids)
+        if draft.image_columns:
+            found = images_of(row, draft.image_columns, drafts.folder, settings, ids)
             wanted |= {(row.file, cell.row_index): None for cell in found if cell.row_index}
     images: dict[tuple[Path, str], tuple[Image, ...]] = {}
     for row, draft, ids in with_rows(drafts, files) if wanted else ():
         key = (row.file, draft.id.removeprefix(f"{row.file.stem}-") if len(files) > 1 else draft.id)
-        if key in wanted and draft.image_column:
-            found = images_of(row, draft.image_column, drafts.folder, settings, ids)
+        if key in wanted and draft.image_columns:
+            found = images_of(row, draft.image_columns, drafts.folder, settings, ids)
             images[key] = tuple(
                 store.add(cell.data, file=row.file, row=row.number) for cell in found if not cell.row_index
             )
@@ -149,17 +155,15 @@ def _images(
     store: ImageStore,
     referenced: Mapping[tuple[Path, str], tuple[Image, ...]],
 ) -> tuple[Image, ...]:
-    if not draft.image_column:
-        return ()
     found: list[Image] = []
     try:
-        for cell in images_of(row, draft.image_column, root, settings, ids):
+        for cell in images_of(row, draft.image_columns, root, settings, ids):
             if not cell.row_index:
                 found.append(store.add(cell.data, file=row.file, row=row.number))
                 continue
             others = referenced.get((row.file, cell.row_index), ())
             if not others:
-                raise ColumnError(draft.image_column, f"row with index {cell.row_index!r} has no image of its own")
+                raise ColumnError(draft.image_columns[0], f"row with index {cell.row_index!r} has no image of its own")
             found += others
     except ValueError as error:
         raise DataError(str(error), file=row.file, row=row.number) from error
@@ -178,10 +182,13 @@ def _id_of(draft: Draft, images: tuple[Image, ...], same: Counter[str]) -> str:
     return found if same[found] == 1 else f"{found}-{same[found]}"
 
 
-def _question(draft: Draft, images: tuple[Image, ...], name: str) -> Question:
-    extra = {"file": draft.file.name, "row": draft.number, "question_id": name}
-    if draft.hint:
-        extra["hint"] = draft.hint
+def _question(draft: Draft, images: tuple[Image, ...], name: str, settings: Settings) -> Question:
+    extra: dict[str, Any] = {"file": draft.file.name, "row": draft.number, "question_id": name}
+    optional: dict[str, Any] = {"hint": draft.hint, "copy_of": draft.copy_of}
+    optional |= {"prompt": settings.prompt, "refusal_prompt": settings.refusal_prompt}
+    if images and any(map(IMAGE_PLACE.search, (draft.text, *(option.text for option in draft.options)))):
+        optional[IMAGES_IN_TEXT] = True
+    extra |= {key: value for key, value in optional.items() if value}
     return Question(
         id=name,
         benchmark=NAME,

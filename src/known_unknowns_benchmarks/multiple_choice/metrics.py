@@ -8,6 +8,8 @@ again without the refusal option (`known_unknowns.protocols.forced_choice`); p' 
 | refused_and_known  | refused, and p' is right              | answerable, with a refusal      |
 | known_of_refused   | refused, and p' is right              | answerable and refused          |
 | forced_unread      | refused, and p' is no option          | answerable and refused          |
+| circular_accuracy  | it and all its circular copies are    | questions that are no copies;   |
+|                    | right                                 | only if some are                |
 | aurc               | area under risk against coverage      | all questions                   |
 
 "Refused" is the offered refusal option. A reply that abstains is not asked again.
@@ -51,7 +53,11 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
     parsed = np.array([score is not None and score.outcome == ANSWERED for score in forced], dtype=bool)
     complete = all(score is not None for score, flag in zip(forced, refused, strict=True) if flag)
     nothing = np.zeros(len(refused))
-    return {
+    copies = [q.extra.get("copy_of") for q in scored.questions]
+    wrong = {copy or q.id for q, copy, right in zip(scored.questions, copies, scored.correct, strict=True) if not right}
+    first = np.array([not copy for copy in copies])
+    all_right = np.array([q.id not in wrong for q in scored.questions]) & first
+    return ({"circular_accuracy": Ratio(all_right, first)} if any(copies) else {}) | {
         "refused_and_known": Ratio(known, answerable if complete else nothing),
         "known_of_refused": Ratio(known, refused if complete else nothing),
         "forced_unread": Ratio(refused & ~parsed, refused if complete else nothing),

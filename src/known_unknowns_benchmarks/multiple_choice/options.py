@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from known_unknowns.benchmark.option_marks import check_marks
 from known_unknowns.json_files import parse_json
@@ -27,16 +27,23 @@ class ColumnError(ValueError):
         super().__init__(f"column {column}: {message}" if column else message)
 
 
-class NoColumnError(ColumnError):
-    """A column that a file does not have: one mistake, and not one in each row."""
+class RowOptions(NamedTuple):
+    """A question's text and options, the column of the options, and the letters of other labels ("1" to "A")."""
 
-    def __init__(self, column: str, values: Mapping[str, Any], otherwise: str = "") -> None:
-        there = ", ".join(values) or "none"
-        super().__init__(
-            column,
-            f"no such column; there are {there}. Correct the header, or name the column with fields{otherwise}. "
-            "If the file has no questions, name the others with files",
-        )
+    text: str
+    options: tuple[Option, ...]
+    column: str
+    letters: Mapping[str, str] = {}
+
+
+def no_column(column: str, values: Mapping[str, Any], otherwise: str = "") -> ColumnError:
+    """Return the mistake that a row has no such column."""
+    there = ", ".join(values) or "none"
+    return ColumnError(
+        column,
+        f"no such column; there are {there}. Correct the header, or name the column with fields{otherwise}. "
+        "If the file has no questions, name the others with files",
+    )
 
 
 def text_of(value: Any, column: str) -> str:
@@ -61,8 +68,8 @@ def text_of(value: Any, column: str) -> str:
     return text
 
 
-def read_options(values: Mapping[str, Any], settings: Settings) -> tuple[str, tuple[Option, ...], str]:
-    """Return the question's text, its options, and the column of the options.
+def read_options(values: Mapping[str, Any], settings: Settings) -> RowOptions:
+    """Return the question's text and its options.
 
     Raises
     ------
@@ -71,28 +78,39 @@ def read_options(values: Mapping[str, Any], settings: Settings) -> tuple[str, tu
     """
     question_column = settings.column("question", values)
     if question_column is None:
-        raise NoColumnError("question", values)
-    if is_empty(values[question_column]):
+        raise no_column("question", values)
+    question = values[question_column]
+    if is_empty(question):
         raise ColumnError(question_column, "no question; fill it in, or remove the row")
-    stem = text_of(values[question_column], question_column)
+    inner = question.get("choices") if isinstance(question, Mapping) else None  # the original files of ARC
+    stem = text_of(question["stem"] if inner and "stem" in question else question, question_column)
     columns = settings.option_columns(values)
     column = None if columns else settings.column("options", values)
-    if columns:
+    letters: Mapping[str, str] = {}
+    if settings.options:
+        name, options = "options", labelled(settings.options, None, "options")
+    elif inner:
+        name = question_column
+        options, letters = _of_cell(inner, name)
+    elif columns:
         name = f"{columns[0]} to {columns[-1]}"
         options = _of_columns(values, columns)
     elif column is not None and not is_empty(values[column]):
         name = column
-        options = _of_cell(values[column], column)
+        options, letters = _of_cell(values[column], column)
     else:
         name = question_column
         stem, options = _of_lines(stem)
         if not options:
-            message = "no options: give columns A, B, C, ..., a column options, or lines 'A. ...' below the question"
+            message = (
+                "no options: give columns A, B, C, ..., a column options, or lines 'A. ...' below the question, or the "
+                "same for all with options: [Yes, No] in params.yaml"
+            )
             raise ColumnError(question_column, f"{message}; the columns are {', '.join(values)}")
     if not 2 <= len(options) <= len(LETTERS):
         raise ColumnError(name, f"{len(options)} option(s); a question needs 2 to {len(LETTERS)}")
     _check_marks([option.label for option in options], [option.text for option in options], name)
-    return stem, options, name
+    return RowOptions(stem, options, name, letters)
 
 
 def _of_columns(values: Mapping[str, Any], columns: Sequence[str]) -> tuple[Option, ...]:
@@ -104,24 +122,39 @@ def _of_columns(values: Mapping[str, Any], columns: Sequence[str]) -> tuple[Opti
     return labelled([text_of(values[name], name) for name in filled], filled, f"{columns[0]} to {columns[-1]}")
 
 
-def _of_cell(value: Any, column: str) -> tuple[Option, ...]:
+def _of_cell(value: Any, column: str) -> tuple[tuple[Option, ...], Mapping[str, str]]:
+    """Return the options of a cell, and the letters of their labels if these are no letters (ARC has 1 to 4)."""
     if isinstance(value, str):
         value = _parsed(value, column)
     if isinstance(value, str):
         options = _of_lines("\n" + value)[1]
-        return options or labelled([line.strip() for line in value.splitlines() if line.strip()], None, column)
+        return options or labelled([line.strip() for line in value.splitlines() if line.strip()], None, column), {}
+    if isinstance(value, Mapping) and set(value) == {"text", "label"}:  # ARC and CommonsenseQA on the hub
+        texts, labels = value["text"], value["label"]
+        if len(texts) != len(labels):
+            raise ColumnError(column, f"{len(texts)} texts and {len(labels)} labels; give one label for each text")
+        value = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
     if isinstance(value, Mapping):
         filled = {str(label).strip(): text for label, text in value.items() if not is_empty(text)}
         wrong = [label for label in filled if label not in tuple(LETTERS)]
         if wrong:
             raise ColumnError(column, f"the label {wrong[0]!r} is not a letter from A to Z")
-        return tuple(Option(label, text_of(text, column), f"{label}. ") for label, text in filled.items())
+        return tuple(Option(label, text_of(text, column), f"{label}. ") for label, text in filled.items()), {}
     if not isinstance(value, Sequence):
         raise ColumnError(column, f"{str(value)[:60]!r} is neither a list, nor labels with texts, nor lines")
+    labels = []
+    if all(isinstance(each, Mapping) and {"text", "label"} <= set(each) for each in value):
+        labels = [str(each["label"]).strip() for each in value]
+        value = [each["text"] for each in value]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise ColumnError(column, f"the label {twice[0]!r} is given twice; remove one of them")
     for place, text in enumerate(value):
         if is_empty(text):
             raise ColumnError(column, f"option {place + 1} is empty; fill it or remove it")
-    return labelled([text_of(text, column) for text in value], None, column)
+    texts = [text_of(text, column) for text in value]
+    if labels and all(label in tuple(LETTERS) for label in labels):
+        return tuple(Option(*pair, f"{pair[0]}. ") for pair in zip(labels, texts, strict=True)), {}
+    return labelled(texts, None, column), dict(zip(labels, LETTERS, strict=False))
 
 
 def _parsed(cell: str, column: str) -> Any:

@@ -7,6 +7,7 @@ import re
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import Question
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
+from known_unknowns_benchmarks.multiple_choice.settings import PLACEHOLDER
 
 _INSTRUCTION = "Answer with the option's letter from the given choices directly."
 _START = re.compile(r"\(?([A-Z])(?:[).:]+(?=\s|\Z)|\Z)")
@@ -16,20 +17,35 @@ def prompt(question: Question) -> str:
     """Return the hint (if there is one), the question, the options one per line, and the instruction.
 
     The instruction is the one that LLaVA-1.5 was trained with (Liu et al., arXiv:2310.03744, Table 7) and that
-    VLMEvalKit and lmms-eval use for many models. The line of the hint is VLMEvalKit's.
+    VLMEvalKit and lmms-eval use for many models. The line of the hint is VLMEvalKit's. A template in params.yaml
+    (``prompt``) takes the place of all this.
     """
+    if "prompt" in question.extra:
+        return _filled(question.extra["prompt"], question)
     return f"{_with_hint(question)}\n{_INSTRUCTION}"
 
 
 def refusal_prompt(question: Question) -> str:
     """Return the prompt with one more sentence that names the refusal option; the same prompt without such an option.
 
-    The sentence is our own.
+    The sentence is our own. A template in params.yaml (``refusal_prompt``) takes its place.
     """
     if question.refusal is None:
         return prompt(question)
+    if "refusal_prompt" in question.extra:
+        return _filled(question.extra["refusal_prompt"], question)
     option = question.options[question.refusal]
     return f"{prompt(question)} If you do not know the answer, answer with {option.label}."
+
+
+def _filled(template: str, question: Question) -> str:
+    values = {
+        "question": question.text,
+        "options": "\n".join(option.line for option in question.options),
+        "hint": question.extra.get("hint", ""),
+        "refusal": "" if question.refusal is None else question.options[question.refusal].label,
+    }
+    return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
 
 
 def _with_hint(question: Question) -> str:

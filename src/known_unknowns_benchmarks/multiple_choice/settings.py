@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from known_unknowns.config import DataEntry, FolderData, HubData
+from known_unknowns.config.sections import QuestionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("question_id", "index", "id"),
     "image": ("image", "images", "image_path"),
-    "question": ("question", "query"),
+    "question": ("question", "query", "text"),
     "options": ("options", "choices"),
-    "answer": ("answer", "label", "target"),
+    "answer": ("answer", "label", "target", "answerKey", "truth"),
     "category": ("category", "subject", "topic"),
     "hint": ("hint",),
 }
 """Part of a question to the columns that are searched for it, in this order, unless ``fields`` names another one."""
 LETTERS = string.ascii_uppercase
-_OF_FILES = frozenset({"files", "fields", "answer_is", "refusal", "images", "without_image"})
+PLACEHOLDERS: dict[str, tuple[str, ...]] = {
+    "prompt": ("question", "options", "hint"),
+    "refusal_prompt": ("question", "options", "hint", "refusal"),
+}
+"""The names in braces that each template of a prompt may have."""
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_OF_FILES = frozenset({"files", *QuestionFiles.model_fields})
+_NUMBERED = re.compile(r"image_?(\d{1,2})")
 
 
 class Settings(FolderData):
     """How the files are to be read: the data's entry in params.yaml, or the defaults for data of another source.
 
-    ``fields`` maps a part of a question (`ALIASES`) to its column; to several columns for ``options``.
+    ``fields`` maps a part of a question (`ALIASES`) to its column; to several columns for ``options`` and ``image``.
     """
 
     source: Literal["folder"] = "folder"
@@ -39,13 +48,19 @@ class Settings(FolderData):
         Raises
         ------
         ConfigError
-            If ``fields`` names an unknown part of a question.
+            If ``fields`` names an unknown part of a question, or a template an unknown place.
         """
         if not isinstance(entry, FolderData | HubData):
             return cls()
         for part in entry.fields:
             if part not in ALIASES:
                 raise ConfigError(unknown_name(part, ALIASES), path=f"fields.{part}")
+        for name, known in PLACEHOLDERS.items():
+            found = PLACEHOLDER.findall(entry.get(name) or "{question}")
+            if unknown := [placeholder for placeholder in found if placeholder not in known]:
+                raise ConfigError(unknown_name(unknown[0], known), path=name)
+            if "question" not in found:
+                raise ConfigError("the template has no {question}", path=name)
         given = {name: value for name, value in entry.as_dict().items() if name in _OF_FILES}
         if isinstance(entry, HubData) and entry.files:
             given["files"] = list(entry.files.values())
@@ -79,14 +94,40 @@ class Settings(FolderData):
         known = [name for name in ALIASES[part] if name in values]
         return next((name for name in known if not is_empty(values[name])), known[0] if known else None)
 
+    def image_columns(self, values: Mapping[str, Any]) -> Sequence[str]:
+        """Return the columns with images: those of ``fields.image``, or ``image``, or ``image_1``, ``image_2``, ..."""
+        listed = self.fields.get("image")
+        if isinstance(listed, list):
+            return self._existing("fields.image", listed, values)
+        column = self.column("image", values)
+        if "image" in self.fields or (column is not None and not is_empty(values[column])):
+            return [column] if column else []
+        numbered = {name: int(match[1]) for name in values if (match := _NUMBERED.fullmatch(name))}
+        return sorted(numbered, key=lambda name: numbered[name]) or ([column] if column else [])
+
+    def _existing(self, key: str, listed: list[str], values: Mapping[str, Any]) -> list[str]:
+        missing = [name for name in listed if name not in values]
+        if missing:
+            raise ValueError(f"no column {missing[0]!r}, which {key} names; there are {', '.join(values)}")
+        return listed
+
+    def selects(self, values: Mapping[str, Any]) -> bool:
+        """Return whether a row is a question: whether its columns have the values of ``only``.
+
+        Raises
+        ------
+        ValueError
+            If a column of ``only`` does not exist.
+        """
+        self._existing("only", list(self.only), values)
+        wanted = {name: [given] if isinstance(given, str) else given for name, given in self.only.items()}
+        return all(str(values[name]).strip() in texts for name, texts in wanted.items())
+
     def option_columns(self, values: Mapping[str, Any]) -> Sequence[str]:
         """Return the columns with one option each: those that ``fields.options`` lists, or A, B, C, ..."""
         listed = self.fields.get("options")
         if isinstance(listed, list):
-            missing = [name for name in listed if name not in values]
-            if missing:
-                raise ValueError(f"no column {missing[0]!r}, which fields.options names; there are {', '.join(values)}")
-            return listed
+            return self._existing("fields.options", listed, values)
         return [letter for letter in LETTERS if letter in values] if "options" not in self.fields else []
 
 

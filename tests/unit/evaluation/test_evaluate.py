@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from known_unknowns.evaluation import Evaluation
 from known_unknowns.records import Image as ImageRecord
 from known_unknowns.records import Option, Question
 from tests.factories import png
+from tests.unit.benchmarks.multiple_choice.own_files import COLOURS, write_images
 
 LIMIT = 4
 
@@ -167,6 +169,21 @@ def test_own_questions_without_a_refusal_are_asked_in_one_variant(tmp_path):
     result = known_unknowns.evaluate(lambda prompt, images: "A", "multiple_choice", data=tmp_path)
     assert (result.variants, result.asked) == (("original",), 2)
     assert number(result, "accuracy") == (0.5, 2)
+
+
+def test_an_image_within_the_text_is_named_where_it_stands(tmp_path):
+    write_images(tmp_path / "own")
+    values = {"images": ["0.png", "1.png", "2.png"], "question": "Is <image 3> like <image 2>?", "answer": "A"}
+    (tmp_path / "own/q.jsonl").write_text(json.dumps(values | {"options": ["Yes", "No"]}))
+    asked = []
+
+    def answer(prompt, images):
+        asked.append((prompt, [image.getpixel((0, 0)) for image in images]))
+        return "A"
+
+    known_unknowns.evaluate(answer, "multiple_choice", data=tmp_path / "own")
+    prompt, colours = asked[0]
+    assert prompt.startswith("Is <image 2> like <image 3>?\nA. Yes") and colours == [COLOURS[0], COLOURS[2], COLOURS[1]]
 
 
 def test_questions_of_the_project_are_found_by_the_name_of_the_edition(folder, tmp_path, monkeypatch):

@@ -75,7 +75,7 @@ def test_a_number_is_on_the_line_of_its_symbol() -> None:
 
 @given(st.lists(st.lists(st.sampled_from([None, 10, 20]), min_size=2, max_size=2), max_size=4))
 def test_n_is_in_the_heading_or_in_every_cell(counts: list[list[int | None]]) -> None:
-    rows = [Row((Head("m"),), tuple(Cell("1", n=n) for n in row)) for row in counts]
+    rows = [Row((Head("m"),), tuple(Cell("1" if n else DASH, n=n) for n in row)) for row in counts]
     columns, written = move_n_to_heading([Head("a"), Head("b")], rows)
     for index, column in enumerate(columns):
         before = [row[index] for row in counts]
@@ -85,6 +85,12 @@ def test_n_is_in_the_heading_or_in_every_cell(counts: list[list[int | None]]) ->
             assert column.note == f"n = {said.pop()}" and not any(after)
         else:
             assert column.note == "" and after == before
+
+
+def test_a_published_number_has_not_our_n() -> None:
+    rows = [Row((Head(name),), (Cell("1", n=n),)) for name, n in (("ours", 10), ("published", None))]
+    (column,), written = move_n_to_heading([Head("a")], rows)
+    assert column.note == "" and [row.cells[0].n for row in written] == [10, None]
 
 
 def test_the_published_points_of_figure_4() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 import yaml
-from huggingface_hub.repocard_data import model_index_to_eval_results
 
+from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.exchange.model_index import evaluation_results
-from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.metrics.summary import COLUMNS
+from known_unknowns.records import Metric
 from known_unknowns.report.browser import shards
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.bundle import bundle
@@ -58,14 +58,28 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in files.items():
         (results / name).parent.mkdir(parents=True, exist_ok=True)
         (results / name).write_text(text, encoding="utf-8")
-    numbers = {"variant": "original", "parser": "robust", "dual_variant": "original+nota_only"}
-    for number, value in (("accuracy", 0.75), ("dual_accuracy", 0.5)):
-        numbers |= {number: value, f"{number}_low": 0.25, f"{number}_high": 0.875, f"{number}_n": 20}
-        numbers |= {f"{number}_method": "modified Wilson"}
+    common = {"benchmark": "humblebench", "parser": "robust", "low": 0.25, "high": 0.875, "n": 20}
+    numbers = [
+        common
+        | {
+            "number": name,
+            "metric": name,
+            "label": name,
+            "variant": variant,
+            "value": value,
+            "method": "Wilson",
+            "caveat": "c",
+        }
+        for name, variant, value in (("dual_accuracy", "original+nota_only", 0.5), ("accuracy", "original", 0.75))
+    ]
     with (results / "leaderboard.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="")
         writer.writeheader()
-        writer.writerows({"model": m, "benchmark": "humblebench", **numbers} for m in ("local", "oracle", "served"))
+        writer.writerows({"model": m, **number} for m in ("local", "oracle", "served") for number in numbers)
+    for model in ("local", "served"):
+        of_model = (model, "humblebench", "original+nota_only", 0, "robust", "Overall", "dual_accuracy")
+        metric = Metric(*of_model, 0.5, 0.25, 0.875, 20, "modified Wilson")
+        tables.write_metrics(results / f"metrics/{model}/humblebench/metrics.parquet", [metric])
     return root
 
 
@@ -76,6 +90,7 @@ def contents(folder: Path) -> Mapping[str, bytes]:
 def test_the_files(project):
     written = bundle(params(), project / "out", root=project)
     files = contents(project / "out")
+    exchanged = [name for name in files if name.startswith("every_eval_ever/")]
     assert set(files) == {
         *(
             ".nojekyll",
@@ -86,17 +101,24 @@ def test_the_files(project):
             "photo.png",
             "leaderboard.csv",
         ),
-        *("tables/headline.csv", "tables/comparison.parquet", "tables/metrics/oracle/humblebench/metrics.parquet"),
-        *("model-index/local.yaml", "model-index/served.yaml"),  # scripted respondents are no models
+        *("tables/headline.csv", "tables/comparison.parquet"),
+        *(f"tables/metrics/{model}/humblebench/metrics.parquet" for model in ("local", "oracle", "served")),
+        *exchanged,
     }
+    assert sorted(name.rpartition("/")[0] for name in exchanged) == [  # scripted respondents are no models
+        "every_eval_ever/data/humblebench/endpoint/m",
+        "every_eval_ever/data/humblebench/local/local",
+    ]
     assert (written.files, written.left_out) == (len(files) - 1, {})
     rows = list(csv.DictReader(files["leaderboard.csv"].decode().splitlines()))
-    assert [(row["model"], row["baseline"]) for row in rows] == [
+    assert [(row["model"], row["baseline"]) for row in rows[::2]] == [
         ("local", "false"),
         ("oracle", "true"),
         ("served", "false"),
     ]
-    assert [rows[0][f"accuracy{part}"] for part in ("", "_low", "_high", "_n")] == ["0.75", "0.25", "0.875", "20"]
+    assert [rows[1][name] for name in ("number", "value", "low", "high", "n")] == [
+        *("accuracy", "0.75", "0.25", "0.875", "20")
+    ]
 
 
 def test_nothing_private_is_in_it(project):
@@ -120,25 +142,15 @@ def test_the_same_results_give_the_same_bytes(project, tmp_path):
     assert contents(elsewhere / "other") == first
 
 
-def test_the_model_index_is_read_by_the_hub(project):
+def test_the_numbers_are_in_the_schema_of_every_eval_ever(project):
+    """tests/peers validates such files with the published schema."""
     bundle(params(), project / "out", root=project)
-    index = yaml.safe_load((project / "out/model-index/local.yaml").read_text(encoding="utf-8"))["model-index"]
-    name, results = model_index_to_eval_results(index)
-    rows = [r for r in read_leaderboard(project / "results/pocket/leaderboard.csv") if r["model"] == "local"]
-    assert (name, results) == ("local", evaluation_results(rows, params()))
-    assert [(r.dataset_name, r.metric_type, r.metric_value) for r in results] == [
-        ("HumbleBench", "accuracy", 0.75),
-        ("HumbleBench", "dual_accuracy", 0.5),
-    ]
-    assert results[1].metric_args == {
-        "variant": "original+nota_only",
-        "parser": "robust",
-        "n": 20,
-        "low": 0.25,
-        "high": 0.875,
-        "confidence": 0.95,
-        "method": "modified Wilson",
-    }
+    (path,) = (project / "out/every_eval_ever/data/humblebench/local/local").iterdir()
+    log = json.loads(path.read_text(encoding="utf-8"))
+    (result,) = log["evaluation_results"]
+    assert result["evaluation_result_id"] == "original+nota_only/0/robust/dual_accuracy"
+    assert result["score_details"]["score"] == 0.5 and "detailed_evaluation_results" not in log
+    assert "rendered questions" in result["source_data"]["additional_details"]["note"]
 
 
 def test_the_passages_of_replies_move_with_replaced_texts(project):

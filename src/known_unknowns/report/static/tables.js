@@ -34,6 +34,7 @@ window.KnownUnknowns = (() => {
       this.addFolded();
       this.addSort();
       this.addTools();
+      this.foldBaselines();
       this.apply();
       this.fit();
     }
@@ -98,13 +99,31 @@ window.KnownUnknowns = (() => {
       this.body.replaceChildren(...rows);
     }
 
+    // Baselines of a compact table are shown on request, unless there are no models.
+
+    foldBaselines() {
+      const baselines = this.rows.filter((row) => row.classList.contains("baseline"));
+      if (!this.box.matches(".compact") || !baselines.length || baselines.length === this.rows.length) return;
+      const button = element("button", { type: "button", "aria-expanded": "false", onclick: () => {
+        this.folded = !this.folded;
+        button.setAttribute("aria-expanded", !this.folded);
+        this.filter(this.query);
+        this.fit();
+      } }, `${baselines.length} baseline${baselines.length > 1 ? "s" : ""}`);
+      this.box.querySelector(".tools").prepend(button);
+      this.folded = true;
+      this.filter("");
+    }
+
     // Filter and columns
 
     filter(query) {
+      this.query = query;
       const terms = query.toLowerCase().split(/\s+/).filter(Boolean);
       for (const row of this.rows) {
         const content = this.isBand(row) ? "" : text(row).toLowerCase();
-        row.hidden = terms.length > 0 && (this.isBand(row) || !terms.every((term) => content.includes(term)));
+        const found = !terms.length || (!this.isBand(row) && terms.every((term) => content.includes(term)));
+        row.hidden = !found || Boolean(this.folded && !terms.length && row.classList.contains("baseline"));
       }
     }
 
@@ -129,6 +148,13 @@ window.KnownUnknowns = (() => {
 
     fit() {
       if (!this.scroll.clientWidth) return;
+      this.scroll.classList.remove("fits");
+      this.fitColumns();
+      // Nothing scrolls sideways, so that the heads can stay below the bar of the page.
+      this.scroll.classList.toggle("fits", this.scroll.scrollWidth <= this.scroll.clientWidth + 1);
+    }
+
+    fitColumns() {
       const fold = this.corner > 1 && this.scroll.clientWidth < FOLD;
       if (this.table.classList.toggle("fold", fold) !== this.folds) { this.folds = fold; this.apply(); }
       if (this.chosen) return;
@@ -236,6 +262,8 @@ window.KnownUnknowns = (() => {
 
   // A table in a closed part of the page has no width; it is made when the part is shown.
   function refresh() {
+    const bar = document.querySelector(".bar");
+    if (bar) document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`);
     enhance(document);
     for (const table of made.values()) table.fit();
   }

@@ -98,13 +98,29 @@ def test_options_that_only_look_labelled(options, tmp_path):
     assert [option.text for option in found.options] == options
 
 
-def test_all_mistakes_are_listed_at_once(tmp_path):
-    folder = own_folder(tmp_path / "own", [row(n, answer="Z") for n in range(25)] + [row(n + 25) for n in range(60)])
+def test_each_kind_of_mistake_is_one_line_with_its_rows(tmp_path):
+    """A mistake in every row is one line. Kinds differ in more than in values, numbers, letters and options."""
+    rows = [row(n, answer="Z", D=f"Item {n}") for n in range(25)] + [row(n + 25) for n in range(60)]
+    rows += [row(85, image="images/8.png"), row(86), row(87, image="images/9.png"), row(88, question="")]
+    folder = own_folder(tmp_path / "own", rows)
+    lines = problems(folder).splitlines()
+    assert lines[0].endswith("3 mistakes in the questions; nothing is used:") and len(lines) == 4
+    assert "questions.csv, row 2: column answer: 'Z' is none of the options A. Red" in lines[1]
+    assert lines[1].endswith("; also in 24 other rows (3-26)")
+    assert "row 87: column image: there is no image 'images/8.png'" in lines[2]
+    assert lines[2].endswith("; also in 1 other row (89)")
+    assert lines[3].endswith("row 90: column question: no question; fill it in, or remove the row")
+    found = check("multiple_choice", folder, settings=None)
+    assert [finding.code for finding in found.findings].count("row") == 3 and found.exit_code == 3
+
+
+def test_at_most_twenty_kinds_of_mistakes_are_shown(tmp_path):
+    folder = tmp_path / "own"
+    for number in range(25):
+        write_csv(folder / f"{number:02}.csv", [row(number, answer="Z", image=BASE64[0])])
     message = problems(folder)
     assert "25 mistakes" in message and message.count("'Z' is none of the options") == 20
     assert "... and 5 more mistakes" in message
-    found = check("multiple_choice", folder, settings=None)
-    assert [finding.code for finding in found.findings].count("row") == 25 and found.exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -146,11 +162,12 @@ def test_a_file_that_is_no_table(name, content, expected, tmp_path):
 
 @pytest.mark.parametrize("column", ["question", "answer", "image"])
 def test_a_missing_column_is_one_mistake(column, tmp_path):
-    """It is named once, and not in each row."""
+    """It is named once, with the rows."""
     rows = [{name: value for name, value in row(n).items() if name != column} for n in range(3)]
     message = problems(own_folder(tmp_path / "own", rows))
     assert "1 mistake in the questions" in message and message.count("no such column") == 1
     assert f"questions.csv, row 2: column {column}: no such column; there are id, " in message
+    assert message.endswith("; also in 2 other rows (3-4)")
     assert ("without_image: true" in message) == (column == "image")
 
 
