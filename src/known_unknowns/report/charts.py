@@ -29,6 +29,8 @@ _MARGIN = 0.03
 """Share of an axis beyond each of its ends."""
 _DASHES = ([1, 0], [5, 2], [1, 2], [6, 2, 1, 2])
 """Reference lines of baselines."""
+_MOST_FACETS = 9
+"""The largest number of facets below each other."""
 _LANE = 10
 """Pixels between two models in a row of dots."""
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
@@ -238,14 +240,13 @@ def _colour(
     legend = alt.Legend(
         columns=_columns(key.values(), width + 60),
         columnPadding=30,
-        labelLimit=0,
-        titleLimit=0,
         symbolLimit=0,
         symbolType="circle",
         symbolOpacity=1,
     )
     scale = alt.Scale(domain=list(key.values()), range=[colours[model] for model in key])
-    title = "Models; published ones are light grey" if PUBLISHED in kinds.values() else "Models"
+    greys = {SCRIPTED: "baselines are dark grey", PUBLISHED: "published ones are light grey"}
+    title = "; ".join(["Models", *(text for kind, text in greys.items() if kind in kinds.values())])
     return alt.Color("key:N", scale=scale, title=title, legend=legend if is_shown else None)
 
 
@@ -264,7 +265,6 @@ def _shape(series: Sequence[str]) -> Any:
         columnPadding=30,
         orient="top",
         title=None,
-        labelLimit=0,
         symbolFillColor="transparent",
         symbolStrokeColor=MUTED,
         symbolOpacity=1,
@@ -397,9 +397,7 @@ def dots(
             "model": dot.model,
             "key": key.get(dot.model),
             "number": numbers.get(dot.model),
-            "lane": {MODEL: own.index, SCRIPTED: lambda model: 0, PUBLISHED: lambda model: len(own)}[dot.kind](
-                dot.model
-            ),
+            "lane": own.index(dot.model) if dot.kind == MODEL else len(own),
             "value": dot.x.value,
             "low": dot.x.low,
             "high": dot.x.high,
@@ -415,7 +413,6 @@ def dots(
     base = alt.Chart().encode(y=alt.Y("row:N", **y), yOffset=_lane("lane", lanes))
     own_dots, published = (base.transform_filter(alt.datum.kind == kind) for kind in (MODEL, PUBLISHED))
     colour = _colour([dot for dot in found if dot.kind != SCRIPTED], models, key, width, is_shown=True)
-    at = alt.X(**x.channel("at"))
     layers = [
         own_dots.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
             x=alt.X(**x.channel("low")), x2="high:Q", color=colour
@@ -430,7 +427,7 @@ def dots(
         layers += [
             published.mark_point(size=18, strokeWidth=1.2).encode(x=value, color=colour, description="hover:N"),
             published.mark_text(fontSize=_SMALLEST, color=MUTED, aria=False).encode(
-                x=at, yOffset=_lane("label_lane", lanes), text="number:N"
+                x=alt.X(**x.channel("at")), yOffset=_lane("label_lane", lanes), text="number:N"
             ),
             rules.mark_rule(color=GREY, strokeWidth=0.6, opacity=0.7, aria=False).encode(
                 x=value,
@@ -449,7 +446,7 @@ def dots(
     groups = list(dict.fromkeys(dot.group for dot in found))
     if groups == [""]:
         return chart
-    return chart.facet(row=_facets("group", groups), spacing=14).resolve_scale(y="independent")
+    return chart.facet(**_facets("group", groups), spacing=14).resolve_scale(y="independent")
 
 
 def _baseline_lines(drawn: Sequence[Mapping[str, Any]], x: Any, y: Mapping[str, Any]) -> list[Any]:
@@ -488,7 +485,8 @@ def _spread(found: Sequence[Dot], x: Axis, width: int) -> dict[int, tuple[float,
     for place, dot in enumerate(found):
         if dot.kind == PUBLISHED:
             of_row.setdefault((dot.group, dot.row), []).append(place)
-    needed = 2 * _SMALLEST * CHARACTER + 2
+    digits = len(str(len({dot.model for dot in found})))
+    needed = digits * _SMALLEST * CHARACTER + 2
     spread: dict[int, tuple[float, int]] = {}
     for places_here in of_row.values():
         ordered = sorted(places_here, key=lambda place: found[place].x.value)
@@ -513,7 +511,7 @@ def shares(
     baselines: Collection[str] = (),
     width: int = 520,
 ) -> Any:
-    """Return a chart of stacked bars, one for each model in each facet.
+    """Return a chart of stacked bars, one for each model in each facet. Many facets are in two columns.
 
     Parameters
     ----------
@@ -536,7 +534,7 @@ def shares(
     """
     import altair as alt
 
-    places = list(colours)
+    places, across = list(colours), 2 if len(order) > _MOST_FACETS else 1
     values = [
         {
             **row,
@@ -554,9 +552,7 @@ def shares(
         axis=alt.Axis(values=[0, 25, 50, 75, 100], format="d"),
     )
     columns = _columns(places, width)
-    legend = alt.Legend(
-        title=None, orient="top", columns=columns, columnPadding=40, rowPadding=4, symbolType="square", labelLimit=0
-    )
+    legend = alt.Legend(title=None, orient="top", columns=columns, columnPadding=40, rowPadding=4, symbolType="square")
     scale = alt.Scale(domain=places, range=list(colours.values()))
     return (
         alt.Chart(alt.Data(values=values))
@@ -569,14 +565,14 @@ def shares(
             opacity=alt.Opacity("pale:N", scale=alt.Scale(domain=[False, True], range=[1, 0.45]), legend=None),
             description="hover:N",
         )
-        .properties(width=width, height={"step": 17})
-        .facet(row=_facets(facet, order), spacing=16)
+        .properties(width=width // across, height={"step": 17})
+        .facet(**_facets(facet, order, across), spacing=16)
     )
 
 
-def _facets(field: str, order: Sequence[str]) -> Any:
-    """Return the channel of facets below each other, each with its name at the top."""
+def _facets(field: str, order: Sequence[str], columns: int = 1) -> dict[str, Any]:
+    """Return the arguments of facets in columns, each with its name at the top."""
     import altair as alt
 
     header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
-    return alt.Row(f"{field}:N", sort=list(order), title=None, header=header)
+    return {"facet": alt.Facet(f"{field}:N", sort=list(order), title=None, header=header), "columns": columns}

@@ -25,7 +25,7 @@ VALIDATE = False
 _MODELS = ("#2a78c8", "#d9722e", "#22936b", "#bf4f88", "#8461cf", "#a98500", "#1399ad", "#d24848")
 _PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the installed font may be wider than the measured one
 _DESCRIBED = re.compile(r'<(\w+) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"([^>]*?)(/?)>')
-_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
+_FONT = "Arial, Helvetica, Liberation Sans, Roboto, sans-serif"  # of the same widths as the font that is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ def figure(
     ``caveat`` is what a reader of the figure alone must know; it is the subtitle in the file, and in the caption.
     """
     specification = chart.to_dict(validate=VALIDATE) | {"config": _config()}
-    inner = specification.get("spec", specification)
-    heading: dict[str, Any] = {"text": wrap(title, int(inner["width"] / 9))}
+    width = specification.get("spec", specification)["width"] * specification.get("columns", 1)
+    heading: dict[str, Any] = {"text": wrap(title, width // 9)}
     if caveat:
-        heading |= {"subtitle": wrap(caveat, int(inner["width"] / 7)), "subtitlePadding": 5}
+        heading |= {"subtitle": wrap(caveat, width // 7), "subtitlePadding": 5}
     alone = _render(specification | {"title": heading, "background": "white"})
     inline = _with_own_ids(_render(specification | {"background": "transparent"}), name)
     return Figure(name, title, alone, inline, alt_text, note, table, caveat)
@@ -101,10 +101,16 @@ def _config() -> dict[str, Any]:
             labelFontSize=12,
             titleFontSize=13,
             titleFontWeight="normal",
-            labelLimit=220,
+            labelLimit=0,
         )
         .configure_legend(
-            orient="bottom", labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, labelLimit=220
+            orient="bottom",
+            labelColor=INK,
+            titleColor=INK,
+            labelFontSize=12,
+            titleFontSize=12,
+            labelLimit=0,
+            titleLimit=0,
         )
         .configure_title(color=INK, subtitleColor=MUTED, fontSize=15, anchor="start", offset=12)
         .configure_header(labelColor=INK, labelFontSize=13)

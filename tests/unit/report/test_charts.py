@@ -162,6 +162,18 @@ def test_parts_of_bars_are_in_their_order_and_have_hover_text() -> None:
     assert re.search(r'd="M0,[^>]*fill="#3f7fbf"', svg) and not re.search(r'd="M0,[^>]*fill="#e08a2e"', svg)
 
 
+def test_many_facets_are_in_two_columns() -> None:
+    heights, models = [], [f"vision-language-{number}b" for number in range(20)]
+    for count in (9, 18):
+        facets = [f"variant {number}" for number in range(count)]
+        rows = [{"model": model, "variant": facet, "part": "a", "share": 100} for facet in facets for model in models]
+        svg = drawn(charts.shares(rows, models, part="part", colours={"a": "#3f7fbf"}, facet="variant", order=facets))
+        check(svg)
+        heights.append(size(svg)[1])
+        assert set(facets) <= set(names(svg))
+    assert heights[1] == pytest.approx(heights[0], rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("values", "ends"),
     [([41.0, 58.2], (40, 60)), ([0.0, 100.0], (0, 100)), ([99.0, 100.0], (80, 100)), ([52.0, 53.0], (40, 70))],
