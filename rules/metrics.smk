@@ -57,6 +57,7 @@ rule summarise:
     conda:
         "../envs/core.yaml"
     params:
+        read=selection.compared(PARAMS, "summarise"),
         code=code_of("summarise", PARAMS.benchmarks),
     shell:
         "python -m known_unknowns summarise {input} --out {output.records} --headline {output.headline}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import select
 import shutil
 import subprocess
@@ -161,11 +160,10 @@ class Browser:
     def _told(self, name: str) -> list[dict[str, Any]]:
         return [event for event in self._events if event["method"] == f"Browser.{name}"]
 
-    def printed_pages(self) -> int:
-        """Return the number of A4 pages that the page prints on."""
+    def pdf(self) -> bytes:
+        """Return the page as it prints on A4."""
         size = {"paperWidth": 8.27, "paperHeight": 11.69}
-        pdf = b64decode(self.call("Page.printToPDF", printBackground=True, **size)["data"])
-        return len(re.findall(rb"/Type\s*/Page\b", pdf))
+        return b64decode(self.call("Page.printToPDF", printBackground=True, **size)["data"])
 
     def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """Call a method of the debugging protocol."""

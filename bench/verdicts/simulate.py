@@ -42,9 +42,9 @@ def _losing_flips(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return right & (rng.random(right.shape) >= FLIPS)
 
 
-def _losses(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _losses(right: np.ndarray, rng: np.random.Generator, loss: float = LOSS) -> np.ndarray:
     """Turn right answers to wrong ones: 5% of all questions."""
-    share = min(1.0, LOSS / max(right.mean(), 1e-9))
+    share = min(1.0, loss / max(right.mean(), 1e-9))
     return right & (rng.random(right.shape) >= share)
 
 
@@ -56,6 +56,16 @@ def _same(world: World, model: Outcomes, change: worlds.Change, rng: np.random.G
 def _worse_model(world: World, row: str, rng: np.random.Generator) -> Outcomes:
     """Another model that is 5 points worse in every category: its answers are independent."""
     return worlds.changed(worlds.run_of(world, worlds.probabilities(world, row, rng), rng), _losses, rng)
+
+
+def _losing_parts(world: World, model: Outcomes, rng: np.random.Generator) -> Outcomes:
+    """The same model, which loses 3 points in every smallest category."""
+    found = {}
+    for key, right in worlds.run_of(world, model, rng).items():
+        found[key] = right.copy()
+        for part in world.sizes:
+            found[key][:, world.members(part)] = _losses(right[:, world.members(part)], rng, 0.03)
+    return found
 
 
 def _guesser(world: World, model: Outcomes, rng: np.random.Generator) -> Outcomes:
@@ -80,6 +90,7 @@ SCENARIOS: dict[str, Ours] = {
     "another model, 5 points worse": lambda w, r, m, g: _worse_model(w, r, g),
     "another row of the table": _other_row,
     "guesser": lambda w, r, m, g: _guesser(w, m, g),
+    "3 points lost in every part": lambda w, r, m, g: _losing_parts(w, m, g),
 }
 
 

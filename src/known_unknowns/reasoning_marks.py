@@ -7,6 +7,7 @@ opened and not closed was ended by the limit, and nothing in it is an answer.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -86,18 +87,21 @@ def final_text(reply: str, *, opened: bool = False) -> FinalText:
     return FinalText(split.text, split.open)
 
 
-def split_reply(reply: str, *, opened: bool = False) -> SplitReply:
+def split_reply(reply: str, *, opened: bool = False, marks: Sequence[str] | None = None) -> SplitReply:
     """Return the reasoning of a reply and what it says outside; the parameters are those of `final_text`.
+
+    ``marks`` are two texts that open and close the reasoning of a certain model, besides `NOTATIONS`.
 
     Examples
     --------
     >>> split_reply("<think>It may be A.</think>B")
     SplitReply(reasoning='It may be A.', text='B', open=False)
     """
-    if not opened and not _SIGNS.search(reply):
+    if not opened and not _SIGNS.search(reply) and not (marks and any(mark in reply for mark in marks)):
         return SplitReply("", reply, False)
     reasoning: list[str] = []
-    for opening, closing in (*_COMPILED, _PLAIN):
+    own = [tuple(re.compile(re.escape(mark)) for mark in marks)] if marks else []
+    for opening, closing in (*own, *_COMPILED, _PLAIN):
         outside: list[str] = []
         position, inside = 0, opened
         while True:
@@ -125,7 +129,7 @@ def split_reply(reply: str, *, opened: bool = False) -> SplitReply:
     return SplitReply(_joined([reply]), "", True) if opened else SplitReply(_joined(reasoning), reply, False)
 
 
-def opens_reasoning(prompt: str) -> bool:
+def opens_reasoning(prompt: str, marks: Sequence[str] | None = None) -> bool:
     """Whether a prompt ends with a mark that opens reasoning, so that the reply starts inside it.
 
     Examples
@@ -133,7 +137,7 @@ def opens_reasoning(prompt: str) -> bool:
     >>> opens_reasoning("Which color?<|im_start|>assistant\\n<think>\\n")
     True
     """
-    return any(pattern.search(prompt) for pattern in _AT_END)
+    return any(pattern.search(prompt) for pattern in _AT_END) or bool(marks and prompt.rstrip().endswith(marks[0]))
 
 
 def _joined(parts: list[str]) -> str:

@@ -21,6 +21,9 @@ declines, without choosing an option; cannot be parsed as exactly one offered op
 before an answer; or failed (`Reply.error` has the reason).
 """
 
+UNUSABLE = (UNPARSED, CUT, FAILED)
+"""Outcomes of replies from which no answer can be taken."""
+
 NOT_OFFERED = "not offered"
 """The `Score.label` of a reply that gives an option which a variant removed (`Question.removed`)."""
 
@@ -211,6 +214,14 @@ _to_json = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", 
 def facts_text(facts: Mapping[str, Any]) -> str:
     """Return the facts of an engine as the text that is part of every key (`Turn.key`)."""
     return _to_json(dict(facts))
+
+
+def sampling_seed(key: str) -> int:
+    """Return the seed of a sampled reply: a function of its journal key, so that it depends on no other reply.
+
+    The number of a sample enters the seed as a part of `Turn.key`.
+    """
+    return int(key[:15], 16)
 
 
 MAX_TOKENS = 2**31 - 1

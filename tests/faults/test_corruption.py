@@ -23,6 +23,7 @@ from known_unknowns.report import checks
 from known_unknowns.workflow.serve import mlflow_page
 from tests.cells import ONE
 from tests.factories import question
+from tests.paths import ROOT
 
 FLIPS = 300
 
@@ -190,6 +191,7 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
     path.write_bytes(b"PAR1 no table")
     if "imported" in folder:
         json_files.write(path.with_name("engine.json"), {"entry": {"engine": "imported"}})
+    shutil.copy(ROOT / "params.yaml", tmp_path)
     if job:
         monkeypatch.setenv("KNOWN_UNKNOWNS_PARAMS", "params.yaml")
     names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}

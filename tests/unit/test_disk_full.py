@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from PIL import Image as Pillow
 
 from known_unknowns.engines._batch_invariance import disk_errors as of_notes
 from known_unknowns.errors import MachineError
 from known_unknowns.files import copy_file, disk_errors
+from known_unknowns.records import Image
 from known_unknowns.report.browser import shards
+from known_unknowns.report.browser.image_files import ImageFiles
 from known_unknowns.workflow.bundle import _copy
 from known_unknowns.workflow.private_texts import PrivateTexts
 
@@ -24,6 +28,24 @@ def shard(folder: Path) -> None:
     name = shards.ShardFolder(folder / "dry").write(b"data")
     (folder / f"{name}.js").symlink_to("/dev/full")
     shards.ShardFolder(folder).write(b"data")
+
+
+def image_of_the_browser(folder: Path, colour: str, recipe: str = "") -> None:
+    """Copy an image to a full disk: a file as it is, or a blank image that is drawn."""
+    (folder / "in").mkdir()
+    Pillow.new("RGB", (8, 8), colour).save(folder / "in" / "image.png")
+    digest = sha256((folder / "in" / "image.png").read_bytes()).hexdigest()
+    copies = ImageFiles(folder / "out", folder / "in")
+    (folder / "out" / f"{digest[:32]}.png").symlink_to("/dev/full")
+    copies.copy(Image(recipe or "image.png", digest, 8, 8))
+
+
+def copied_image(folder: Path) -> None:
+    image_of_the_browser(folder, "red")
+
+
+def drawn_image(folder: Path) -> None:
+    image_of_the_browser(folder, "grey", recipe="blank")
 
 
 def copy(folder: Path) -> None:
@@ -43,7 +65,7 @@ def notes(folder: Path) -> None:
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
 
 
-@pytest.mark.parametrize("write", [shard, copy, text_of_a_bundle, notes])
+@pytest.mark.parametrize("write", [shard, copied_image, drawn_image, copy, text_of_a_bundle, notes])
 def test_the_file_is_named(tmp_path: Path, write: Callable[[Path], None]):
     with pytest.raises(MachineError, match=rf"^{tmp_path}/\S+: the disk is full; free some space"):
         write(tmp_path)

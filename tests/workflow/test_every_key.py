@@ -49,7 +49,24 @@ def vary(*variants: str) -> Plan:
 
 CARD = {"family": "Parrot", "licence": "MIT"}
 OF_ANY = {"images": ("concatenated", True), "job": ({"hours": 2}, False)}
-HOSTED = OF_ANY | {  # the new value, and whether it can change a reply
+OF_BOTH = OF_ANY | {  # the new value, and whether it can change a reply or what is read of it
+    "system": ("Be brief.", True),
+    "prompt": ("{question} Think first.", True),
+    "order": ("text_first", True),
+    "decoding.sampling": ("checkpoint", True),
+    "decoding.temperature": (0.3, True),
+    "decoding.top_p": (0.5, True),
+    "decoding.top_k": (5, True),
+    "decoding.repetition_penalty": (1.1, True),
+    "decoding.max_new_tokens": (5, True),
+    "decoding.stop": (["###"], True),
+    "processor": ({"do_resize": True}, True),
+    "kept": ("answer is(.*)", True),
+    "reasoning.marks": (["<info>", "</info>"], True),
+    "asked.humblebench": ({"system": "Be brief."}, None),  # other than the model's entry, it changes no other benchmark
+    "asked.mmsap": ({"system": "Be brief."}, False),
+}
+HOSTED = OF_BOTH | {
     "published": ("GPT-4o", False),
     "source": ("parrot-2", True),
     "revision": ("abc", True),
@@ -57,11 +74,7 @@ HOSTED = OF_ANY | {  # the new value, and whether it can change a reply
     "endpoint": ("the lab's", True),
     "key_env": ("MY_KEY", False),
     "answers_as": ("parrot-1b", False),
-    "system": ("Be brief.", True),
-    "decoding.temperature": (0.3, True),
-    "decoding.top_p": (0.5, True),
     "decoding.seed": (None, True),
-    "decoding.max_new_tokens": (5, True),
     "reasoning.effort": ("low", True),
     "reasoning.tokens": (100, True),
     "top_logprobs": (0, True),
@@ -81,7 +94,7 @@ HOSTED = OF_ANY | {  # the new value, and whether it can change a reply
     "check_served": (False, False),
     "card": (CARD, False),
 }
-LOCAL = OF_ANY | {
+LOCAL = OF_BOTH | {
     "published": ("GPT-4o", False),
     "source": ("models/other", True),
     "revision": ("0" * 64, True),
@@ -94,9 +107,10 @@ LOCAL = OF_ANY | {
     "cache_gib": (0.5, False),
     "adapter": ("never-refuses", True),
     "image_backend": ("torchvision", True),
-    "decoding.repetition_penalty": (1.1, True),
-    "decoding.max_new_tokens": (5, True),
-    "system": ("Be brief.", True),
+    "decoding": ({"temperature": 0.3, "top_p": 0.5, "top_k": 5, "max_new_tokens": 24}, True),
+    "decoding.top_p": (0.5, None),  # refused without a temperature
+    "decoding.top_k": (5, None),
+    "attention": ("eager", True),
     "prompt_template": ("{prompt}", True),
     "trust_remote_code": (True, True),
     "card": (CARD, False),
@@ -176,7 +190,8 @@ def expected() -> dict[str, tuple[Any, Plan | None]]:
 def test_no_key_is_forgotten(keys: Iterable[str], entry: type[Entry], left_out: set[str]) -> None:
     """A new key of an entry needs a line above; one of a nested entry as well."""
     assert {key.partition(".")[0] for key in keys} >= entry.model_fields.keys() - left_out
-    for name, field in entry.model_fields.items() if issubclass(entry, models.ModelSettings) else ():
+    fields = entry.model_fields.items() if issubclass(entry, models.ModelSettings) else ()
+    for name, field in ((name, field) for name, field in fields if name != "asked"):  # with the same keys again
         types = get_args(field.annotation) or (field.annotation,)
         nested = [each for each in types if isinstance(each, type) and issubclass(each, Entry)]
         inner = next((each for each in nested if each not in (models.Card, models.Job)), Entry)
@@ -223,6 +238,12 @@ def plan_of(jobs: list[list[str]]) -> Plan:
 def test_a_changed_key_plans_what_depends_on_it_and_nothing_else(plans: dict[str, Plan]) -> None:
     wanted = {key: plan for key, (_, plan) in expected().items() if plan is not None}
     assert {key: plans[key] for key in wanted} == wanted
+
+
+def test_an_override_for_one_benchmark_plans_that_benchmark_and_no_probe(plans):
+    for model in ("pocket", "hosted"):
+        asked_again = {step: frozenset({model}) for step in ("infer", "parse", "measure")}
+        assert plans[f"models.{model}.asked.humblebench"] == asked_again | TABLES
 
 
 def test_shards_add_their_jobs(plans):

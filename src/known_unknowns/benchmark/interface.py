@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from known_unknowns.benchmark.exchange import Exchange
+from known_unknowns.benchmark.headline import GENERAL, HeadlineNumber
 from known_unknowns.benchmark.metrics import BenchmarkMetrics
 from known_unknowns.benchmark.section import Section
 from known_unknowns.benchmark.terms import Terms, read_terms
@@ -75,6 +76,9 @@ class Benchmark(ABC):
         The key under ``benchmarks`` in params.yaml, and the name of the folder.
     title : str
         The name that people use.
+    headline : tuple of HeadlineNumber
+        The numbers that compare models on pages, in tables and in runs, the primary one first. By default, those of
+        any questions with a refusal option (`known_unknowns.benchmark.headline.GENERAL`).
     published_protocols : mapping of str to PublishedProtocol
         The protocols that the published numbers were measured with, by variant. Numbers of another protocol are not
         comparable. Other variants are not checked.
@@ -89,6 +93,7 @@ class Benchmark(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    headline: ClassVar[tuple[HeadlineNumber, ...]] = GENERAL
     published_protocols: ClassVar[Mapping[str, PublishedProtocol]] = {}
     forced_choice_metrics: ClassVar[frozenset[str]] = frozenset()
     official_only_metrics: ClassVar[Mapping[str, str]] = {}
@@ -265,4 +270,10 @@ class Benchmark(ABC):
     @property
     def published(self) -> tuple[Path, ...]:
         """The files of published numbers: published.yaml, then published_*.yaml; empty if there are none."""
-        return *self.folder.glob("published.yaml"), *sorted(self.folder.glob("published_*.yaml"))
+        further = sorted({*self.folder.glob("published_*.yaml")} - {self.published_settings})
+        return *self.folder.glob("published.yaml"), *further
+
+    @property
+    def published_settings(self) -> Path:
+        """The file that says how the models of published rows were asked. It may be absent."""
+        return self.folder / "published_settings.yaml"

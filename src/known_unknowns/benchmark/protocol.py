@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,9 @@ model describes the others first)."""
 
 IMAGES, REFUSAL_PROMPT = "images", "refusal_prompt"
 """Requirements of a protocol: questions with images, and a benchmark with a refusal prompt."""
+
+IN_PLACE, IMAGES_FIRST = "in_place", "images_first"
+"""Orders of a turn's content besides text first: the protocol's own, and images before text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +86,60 @@ class Protocol:
         return self._arguments - {"question", "context"}
 
     @property
+    def uses_prompt(self) -> bool:
+        """Whether the text of its turns is the context's prompt, and not the protocol's own."""
+        return "context" in self._arguments
+
+    @property
     def _arguments(self) -> frozenset[str]:
         return frozenset(inspect.signature(self.function).parameters)
 
-    def bind(self, entry: ResolvedProtocol, *, context: Context, images: str = MANY) -> Callable[[Question], Dialogue]:
-        """Return a function of the question alone. ``images`` is the model's image support."""
+    def bind(
+        self, entry: ResolvedProtocol, *, context: Context, images: str = MANY, order: str = IN_PLACE
+    ) -> Callable[[Question], Dialogue]:
+        """Return a function of the question alone.
+
+        ``images`` is the model's image support, and ``order`` the order of images and text in every turn.
+        """
         given: dict[str, Any] = {"context": context, "images": images}
         arguments = {name: value for name, value in given.items() if name in self._arguments}
-        return partial(self.function, **arguments | entry.arguments)
+        ask = partial(self.function, **arguments | entry.arguments)
+        return ask if order == IN_PLACE else lambda question: _ordered(ask(question), order)
+
+
+def _ordered(dialogue: Dialogue, order: str) -> Dialogue:
+    turn = next(dialogue, None)
+    while turn is not None:
+        reply = yield replace(turn, content=arrange(turn.content, order))
+        try:
+            turn = dialogue.send(reply)
+        except StopIteration:
+            return
+
+
+def arrange(content: Iterable[Image | str], order: str) -> tuple[Image | str, ...]:
+    """Return the content of a turn with all images before or after its text.
+
+    The text calls an image that stood within it "image 1", and so on.
+
+    Examples
+    --------
+    >>> image = Image("a.png", "0", 1, 1)
+    >>> arrange((image, " is the full image."), "images_first")[1]
+    'image 1 is the full image.'
+    """
+    parts = list(content)
+    images = [part for part in parts if isinstance(part, Image)]
+    text, number = "", 0
+    for place, part in enumerate(parts):
+        if isinstance(part, str):
+            text += part
+            continue
+        number += 1
+        following = next((each for each in parts[place:] if isinstance(each, str)), "")
+        if text or following[:1].isspace():
+            text += f"image {number}"
+    return (*images, text) if order == IMAGES_FIRST else (text, *images)
 
 
 IMAGES_IN_TEXT = "images_in_text"

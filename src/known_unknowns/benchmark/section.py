@@ -7,34 +7,117 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Scatter:
-    """A scatter plot of accuracy on two variants. Every model is a point; published models are grey.
+class Series:
+    """One point of each model in a scatter plot.
 
     Attributes
     ----------
     name : str
-        File name of the figure, without its suffix.
-    title : str
-        Title of the figure.
-    x, y : str
-        The variants on the two axes.
-    official_metric : str
-        The metric on the vertical axis under the official parser.
-    robust_metric : str
-        The metric on the vertical axis under the robust parser.
-    published_robust_metric : str, optional
-        The published metric that corresponds to ``robust_metric``.
+        What tells the points of a model apart.
+    x, y : (str, str)
+        Variant and metric on the two axes.
+    parser : str
+        The parser; that of the papers' tables, if empty.
+    published : str, optional
+        The published metric on the vertical axis; that of ``y`` by default, and none if empty.
+    """
+
+    name: str
+    x: tuple[str, str]
+    y: tuple[str, str]
+    parser: str = ""
+    published: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """A scatter plot of two metrics in percent. Published models are grey.
+
+    Attributes
+    ----------
+    name, title : str
+        File name of the figure, without its suffix, and its title.
+    axes : (str, str)
+        Titles of the two axes, in words.
+    series : tuple of Series
+        The points of each model.
+    has_chance : bool
+        Whether lines at the chance level of the variants are drawn.
+    has_sums : bool
+        Whether lines of equal sums of both metrics are drawn.
     note : str
-        The legend below the figure.
+        The text below the figure.
+    joined : str
+        What is added to it if lines join the two points of a model.
     """
 
     name: str
     title: str
-    x: str
-    y: str
-    official_metric: str
-    robust_metric: str = "accuracy"
-    published_robust_metric: str | None = None
+    axes: tuple[str, str]
+    series: tuple[Series, ...]
+    has_chance: bool = False
+    has_sums: bool = False
+    note: str = ""
+    joined: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """A dot plot of one metric: a row for each variant or type of question, in it a dot for each model.
+
+    Attributes
+    ----------
+    name, title, note : str
+        As in `Scatter`; ``{variant}`` in the note is the first headline variant.
+    axis : str
+        Title of the axis, in words.
+    metric : str
+        The metric, under the parser of the papers' tables.
+    rows : mapping of str to tuple of str
+        The rows by their heading, which may be empty.
+    by_variant : bool
+        Whether rows are variants, or types of questions in the first headline variant.
+    published : bool
+        Whether published numbers are drawn.
+    without : tuple of str
+        Tables whose numbers are left out.
+    has_chance : bool
+        Whether a line at the chance level is drawn.
+    lines : mapping of str to float
+        Other lines by their name, in percent.
+    """
+
+    name: str
+    title: str
+    axis: str
+    metric: str
+    rows: Mapping[str, tuple[str, ...]]
+    by_variant: bool = False
+    published: bool = False
+    without: tuple[str, ...] = ()
+    has_chance: bool = False
+    lines: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Stacked bars of metrics that add up to 1, for each model and type of question.
+
+    Attributes
+    ----------
+    name, title, note : str
+        As in `Dots`.
+    parts : mapping of str to (str, str)
+        The metrics, with their label and colour, under the parser of the papers' tables.
+    categories : tuple of str
+        The types of questions.
+    """
+
+    name: str
+    title: str
+    parts: Mapping[str, tuple[str, str]]
+    categories: tuple[str, ...]
     note: str = ""
 
 
@@ -110,8 +193,8 @@ class Section:
         Notes at the end of the section.
     template : str
         The template of content that only this benchmark has (`Benchmark.section_content`).
-    figures : tuple of str
-        File names of the figures of this content.
+    figures : tuple of str, Scatter, Dots or Shares
+        The figures of this content: declared ones, and the file names of those that the benchmark draws.
     about : str
         A paragraph for the introduction of the page.
     official_name : str
@@ -138,7 +221,7 @@ class Section:
     answers_note: str = ""
     notes: Notes | None = None
     template: str = ""
-    figures: tuple[str, ...] = ()
+    figures: tuple[str | Scatter | Dots | Shares, ...] = ()
     about: str = ""
     official_name: str = "as released"
     official_note: str = ""
@@ -147,7 +230,17 @@ class Section:
     @property
     def figure_names(self) -> tuple[str, ...]:
         """File names of all figures of this section, without their suffix, in the order of the page."""
-        return (*(scatter.name for scatter in self.scatters), self.answers_figure, *self.figures, self.overview_figure)
+        return (
+            *(scatter.name for scatter in self.scatters),
+            self.answers_figure,
+            *self.own_figure_names,
+            self.overview_figure,
+        )
+
+    @property
+    def own_figure_names(self) -> tuple[str, ...]:
+        """File names of the figures of the content that only this benchmark has."""
+        return tuple(figure if isinstance(figure, str) else figure.name for figure in self.figures)
 
     def name(self, variant: str) -> str:
         """Display name of a variant."""

@@ -103,7 +103,9 @@ def parse(
     """
     chosen = selection.load(params, "parse", edition=edition, model=model, benchmark=benchmark)
     parsers = [name for name in chosen.parsers if name != JUDGE or verdicts is not None]
-    parse_replies(variants, replies, out, cells=chosen.cells(benchmark, model), parsers=parsers, verdicts=verdicts)
+    kept = chosen.raw["models"][model].get("kept")
+    cells = chosen.cells(benchmark, model)
+    parse_replies(variants, replies, out, cells=cells, parsers=parsers, verdicts=verdicts, kept=kept)
 
 
 def judge(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import tempfile
+import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import yaml
 
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.comparison import settings
 from known_unknowns.config import ModelEntry, Params, catalogue, params_file, typed_model
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines import new_model as description
@@ -33,6 +36,10 @@ def models(
     needs: Annotated[
         bool, typer.Option("--needs", help="List the disk space, memory and GPU hours of the edition's models.")
     ] = False,
+    as_published: Annotated[
+        str | None,
+        typer.Option(metavar="BENCHMARK", help="List how the models of a benchmark's published rows were asked."),
+    ] = None,
     as_json: AsJson = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -41,12 +48,19 @@ def models(
 
     A star marks the models of the edition. All others are off.
 
+    With --as-published, each published row has its settings with their sources, and whether its entry asks exactly so,
+    nearly so (settings are unknown, or differ in what changes few replies), or not, and why.
+
     \b
     Examples:
       known-unknowns models --fits
       known-unknowns models --needs --edition papers
+      known-unknowns models --as-published BENCHMARK
     """
     chosen = configuration.load(params, edition=edition)
+    if as_published:
+        _print_as_published(settings.as_published(chosen, as_published), as_json=as_json)
+        return
     if needs:
         _print_needs(chosen, as_json=as_json)
         return
@@ -84,6 +98,54 @@ def _print_needs(params: Params, *, as_json: bool) -> None:
         "GPU hours are estimates for an A100: for the prompts - with replies of the maximum length.\n"
         f"Questions x variants and seeds: {asked}."
     )
+
+
+def _print_as_published(rows: Sequence[settings.Reproducibility], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([_published_json(row) for row in rows], indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        print(f"{row.settings.row} ({row.model or 'no entry'}): {row.level}")
+        lines = [f"differs: {text}" if row.model else text for text in row.reasons]
+        lines += [f"unknown in the source: {', '.join(row.unknown)}"] if row.unknown else []
+        lines += [f"note: {row.settings.note}"] if row.settings.note else []
+        lines += [f"{place}: {'; '.join(values) or '-'}" for place, values in _by_source(row.settings).items()]
+        print(
+            "\n".join(textwrap.fill(line, 118, initial_indent="  ", subsequent_indent="    ") for line in lines) + "\n"
+        )
+    levels = Counter(row.level for row in rows)
+    counts = ", ".join(f"{levels[level]} {level}" for level in settings.LEVELS)
+    print(f"{len(rows)} rows: {counts}. The sources are in {rows[0].settings.origin}." if rows else "no published rows")
+
+
+def _by_source(row: settings.PublishedSettings) -> dict[str, list[str]]:
+    """Return the settings of a row by the place that states them. Variants with the same setting are named together."""
+    found: dict[str, list[str]] = {row.source(""): []}
+    for key, value in row.of("").items():
+        found.setdefault(row.source(key), []).append(f"{key} {settings.shown(key, value)}")
+    alike: dict[tuple[str, str], list[str]] = {}
+    for variant, changed in row.variants.items():
+        for key, value in changed.items():
+            alike.setdefault((key, settings.shown(key, value)), []).append(variant)
+    for (key, text), variants in alike.items():
+        found.setdefault(row.source(key), []).append(f"{key} {text} in {', '.join(variants)}")
+    return found
+
+
+def _published_json(row: settings.Reproducibility) -> dict[str, Any]:
+    own = row.settings
+    return {
+        "row": own.row,
+        "model": row.model or None,
+        "reproduced": row.level,
+        "reasons": row.reasons,
+        "unknown": row.unknown,
+        "settings": own.of(""),
+        "variants": own.variants,
+        "sources": {key: own.source(key) for key in own.of("")} or {"": own.source("")},
+        "origin": own.origin,
+        "note": own.note,
+    }
 
 
 def _number(value: float | None) -> str:

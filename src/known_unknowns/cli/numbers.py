@@ -81,7 +81,7 @@ def summarise(
     ] = None,
     leaderboard: Annotated[
         Path | None,
-        typer.Option(help="The CSV file with a row per model and benchmark. [default: leaderboard.csv beside --out]"),
+        typer.Option(help="The CSV file with a row per headline number. [default: leaderboard.csv beside --out]"),
     ] = None,
     models: Annotated[
         Path | None,
@@ -89,6 +89,8 @@ def summarise(
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Also write all metrics to this CSV file, which is large.")] = None,
     digests: Digests = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
 ) -> None:
     """Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.
 
@@ -100,7 +102,13 @@ def summarise(
     headline, leaderboard = headline or out.with_name("headline.csv"), leaderboard or out.with_name("leaderboard.csv")
     models = models or out.with_name("models")
     summary_files.summarise(
-        metrics, out=out, plot=plot, headline_table=headline, leaderboard_table=leaderboard, models=models
+        selection.load(params, "summarise", edition=edition),
+        metrics,
+        out=out,
+        plot=plot,
+        headline_table=headline,
+        leaderboard_table=leaderboard,
+        models=models,
     )
     if digests:
         end_products.write_digests(digests, [out, plot, headline, leaderboard, *models.glob("*.json")])

@@ -29,10 +29,9 @@ from known_unknowns.errors import ConfigError, MachineError, unknown_name
 from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation import trial
 from known_unknowns.files import write_text
+from known_unknowns.inference import unusable_replies
 from known_unknowns.inference.probe import probe
 from known_unknowns.progress import duration
-from known_unknowns.scoring.reply_rows import reply_rows
-from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration, edition_needs, job_needs, prerequisites
 
 _ENDPOINT = "openai:"
@@ -193,7 +192,7 @@ def _estimate(params: Params, entry: ModelEntry, benchmark: str, limit: int) -> 
 
 
 def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
-    decoding = getattr(entry, "decoding", None)
+    decoding = getattr(entry.asked_in(benchmark), "decoding", None)
     own = decoding.max_new_tokens if decoding else None
     return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
 
@@ -255,17 +254,8 @@ def _result(params: Params, model: str, benchmark: str, files: EditionFiles) -> 
     rendered = params.data(benchmark).source == "scenes"
     head = f"{model} on {registry.get(benchmark).title}, {params.data_name}: {count:,} of {total:,} questions"
     row = params.published(model, benchmark)
-    lines = [texts.unusable(_outcomes(params, model, benchmark, files, numbers[0].metric.parser))]
+    parser, cells = numbers[0].metric.parser, params.cells(benchmark)
+    lines = [unusable_replies.unusable(unusable_replies.outcomes(files, model, benchmark, cells, parser))]
     lines += texts.published(metrics, benchmark, row, variants) if row else []
     lines += [texts.caveat(count, total, rendered=rendered), texts.method(numbers, params.statistics.confidence)]
     return "\n".join(["", head, "", texts.table(numbers), "", *filter(None, lines)])
-
-
-def _outcomes(params: Params, model: str, benchmark: str, files: EditionFiles, parser: str) -> list[tuple[str, str]]:
-    found = []
-    for variant, seed in params.cells(benchmark):
-        replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
-        names, rows = reply_rows(files.asked(benchmark, variant, seed), replies, scores, [parser])
-        outcome, reply, error = (names.index(name) for name in (f"{parser}.outcome", "reply", "error"))
-        found += [(row[outcome], row[error] or row[reply]) for row in rows if row[outcome] is not None]
-    return found

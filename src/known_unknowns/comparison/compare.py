@@ -46,7 +46,6 @@ _FROM_CELL = (
     "decimals",
     "unit",
     "source",
-    "note",
 )
 
 
@@ -190,8 +189,10 @@ class _Comparison:
     def _unjudged(
         self, cell: PublishedCell, model: str | None, parser: str, verdict: str, obstacle: str | None, reason: str
     ) -> ComparisonRow:
+        unknown = "" if model is None else self.conditions.asked(model, cell.variant).note
         return ComparisonRow(
             **{name: getattr(cell, name) for name in _FROM_CELL},
+            note=" ".join(filter(None, (cell.note, unknown))),
             published=cell.value,
             published_spread=cell.spread,
             model=model,

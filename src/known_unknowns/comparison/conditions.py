@@ -1,8 +1,8 @@
-"""Whether our questions are the published ones: source, revision, number of questions and protocol."""
+"""Whether our questions are the published ones and asked as published: source, revision, number, protocol, settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -11,20 +11,38 @@ from typing import TYPE_CHECKING
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.margins import Flips, mean_turns
+from known_unknowns.comparison.settings import differences, published_settings, unknown_settings
 from known_unknowns.data.revision import data_revision, is_commit
 from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-QUESTIONS, REVISION, NUMBER, PROTOCOL = "questions", "revision", "n", "protocol"
+QUESTIONS, REVISION, NUMBER, PROTOCOL, SETTINGS = "questions", "revision", "n", "protocol", "asked otherwise"
 MODEL, VARIANT, METRIC = "model", "variant", "metric"
-OBSTACLES = (QUESTIONS, REVISION, NUMBER, PROTOCOL, MODEL, VARIANT, METRIC)
-"""What prevents a judgement: the first four are "not comparable", the others "not run"."""
+OBSTACLES = (QUESTIONS, REVISION, NUMBER, PROTOCOL, SETTINGS, MODEL, VARIANT, METRIC)
+"""What prevents a judgement: the first five are "not comparable", the others "not run"."""
 
 
 def _one_turn(_model: str, _variant: str) -> float:
     return 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a model was asked beside its published row: what differs, and the settings that no source states."""
+
+    otherwise: Sequence[str] = ()
+    unknown: Sequence[str] = ()
+
+    @property
+    def note(self) -> str:
+        """The unknown settings as a sentence; empty if there are none."""
+        return f"Unknown in the source: {', '.join(self.unknown)}." if self.unknown else ""
+
+
+def _as_published(_model: str, _variant: str) -> Asked:
+    return Asked()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +61,8 @@ class Conditions:
         The measured flips by model.
     turns : callable
         ``(model, variant) -> mean number of turns of a question`` (`margins.mean_turns`).
+    asked : callable
+        ``(model, variant) -> Asked``.
     limit : int or None
         The largest number of questions that were asked.
     """
@@ -52,6 +72,7 @@ class Conditions:
     other_protocols: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, Flips] = field(default_factory=dict)
     turns: Callable[[str, str], float] = _one_turn
+    asked: Callable[[str, str], Asked] = _as_published
     limit: int | None = None
 
 
@@ -68,19 +89,46 @@ def conditions_of(
         _other_protocols(params, benchmark),
         flips,
         _one_turn if replies is None else _turns(params, benchmark, replies),
+        _asked(params, benchmark),
         params.limit,
     )
 
 
 def _turns(params: Params, benchmark: str, replies: Path) -> Callable[[str, str], float]:
     """Return the mean number of turns by model and variant. Tables are read at the first use."""
-    combined = {found.name: found.variants for found in registry.get(benchmark).metrics().across_variants}
 
     def turns(model: str, variant: str) -> float:
-        variants, cells = combined.get(variant, (variant,)), params.cells(benchmark, model)
-        return mean_turns(replies, model, benchmark, variants, cells)
+        return mean_turns(replies, model, benchmark, _parts(benchmark, variant), params.cells(benchmark, model))
 
     return cache(turns)
+
+
+def _asked(params: Params, benchmark: str) -> Callable[[str, str], Asked]:
+    """Return how models were asked beside their published rows. The authors' own replies were asked as published."""
+
+    def asked(model: str, variant: str) -> Asked:
+        row = published_settings(benchmark).get(params.published(model, benchmark) or "")
+        if row is None or params.is_imported(model):
+            return Asked()
+        parts = [part for part in _parts(benchmark, variant) if part in params.variants(benchmark)]
+        of_parts = {part: row.of(part) for part in parts}
+        otherwise = [
+            text
+            for part, published in of_parts.items()
+            for text in differences(
+                published, params.model(model), benchmark, params.protocol(benchmark, part).arguments["max_new_tokens"]
+            ).values()
+        ]
+        unknown = [key for published in of_parts.values() for key in unknown_settings(published)]
+        return Asked(tuple(dict.fromkeys(otherwise)), tuple(dict.fromkeys(unknown)))
+
+    return cache(asked)
+
+
+def _parts(benchmark: str, variant: str) -> Sequence[str]:
+    """Return the variants that a number combines, or the variant itself."""
+    combined = {found.name: found.variants for found in registry.get(benchmark).metrics().across_variants}
+    return combined.get(variant, (variant,))
 
 
 def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
@@ -136,6 +184,8 @@ def difference(
     """
     if cell.variant in conditions.other_protocols:
         return PROTOCOL, conditions.other_protocols[cell.variant]
+    if otherwise := conditions.asked(ours.model, cell.variant).otherwise:
+        return SETTINGS, f"{SETTINGS}: {'; '.join(otherwise)} (our {ours.model})"
     n = published_number(cell)
     if conditions.limit is not None and own.get(OVERALL, 0) < counts.get(OVERALL, n or 0):
         return NUMBER, f"ours are a sample of {ours.n:,} questions"

@@ -125,6 +125,8 @@ def _text(row: ComparisonRow, params: Params) -> str:
         return f"{title}: fetch the published revision of the data; {row.reason}"
     if row.obstacle == condition.PROTOCOL:
         return f"{title}: use the published protocol; {row.reason}"
+    if row.obstacle == condition.SETTINGS:
+        return f"{title}: ask {row.model} as published (known-unknowns models --as-published {name})"
     return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 

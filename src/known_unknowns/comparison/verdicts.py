@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from known_unknowns.benchmark.published import PERCENT, QUESTIONS, VIEWS, PublishedCell
 from known_unknowns.comparison.margins import CONFIDENCE, Margin
+from known_unknowns.records import OVERALL
 
 IDENTICAL, REPRODUCED, COMPATIBLE = "identical", "reproduced", "compatible"
 DIFFERS, PARSER, INCONCLUSIVE = "differs", "parser", "inconclusive"
@@ -23,7 +24,8 @@ DEFINITIONS: Mapping[str, str] = {
     DIFFERS: "outside the margin and the interval",
     PARSER: "identical, reproduced or compatible under the released parser, but different under the robust one",
     INCONCLUSIVE: "inside the interval, as are too many other rows of the table; or equal only by chance",
-    NOT_COMPARABLE: "the questions, their number, the data revision or the protocol are not the published ones",
+    NOT_COMPARABLE: "the questions, their number, the data revision, the protocol or the settings differ from those "
+    "of the published number",
     NOT_RUN: "no model or variant of this run corresponds to it",
 }
 """The verdicts in the order of the report, and their meaning."""
@@ -131,14 +133,29 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How many distinct numbers of the same replies are within their margins of the published row."""
+    """How many distinct numbers of the same replies are within their margins of the published row.
+
+    ``parts_agree`` is whether those of parts of the questions are, as far as there are any.
+    """
 
     agreeing: int
     judged: int
+    parts_agree: bool = True
+
+    @classmethod
+    def of(cls, within: Mapping[tuple[str, str, str, str], bool]) -> Support:
+        """Return the support of numbers, by (variant, category, ...), that are within their margins or not."""
+        parts = [near for key, near in within.items() if key[1] != OVERALL]
+        return cls(sum(within.values()), len(within), sum(parts) >= SMALLEST_AGREEMENT * len(parts))
 
     @property
     def suffices(self) -> bool:
         return self.judged >= SMALLEST_GROUP and self.agreeing >= SMALLEST_AGREEMENT * self.judged
+
+    def accepts(self, candidate: Candidate) -> bool:
+        """Whether a number within its margin is no match by chance. Parts outside theirs contradict a total."""
+        contradicted = candidate.cell.category == OVERALL and not self.parts_agree
+        return self.suffices or (candidate.stands_alone and not contradicted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +176,13 @@ def support_of(candidates: Iterable[Candidate]) -> dict[str, Support]:
     by the numbers of all variants.
     """
     within = {
-        (c.replies, c.cell.category, c.cell.metric, c.cell.value): c.within_margin for c in candidates
+        (c.replies, c.cell.category, c.cell.metric, str(c.cell.value)): c.within_margin for c in candidates
     }  # a number that two tables print counts once
-    every = Support(sum(within.values()), len(within))
+    every = Support.of(within)
     found = {}
     for variant in dict.fromkeys(key[0] for key in within):
-        own = [near for key, near in within.items() if key[0] == variant]
-        found[variant] = Support(sum(own), len(own)) if len(own) >= SMALLEST_GROUP else every
+        own = Support.of({key: near for key, near in within.items() if key[0] == variant})
+        found[variant] = own if own.judged >= SMALLEST_GROUP else every
     return found
 
 
@@ -184,7 +201,7 @@ def decide(candidate: Candidate, support: Support) -> Decision:
     Decision
     """
     rivals = len(candidate.rivals)
-    if candidate.within_margin and (support.suffices or candidate.stands_alone):
+    if candidate.within_margin and support.accepts(candidate):
         verdict = IDENTICAL if candidate.is_equal else REPRODUCED
         return Decision(verdict, _agreement(candidate), candidate.matches, rivals, support)
     matches = candidate.interval_matches

@@ -10,6 +10,7 @@ from known_unknowns.config.loading import check, examine, load, read, with_typed
 from known_unknowns.config.models import (
     Card,
     ImportedModel,
+    InferenceSettings,
     ModelEntry,
     ModelSettings,
     OpenAIModel,
@@ -47,6 +48,7 @@ __all__ = [
     "HttpData",
     "HubData",
     "ImportedModel",
+    "InferenceSettings",
     "ModelEntry",
     "ModelSettings",
     "OpenAIModel",

@@ -6,12 +6,13 @@ The classes here are those of the engines that other code configures. Any other 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -39,6 +40,8 @@ from known_unknowns.config.redaction import address_mistake
 
 ENGINES = "known_unknowns.engines"
 """The package of the engines, and the entry point group of those in other distributions."""
+QUESTION = "{question}"
+"""The place of the question and its options in an entry's ``prompt``."""
 
 
 def _sound_address(address: str) -> str:
@@ -49,6 +52,20 @@ def _sound_address(address: str) -> str:
 
 def _no_secret_address(name: str) -> str:
     return _sound_address(name) if "://" in name else name
+
+
+def _with_question(prompt: str) -> str:
+    if prompt.count(QUESTION) != 1:
+        raise ValueError(f"write {QUESTION} once, where the question and its options stand")
+    return prompt
+
+
+def _sound_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    return pattern
 
 
 Address = Annotated[str, Field(pattern=r"^https?://"), AfterValidator(_sound_address)]
@@ -91,6 +108,82 @@ class Job(Entry):
     """The time limit. A job that it ends is continued by its next attempt."""
 
 
+class Decoding(Entry):
+    """Generation settings. Without ``temperature`` or ``sampling``, decoding is greedy."""
+
+    sampling: Literal["checkpoint"] | None = None
+    """checkpoint: sample as the checkpoint's generation_config.json says. The keys below override its settings."""
+    temperature: Annotated[NotNegative, Field(le=2)] | None = None
+    """Temperature of sampling; 0 is greedy."""
+    top_p: Annotated[Positive, Field(le=1)] | None = None
+    top_k: Annotated[int, Field(ge=0)] | None = None
+    """0 for all tokens. Sampling in this process has 50 by default, as ``generate``."""
+    repetition_penalty: Positive | None = None
+    max_new_tokens: Count | None = None
+    """Maximum length of a reply, in place of the protocol's."""
+    stop: Annotated[list[Text], Field(min_length=1)] | None = None
+    """Texts that end a reply. The reply does not contain them."""
+
+
+class EndpointDecoding(Decoding):
+    """Generation settings. A setting that is null is not sent. By default, temperature and seed are 0."""
+
+    nullable = frozenset({"temperature", "top_p", "seed"})
+
+    temperature: Annotated[NotNegative, Field(le=2)] | None = 0
+    seed: Seed | None = 0
+
+
+class Reasoning(Entry):
+    """Settings of models that reason before they answer."""
+
+    marks: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
+    """The texts that open and close the reasoning, besides the known ones (known_unknowns/reasoning_marks.py)."""
+
+
+class EndpointReasoning(Reasoning):
+    """Settings of models that reason before they answer. The tokens are allowed in addition to max_new_tokens."""
+
+    effort: Text | None = None
+    tokens: Seed | None = None
+
+
+class InferenceSettings(Entry):
+    """How a model is asked: what a paper says of it, besides the weights. All keys are part of a reply's identity.
+
+    The settings of published rows have the same keys (`known_unknowns.config.models.InferenceSettings`).
+    """
+
+    system: str | None = None
+    """System prompt."""
+    prompt: Annotated[str, AfterValidator(_with_question)] | None = None
+    """The text of a question, in place of the benchmark's own: {question} stands for the question and its options."""
+    order: Literal["in_place", "images_first", "text_first"] = "in_place"
+    """Order of images and text. in_place is the protocol's own. Otherwise the text calls an image that stood within it
+    "image 1", and so on."""
+    decoding: Decoding = Decoding()
+    processor: Annotated[dict[Text, Any], Field(min_length=1)] | None = None
+    """Arguments of the processor: pixel limits, tiles (min_pixels, max_pixels, do_image_splitting)."""
+    kept: Annotated[str, AfterValidator(_sound_pattern)] | None = None
+    """What the official parser reads of a reply: the group of this regular expression that takes part in its first
+    match, or the whole match. Without a match it reads the whole reply. A dot also matches a line break."""
+    reasoning: Reasoning | None = None
+
+
+class LocalInferenceSettings(InferenceSettings):
+    """How a checkpoint is asked that runs in this process."""
+
+    attention: Literal["eager", "sdpa", "flash_attention_2"] | None = None
+    """Implementation of attention; by default the one that transformers chooses."""
+
+
+class EndpointInferenceSettings(InferenceSettings):
+    """How a model behind an endpoint is asked."""
+
+    decoding: EndpointDecoding = EndpointDecoding()
+    reasoning: EndpointReasoning | None = None
+
+
 class _Settings(Entry):
     implementation: ClassVar[str]
     """The engine's class: "package.module:class"."""
@@ -100,6 +193,17 @@ class _Settings(Entry):
     def published_row(self, benchmark: str) -> str | None:
         """Return the row of a benchmark's published tables that this model corresponds to."""
         return None
+
+    def asked_in(self, benchmark: str) -> Self:
+        """Return the entry as the benchmark's questions are asked: without ``asked``, with its settings for them."""
+        values = self.as_dict()
+        own = values.pop("asked", None)
+        if own is None:
+            return self
+        for key, value in own.get(benchmark, {}).items():
+            both = isinstance(value, Mapping) and isinstance(values.get(key), Mapping)
+            values[key] = values[key] | value if both else value
+        return type(self).model_validate(values)
 
 
 class _Published(_Settings):
@@ -159,14 +263,7 @@ class RespondentModel(_Settings):
     """Memory and time of a job on a cluster, in place of the estimates."""
 
 
-class TransformersDecoding(Entry):
-    """Generation settings. Decoding is greedy; other settings are the checkpoint's own."""
-
-    repetition_penalty: Positive | None = None
-    max_new_tokens: Count | None = None
-
-
-class TransformersModel(ModelSettings):
+class TransformersModel(LocalInferenceSettings, ModelSettings):
     """A checkpoint that runs in this process."""
 
     implementation = f"{ENGINES}.transformers:TransformersEngine"
@@ -205,9 +302,8 @@ class TransformersModel(ModelSettings):
     hub, as OWNER/NAME@REVISION. It is merged into the weights and used for every question, with an image or without."""
     image_backend: Literal["pil", "torchvision"] | None = None
     """Image processor. pil and torchvision give different pixels, so that the choice is always explicit."""
-    decoding: TransformersDecoding = TransformersDecoding()
-    system: str | None = None
-    """System prompt."""
+    asked: dict[Name, LocalInferenceSettings] = {}
+    """How the questions of single benchmarks are asked: the keys given here override those of the entry."""
     prompt_template: Text | None = None
     """The prompt of a question, instead of the checkpoint's chat template: a text with {prompt} where the question
     stands ("Question: {prompt} Answer:"), and {system} where the system prompt stands, or a chat template in Jinja.
@@ -217,28 +313,14 @@ class TransformersModel(ModelSettings):
     card: Card | None = None
 
     @model_validator(mode="after")
-    def _has_a_sound_template(self) -> TransformersModel:
+    def _is_sound(self) -> TransformersModel:
         if self.prompt_template and (wrong := mistake(self.prompt_template, self.system)):
             raise ValueError(f"prompt_template: {wrong}")
+        if (self.decoding.top_p or self.decoding.top_k) and not (self.decoding.temperature or self.decoding.sampling):
+            raise ValueError("decoding: top_p and top_k have no effect without a temperature")
+        for benchmark in self.asked:
+            self.asked_in(benchmark)
         return self
-
-
-class OpenAIDecoding(Entry):
-    """Generation settings. A setting that is null is not sent. By default, temperature and seed are 0."""
-
-    nullable = frozenset({"temperature", "top_p", "seed"})
-
-    temperature: Annotated[NotNegative, Field(le=2)] | None = 0
-    top_p: Annotated[Positive, Field(le=1)] | None = None
-    seed: Seed | None = 0
-    max_new_tokens: Count | None = None
-
-
-class Reasoning(Entry):
-    """Settings of models that reason before they answer. The tokens are allowed in addition to max_new_tokens."""
-
-    effort: Text | None = None
-    tokens: Seed | None = None
 
 
 class ImageFormat(Entry):
@@ -269,7 +351,7 @@ class Batch(Entry):
     poll_seconds: Positive | None = None
 
 
-class OpenAIModel(ModelSettings):
+class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     """A model behind an endpoint with OpenAI's chat completions API (docs/endpoints.md)."""
 
     implementation = f"{ENGINES}.openai:OpenAIEngine"
@@ -300,10 +382,8 @@ class OpenAIModel(ModelSettings):
     """Environment variable with the key (OPENAI_API_KEY). Never write the key itself here."""
     answers_as: Text | None = None
     """The model's name in the endpoint's replies, if it differs."""
-    system: str | None = None
-    """System prompt."""
-    decoding: OpenAIDecoding = OpenAIDecoding()
-    reasoning: Reasoning | None = None
+    asked: dict[Name, EndpointInferenceSettings] = {}
+    """How the questions of single benchmarks are asked: the keys given here override those of the entry."""
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
     """Number of log-probabilities per step; 0 requests none."""
     image: ImageFormat = ImageFormat()

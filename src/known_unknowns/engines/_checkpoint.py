@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from transformers.image_processing_utils import BaseImageProcessor
 from known_unknowns.config import TransformersModel
 from known_unknowns.data import hub, lock_file
 from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code
+from known_unknowns.engines._sampling import WARPERS, sampling_settings
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 
@@ -64,7 +65,6 @@ _IRRELEVANT_SETTINGS = (
     "output_hidden_states",
     "use_cache",
 )
-_SAMPLING_SETTINGS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class Checkpoint:
     """A loaded model with its processor.
 
     ``identity`` holds the pins as JSON values: "source" of a repository (the path of a folder is no part of it),
-    "revision", "settings", "image_backend", "chat_template", and "adapter"
-    if the entry names one.
+    "revision", "settings", "image_backend", "chat_template", and "adapter", "processor" and "attention" if the entry
+    has them.
     """
 
     model: Any
@@ -81,6 +81,10 @@ class Checkpoint:
     identity: Mapping[str, Any]
     unexpected: Sequence[str] = ()
     """The tensors of the weights that the model does not know."""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that replies are sampled with; empty for greedy decoding."""
+    stop: Sequence[str] = ()
+    """Texts that end a reply."""
 
     @property
     def generation(self) -> GenerationConfig:
@@ -147,6 +151,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         "image_backend": _check_image_backend(processor, _image_backend(entry), path=path),
         "chat_template": _digest(_check_chat_template(processor, source, path=path)),
     }
+    identity |= {key: entry[key] for key in ("processor", "attention") if key in entry}
     if adapter:
         _adapters.merge_adapter(model, adapter, path=f"{path}.adapter")
         identity["adapter"] = _adapters.file_digests(adapter)
@@ -155,17 +160,21 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     _make_vision_bidirectional(model)
     model = model.eval() if device == META else model.to(device).eval()
     _check_finite(model, entry.dtype, path=f"{path}.source")
+    decoding = entry.decoding.as_dict()
+    sampling = sampling_settings(model.generation_config, decoding)
     # generate() completes a given configuration from the model's own, so there is only one.
-    model.generation_config = _greedy(model, processor.tokenizer, entry.decoding.as_dict())
-    return Checkpoint(model, processor, identity, unexpected)
+    model.generation_config = _greedy(model, processor.tokenizer, decoding)
+    return Checkpoint(model, processor, identity, unexpected, sampling, decoding.get("stop", ()))
 
 
-def decoding_facts(generation: GenerationConfig) -> dict[str, Any]:
+def decoding_facts(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the generation settings that can change a reply, as JSON values: all that differ from the defaults."""
-    facts = generation.to_diff_dict()
+    facts = checkpoint.generation.to_diff_dict()
     for name in _IRRELEVANT_SETTINGS:
         facts.pop(name, None)
-    return json.loads(json.dumps(facts, sort_keys=True, default=str)) | {"do_sample": False, "num_beams": 1}
+    facts |= {"do_sample": bool(checkpoint.sampling), "num_beams": 1, **checkpoint.sampling}
+    facts |= {"stop": checkpoint.stop} if checkpoint.stop else {}
+    return dict(json.loads(json.dumps(facts, sort_keys=True, default=str)))
 
 
 def _silence_transformers() -> None:
@@ -217,6 +226,7 @@ def _from_pretrained(
             use_safetensors=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
+            **({"attn_implementation": entry.attention} if entry.attention else {}),
             **({"device_map": META} if meta else {}),
             **where,
         )
@@ -256,16 +266,23 @@ def _check_sees_images(config: Any, source: str, entry: TransformersModel, *, pa
 def _load_processor(source: str, where: Mapping[str, Any], entry: TransformersModel, *, path: str) -> Any:
     """Return the processor. An error names the part that a folder lacks, which those of the libraries do not."""
     try:
-        processor = _processors.load(source, _image_backend(entry), where)
+        processor = _processors.load(source, _image_backend(entry), {**where, **(entry.processor or {})})
     except Exception as error:
         if lacking := _lacking(Path(source)):
             raise ConfigError(
                 f"{source!r} has no {lacking}; copy it from the original checkpoint", path=path
             ) from error
         raise
+    if unknown := [name for name in entry.processor or () if not _processors.takes(processor, name)]:
+        raise ConfigError(
+            f"{type(processor).__name__} has no argument {', '.join(map(repr, unknown))}",
+            path=path.removesuffix("source") + "processor",
+        )
     if getattr(processor, "tokenizer", None) is None:
         lacking = _lacking(Path(source)) or f"image processor, only a {type(processor).__name__}"
         raise ConfigError(f"{source!r} has no {lacking}; copy it from the original checkpoint", path=path)
+    for name in entry.processor or ():  # the tokenizer keeps all arguments, and gives them to the part for images again
+        processor.tokenizer.init_kwargs.pop(name, None)
     return processor
 
 
@@ -420,12 +437,15 @@ def _check_template_takes_images(processor: Any, source: str, *, path: str) -> N
 
 
 def _greedy(model: Any, tokenizer: Any, decoding: Mapping[str, Any]) -> GenerationConfig:
-    """Return the checkpoint's generation settings, made greedy, with the entry's ``decoding`` on top."""
+    """Return the checkpoint's generation settings, made greedy, with the entry's ``decoding`` on top.
+
+    Sampled replies are drawn by a `Sampler`, after these settings.
+    """
     settings = model.generation_config.to_diff_dict()
-    for sampling in _SAMPLING_SETTINGS:
+    for sampling in WARPERS:
         settings.pop(sampling, None)
     settings |= {"do_sample": False, "num_beams": 1}
-    settings |= {key: value for key, value in decoding.items() if key != "max_new_tokens"}
+    settings |= {key: decoding[key] for key in ("repetition_penalty",) if key in decoding}
     generation = GenerationConfig.from_dict(settings)
     if generation.eos_token_id is None:
         generation.eos_token_id = tokenizer.eos_token_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from transformers import GenerationMixin
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._option_labels import LabelRecorder
 from known_unknowns.engines._prompts import UnusableProcessorError
+from known_unknowns.engines._sampling import Sampler
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 
 _LONGEST_REASON = 300
@@ -22,37 +23,46 @@ Item = TypeVar("Item")
 
 
 class Generation:
-    """Generates greedily with a checkpoint, and records the options' log-probabilities."""
+    """Generates with a checkpoint, and records the options' log-probabilities."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._model = checkpoint.model
         self._settings = checkpoint.generation
+        self._sampling = checkpoint.sampling
+        stop: dict[str, Any] = {"stop_strings": list(checkpoint.stop), "tokenizer": checkpoint.tokenizer}
+        self._stop = stop if checkpoint.stop else {}
         self._generate: Callable[..., torch.Tensor] = checkpoint.model.generate
 
     @torch.inference_mode()
-    def __call__(self, inputs: Any, recorder: LabelRecorder, max_new_tokens: int) -> list[list[int]]:
+    def __call__(
+        self, inputs: Any, recorder: LabelRecorder, max_new_tokens: int, seeds: Sequence[int] = ()
+    ) -> list[list[int]]:
         """Return the new tokens of each prompt. The recorder gets the logits of each step.
+
+        ``seeds`` are those of the prompts, for a checkpoint whose replies are sampled.
 
         Raises
         ------
         ValueError
             The model does not generate its reply token by token.
         """
-        sequences = self._call(inputs, recorder, max_new_tokens)
+        sequences = self._call(inputs, recorder, max_new_tokens, seeds)
         if not recorder.steps and type(self._model).generate is not GenerationMixin.generate:
             # A class's own function may drop the recorder (Janus), which the general one does not.
             self._generate = GenerationMixin.generate.__get__(self._model)
-            sequences = self._call(inputs, recorder, max_new_tokens)
+            sequences = self._call(inputs, recorder, max_new_tokens, seeds)
         if not recorder.steps:
             raise ValueError("its generate() reports no logits")
         return sequences[:, -recorder.steps :].tolist()
 
-    def _call(self, inputs: Any, recorder: LabelRecorder, max_new_tokens: int) -> torch.Tensor:
+    def _call(self, inputs: Any, recorder: LabelRecorder, max_new_tokens: int, seeds: Sequence[int]) -> torch.Tensor:
+        sampler = [Sampler(self._sampling, seeds)] if self._sampling else []
         return self._generate(
             **inputs,
             generation_config=self._settings,
             max_new_tokens=max_new_tokens,
-            logits_processor=[recorder],
+            logits_processor=[recorder, *sampler],
+            **self._stop,
         )
 
 

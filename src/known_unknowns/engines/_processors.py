@@ -49,6 +49,13 @@ def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
         return without_videos(kind).from_pretrained(source, backend=backend, **where)
 
 
+def takes(processor: Any, argument: str) -> bool:
+    """Return whether a processor, or its part for images, has an argument. `load` ignores those that neither has."""
+    part = getattr(processor, "image_processor", None)
+    known = getattr(getattr(part, "valid_kwargs", None), "__annotations__", {})
+    return argument in known or hasattr(part, argument) or argument in signature(type(processor).__init__).parameters
+
+
 @cache
 def _pixtral() -> Any:
     """Return Pixtral's processor. Its module takes one function from the image processor that needs torchvision."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from known_unknowns.engines._checkpoint import Checkpoint
@@ -15,14 +16,18 @@ _TAIL = 16
 
 
 class ReplyBuilder:
-    """Builds the replies of one checkpoint. ``dtype`` is its precision, for errors."""
+    """Builds the replies of one checkpoint.
 
-    def __init__(self, checkpoint: Checkpoint, dtype: str) -> None:
+    ``dtype`` is its precision, for errors, and ``marks`` open and close its reasoning besides the known ones.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, dtype: str, marks: Sequence[str] | None = None) -> None:
         self._tokenizer = checkpoint.tokenizer
         self._image_tokens = image_token_ids(checkpoint.model)
         ends = checkpoint.generation.eos_token_id
         self._end_tokens = frozenset({ends} if isinstance(ends, int) else ends or ())
-        self._dtype = dtype
+        self._stops = checkpoint.stop
+        self._dtype, self._marks = dtype, marks
         self._forms: dict[tuple[str, ...], Forms] = {}
 
     def recorder(self, turns: Sequence[Turn]) -> LabelRecorder:
@@ -71,11 +76,12 @@ class ReplyBuilder:
         Marks of reasoning may be special tokens, and the template may have written the first one.
         """
         text = self._tokenizer.decode(list(tokens), skip_special_tokens=True)
-        opened = opens_reasoning(self._tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False))
-        split = split_reply(self._tokenizer.decode(list(tokens), skip_special_tokens=False), opened=opened)
+        marks = self._marks
+        opened = opens_reasoning(self._tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False), marks)
+        split = split_reply(self._tokenizer.decode(list(tokens), skip_special_tokens=False), opened=opened, marks=marks)
         if not split.reasoning and not split.open and not opened:
-            return text, "", False
-        answer = split.text
+            return self._before_stop(text), "", False
+        answer = self._before_stop(split.text)
         for token in self._tokenizer.all_special_tokens:
             answer = answer.replace(token, "")
         return answer.strip(), split.reasoning, split.open
@@ -90,5 +96,19 @@ class ReplyBuilder:
         """Return a row's tokens up to and including its end token, and how the reply finished."""
         for place, token in enumerate(tokens):
             if token in self._end_tokens:
-                return list(tokens[: place + 1]), "stop"
-        return list(tokens), "length"
+                tokens, finish = tokens[: place + 1], "stop"
+                break
+        else:
+            finish = "length"
+        if not self._stops:
+            return list(tokens), finish
+        last = bisect_left(range(len(tokens)), True, key=lambda place: self._stopped(tokens[: place + 1]))
+        return (list(tokens), finish) if last == len(tokens) else (list(tokens[: last + 1]), "stop")
+
+    def _stopped(self, tokens: Sequence[int]) -> bool:
+        """Whether the text of these tokens has one of the texts that end a reply."""
+        text = self._tokenizer.decode(list(tokens), skip_special_tokens=True)
+        return any(stop in text for stop in self._stops)
+
+    def _before_stop(self, text: str) -> str:
+        return text[: min((place for stop in self._stops if (place := text.find(stop)) >= 0), default=None)]

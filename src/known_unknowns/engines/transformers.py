@@ -1,9 +1,8 @@
 """The `transformers` engine: any image-text-to-text checkpoint with a chat template, in process, on a CPU or a GPU.
 
-An image's tokens are computed once for all questions about it (`prefix_sharing`). If a model cannot
-share prefixes, or sharing is off, batches go through ``generate``. In both cases the same forward passes give the text,
-decoded greedily, and the options' log-probabilities. Needs torch, transformers, NumPy and Pillow only. See
-docs/shared_prefixes.md.
+An image's tokens are computed once for all questions about it (`prefix_sharing`). If a model cannot share prefixes,
+sharing is off, or replies are sampled, batches go through ``generate``. In each case the same forward passes give the
+text and the options' log-probabilities. Needs torch, transformers, NumPy and Pillow only. See docs/shared_prefixes.md.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from known_unknowns.engines.memory_needs import require_memory
 from known_unknowns.engines.unusable import MAX_FIRST
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.images import recipe_image
-from known_unknowns.records import Reply, Turn
+from known_unknowns.records import Reply, Turn, sampling_seed
 from prefix_sharing import PaddingCheck, Prompt, SharedPrefixDecoder, check, choose_kernels
 from prefix_sharing.architecture import has_length_dependent_positions
 from prefix_sharing.prompts import image_token_ids, special_token_ids
@@ -96,7 +95,8 @@ class TransformersEngine:
         self._unshared_batch_size = entry.batch_size or unshared
         self._prompts = PromptBuilder(self.checkpoint, self.system)
         self._generation = Generation(self.checkpoint)
-        self._replies = ReplyBuilder(self.checkpoint, entry.dtype)
+        self._marks = entry.reasoning.marks if entry.reasoning else None
+        self._replies = ReplyBuilder(self.checkpoint, entry.dtype, self._marks)
         self._any_turn_accepted = False
         self._answered = 0
         self.facts = self._facts(entry)
@@ -110,6 +110,9 @@ class TransformersEngine:
 
     def _create_decoder(self, entry: TransformersModel) -> SharedPrefixDecoder | None:
         if self.sharing == OFF:
+            return None
+        if self.checkpoint.sampling:
+            self._sharing_error = "its replies are sampled"
             return None
         if not image_token_ids(self.checkpoint.model):
             self._sharing_error = "its configuration does not name the token that represents images"
@@ -128,7 +131,7 @@ class TransformersEngine:
             return None
 
     def _facts(self, entry: TransformersModel) -> dict[str, Any]:
-        decoding = _checkpoint.decoding_facts(self.checkpoint.generation)
+        decoding = _checkpoint.decoding_facts(self.checkpoint)
         if self.max_new_tokens is not None:
             decoding["max_new_tokens"] = self.max_new_tokens
         return {
@@ -137,7 +140,7 @@ class TransformersEngine:
             "dtype": entry.dtype,
             "decoding": decoding,
             "system": self.system,
-        }
+        } | ({"reasoning": self._marks} if self._marks else {})
 
     def _about(self) -> dict[str, Any]:
         return {
@@ -394,7 +397,9 @@ class TransformersEngine:
             return [self._generate([turn], own, limit)[0] for turn, own in zip(turns, inputs, strict=True)]
         inputs = inputs.to(self.device, dtype=self.checkpoint.model.dtype)
         recorder = self._replies.recorder(turns)
-        new_tokens = self._generation(inputs, recorder, limit or self.max_new_tokens or turns[0].max_new_tokens)
+        limit = limit or self.max_new_tokens or turns[0].max_new_tokens
+        seeds = [sampling_seed(turn.key(self.facts)) for turn in turns] if self.checkpoint.sampling else []
+        new_tokens = self._generation(inputs, recorder, limit, seeds)
         prompts = [
             ids[mask.bool()].tolist()
             for ids, mask in zip(inputs["input_ids"].cpu(), inputs["attention_mask"].cpu(), strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,12 +10,8 @@ from known_unknowns.comparison import OFFICIAL, load
 from known_unknowns.evaluation.trial import CHANGED
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.metrics.summary import main_parser
-from known_unknowns.records import CUT, FAILED, OVERALL, UNPARSED, Metric
+from known_unknowns.records import OVERALL, UNUSABLE, Metric
 
-UNUSABLE = (UNPARSED, CUT, FAILED)
-"""Outcomes of replies from which no answer can be taken."""
-_SHOWN = 120
-"""Length of a quoted reply."""
 _OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
 
 
@@ -121,21 +116,3 @@ def published(metrics: Iterable[Metric], benchmark: str, row: str, variants: Seq
                 f"{cell.table}, {row}: {cell.metric} {cell.value:.{cell.decimals}f}% ({cell.variant}); here {ours}"
             )
     return lines
-
-
-def unusable(outcomes: Iterable[tuple[str, str]]) -> str:
-    """Return a sentence with the number of unusable replies and the most frequent one; empty if there are none.
-
-    Parameters
-    ----------
-    outcomes : iterable of (str, str)
-        The outcome of each reply, and its text or the reason of its failure.
-    """
-    pairs = list(outcomes)
-    counts = Counter(pair for pair in pairs if pair[0] in UNUSABLE)
-    if not counts:
-        return ""
-    ((outcome, text), number), *_ = counts.most_common(1)
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    most = f"the most frequent ({number:,}, {outcome}) is {shown!r}"
-    return f"Unusable: {counts.total():,} of {len(pairs):,} replies; {most}."

@@ -12,6 +12,7 @@ import pandas as pd
 from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
 from known_unknowns.files import write_text
+from known_unknowns.inference.unusable_replies import unusable
 from known_unknowns.records import Metric
 
 
@@ -72,7 +73,7 @@ class Evaluation:
             for row in self.rows
             if row[place[f"{parser}.outcome"]] is not None
         ]
-        lines = [texts.unusable(replies), texts.caveat(self.asked, self.total, rendered=self.rendered)]
+        lines = [unusable(replies), texts.caveat(self.asked, self.total, rendered=self.rendered)]
         return [*filter(None, lines), texts.method(numbers, self.confidence)]
 
     def summary(self) -> str:

@@ -27,11 +27,12 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.files import write_text
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.metrics.proportions import RECOGNISED
-from known_unknowns.metrics.summary import main_parser
+from known_unknowns.metrics.summary import main_parser, shows
 from known_unknowns.records import FAILED, OVERALL, AnsweredTurn, Metric, Question, Score
 from known_unknowns.scoring.dialogues import read_scores, read_turns
 from known_unknowns.scoring.table import final_answers
 from known_unknowns.tables import Part
+from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__
 
 NAME, SCHEMA_VERSION = "every_eval_ever", "0.3.0"
@@ -142,8 +143,12 @@ def _arguments(files: EditionFiles, model: str, benchmark: str) -> dict[str, Any
 def _results(
     params: Params, benchmark: str, metrics: Sequence[Metric], parser: str, arguments: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    chosen = {*METRICS, *UNDESIRABLE, *registry.get(benchmark).metrics().headline}
+    declared, without_content = registry.get(benchmark), content_free(params, benchmark)
+    chosen = {*METRICS, *UNDESIRABLE, *declared.metrics().headline}
+    chosen |= {number.metric for number in declared.headline if not number.lower_is_better}
     for metric in metrics:
+        if not shows(metric, without_content) and metric.name not in UNDESIRABLE:
+            continue
         if metric.name not in chosen or metric.value is None or metric.parser not in (parser, "official"):
             continue
         if not 0 <= metric.value <= 1:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from known_unknowns import protocols
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.benchmark.protocol import MANY, Context, Dialogue, Protocol
-from known_unknowns.config import ResolvedProtocol
+from known_unknowns.config import InferenceSettings, ModelEntry, ResolvedProtocol
+from known_unknowns.config.models import QUESTION
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.records import AnswerKey, Question, Turn
 from known_unknowns.scoring.refusal import may_have_refused
 from known_unknowns.variants.of_benchmark import variants_of
+
+_BY_PROTOCOL = InferenceSettings()
+"""Questions are asked as the protocol says."""
 
 
 def protocols_of(benchmark: Benchmark) -> dict[str, Protocol]:
@@ -29,20 +33,24 @@ def every_protocol() -> dict[str, Protocol]:
     return found
 
 
-def context_of(benchmark: Benchmark, parsers: Sequence[str]) -> Context:
+def context_of(benchmark: Benchmark, parsers: Sequence[str], settings: InferenceSettings = _BY_PROTOCOL) -> Context:
     """Return what protocols need of a benchmark. The configured ``parsers`` decide whether a reply is a refusal."""
+    template = settings.prompt
     return Context(
-        prompt=benchmark.prompt,
-        refused=partial(may_have_refused, parsers=tuple(parsers)),
+        prompt=benchmark.prompt if template is None else lambda q: template.replace(QUESTION, q.rendered),
+        refused=partial(may_have_refused, parsers=tuple(parsers), kept=settings.kept),
         refusal_prompt=benchmark.refusal_prompt if benchmark.has("refusal_prompt") else None,
         forced_choice_applies=benchmark.forced_choice_applies,
     )
 
 
 def bound(
-    benchmark: Benchmark, entry: ResolvedProtocol, *, parsers: Sequence[str], images: str = MANY
+    benchmark: Benchmark, entry: ResolvedProtocol, *, parsers: Sequence[str], model: ModelEntry | None = None
 ) -> Callable[[Question], Dialogue]:
     """Return a protocol as a function of the question alone.
+
+    Every question of every model is asked through this function, so that ``prompt`` and ``order`` of a model's entry
+    apply to all protocols of all benchmarks (`ignored_prompt` tells which have texts of their own).
 
     Parameters
     ----------
@@ -52,8 +60,8 @@ def bound(
         The protocol.
     parsers : sequence of str
         The configured parsers.
-    images : str
-        The model's image support, for protocols that show several images at once.
+    model : ModelEntry, optional
+        The model's entry for this benchmark (``asked_in``): its image support, prompt, order, and what is kept.
 
     Raises
     ------
@@ -63,7 +71,13 @@ def bound(
     known = protocols_of(benchmark)
     if entry.name not in known:
         raise ConfigError(unknown_name(entry.name, known), path=f"benchmarks.{benchmark.name}.protocol")
-    return known[entry.name].bind(entry, context=context_of(benchmark, parsers), images=images)
+    settings = model if isinstance(model, InferenceSettings) else _BY_PROTOCOL
+    return known[entry.name].bind(
+        entry,
+        context=context_of(benchmark, parsers, settings),
+        images=MANY if model is None else model.images,
+        order=settings.order,
+    )
 
 
 def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) -> str | None:
@@ -80,6 +94,14 @@ def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) ->
         variant=variants_of(benchmark.name)[variant],
         has_refusal_prompt=benchmark.has("refusal_prompt"),
     )
+
+
+def ignored_prompt(benchmark: Benchmark, protocols: Iterable[str], model: ModelEntry) -> str | None:
+    """Return the first of some protocols whose turns would not use the prompt of a model's entry; None if all do."""
+    if not isinstance(model, InferenceSettings) or model.asked_in(benchmark.name).prompt is None:
+        return None
+    known = protocols_of(benchmark)
+    return next((name for name in protocols if name in known and not known[name].uses_prompt), None)
 
 
 def answer_key(question: Question, turn: Turn) -> AnswerKey:

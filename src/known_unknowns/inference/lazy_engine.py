@@ -112,14 +112,16 @@ def has_finished(entry: ModelEntry, journals: Path) -> bool:
     The model could then answer, and its journals have every reply, unless questions were added since.
     """
     files = {path for path in journals.glob("*.jsonl") if not path.name.endswith(".notes.jsonl")}
-    stored = [_read(facts_file(path)) for path in files]
-    settings = _plain(_settings(entry))
-    return bool(files) and all(each is not None and _plain(each["of"].get("entry")) == settings for each in stored)
+    stored = {path.stem: _read(facts_file(path)) for path in files}
+    return bool(files) and all(
+        each is not None and _plain(each["of"].get("entry")) == _plain(_settings(entry.asked_in(benchmark)))
+        for benchmark, each in stored.items()
+    )
 
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:
     """The keys of an entry that can change a reply. The sha256 of a local folder's weights is one; its path is none."""
-    left_out = {*entry.not_in_the_reply}
+    left_out = {*entry.not_in_the_reply, "asked", "kept"}  # of other benchmarks; what parsers read of a reply
     if isinstance(entry, TransformersModel) and lock_file.is_folder_pin(entry.revision):
         left_out.add("source")
     return {key: value for key, value in entry.as_dict().items() if key not in left_out}

@@ -64,7 +64,7 @@ def infer(
     mapping of str to Reply
         The replies by their journal keys.
     """
-    entry = params.model(model)
+    entry = params.model(model).asked_in(benchmark)
     count = shards_of(entry)
     cells = cells_of(params, entry, benchmark, variants)
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
@@ -101,7 +101,7 @@ def infer_shard(
 
     When all shards have ended, `infer` writes the table and asks nothing.
     """
-    entry = params.model(model)
+    entry = params.model(model).asked_in(benchmark)
     cells = cells_of(params, entry, benchmark, variants)
     with shards.ShardJournal(journal, shard) as kept:
         engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
@@ -111,14 +111,17 @@ def infer_shard(
 
 
 def cells_of(params: Params, entry: ModelEntry, benchmark: str, variants: Path) -> Cells:
-    """Return the protocol and the questions of every variant and seed of a benchmark, from its folder of variants."""
+    """Return the protocol and the questions of every variant and seed of a benchmark, from its folder of variants.
+
+    ``entry`` is the model's entry for this benchmark (``asked_in``).
+    """
     return {
         (variant, seed): (
             bound_protocols.bound(
                 registry.get(benchmark),
                 params.protocol(benchmark, variant),
                 parsers=params.parsers,
-                images=entry.images,
+                model=entry,
             ),
             tables.read_questions(asked(variants, variant, seed)),
         )

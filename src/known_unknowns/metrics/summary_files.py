@@ -9,28 +9,40 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
-from known_unknowns.metrics import leaderboard
+from known_unknowns.metrics import summary
 from known_unknowns.metrics.measure import headline
-from known_unknowns.metrics.summary import headline_rows, rounded
+from known_unknowns.metrics.summary import rounded
 from known_unknowns.records import OVERALL, Metric
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
 
 METRIC_COLUMNS = tuple(field.name for field in fields(Metric))
 
 
 def summarise(
-    metrics: Sequence[Path], *, out: Path, plot: Path, headline_table: Path, leaderboard_table: Path, models: Path
+    params: Params,
+    metrics: Sequence[Path],
+    *,
+    out: Path,
+    plot: Path,
+    headline_table: Path,
+    leaderboard_table: Path,
+    models: Path,
 ) -> None:
     """Write the summaries of all metrics. An undefined number is an empty cell of a CSV and null in JSON.
 
     Parameters
     ----------
+    params : Params
+        The configuration.
     metrics : sequence of Path
         Tables of metrics (Parquet), one per model and benchmark.
     out : Path
@@ -40,7 +52,7 @@ def summarise(
     headline_table : Path
         CSV of the headline metrics, one row per model, benchmark, variant and parser.
     leaderboard_table : Path
-        CSV of the leaderboard, one row per model and benchmark.
+        CSV of the leaderboard, one row per model, benchmark and headline number, the primary one first.
     models : Path
         Folder for the record of each model, <model>.json, for ``dvc metrics``. Records of other models are removed.
     """
@@ -48,13 +60,15 @@ def summarise(
     rows: list[dict[str, Any]] = []
     for path in metrics:
         of_path = [metric for metric in headline(tables.read_metrics(path)) if metric.category == OVERALL]
-        rows += [leaderboard.leaderboard_row(of_path)] if of_path else []
+        if of_path:
+            rows += summary.leaderboard_rows(params, of_path[0].model, of_path[0].benchmark, of_path)
         chosen += of_path
     chosen.sort(key=_order)
     rows.sort(key=lambda row: (row["benchmark"], row["model"]))
-    write_text(headline_table, _csv(*headline_rows(chosen)))
-    write_text(leaderboard_table, _csv(leaderboard.COLUMNS, rows))
-    records = leaderboard.by_model(rows)
+    write_text(headline_table, _csv(*summary.headline_rows(params, chosen)))
+    write_text(leaderboard_table, _csv(summary.COLUMNS, rows))
+    of_model = {metric.model: [row for row in rows if row["model"] == metric.model] for metric in chosen}
+    records = {model: summary.by_benchmark(own) for model, own in of_model.items()}
     write_text(out, _json(records))
     for model, record in records.items():
         write_text(models / f"{model}.json", _json(record))

@@ -1,34 +1,24 @@
-"""The figures of all benchmarks: scatter plots of two variants, and the distribution of answers."""
+"""The figures that sections declare, and the distribution of answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from math import ceil
+from typing import Any
 
 from known_unknowns.benchmark.published import PublishedCell
-from known_unknowns.benchmark.section import Scatter
+from known_unknowns.benchmark.section import Dots, Scatter, Shares
+from known_unknowns.comparison import OFFICIAL
 from known_unknowns.metrics.proportions import SHARE
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.drawing import (
-    GREY,
-    MUTED,
-    PUBLISHED,
-    Coordinate,
-    Figure,
-    Point,
-    figure,
-    model_colours,
-    percent_axis,
-    placeholder,
-    stacked_shares,
-)
-from known_unknowns.report.formatting import Cell, Head, Row, Table, counted, metric_text
-from known_unknowns.report.tables import Run
-
-if TYPE_CHECKING:
-    import altair as alt
-
-OFFICIAL_SERIES, ROBUST_SERIES = "as in the paper", "robust parser"
+from known_unknowns.report import charts
+from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Line, Point
+from known_unknowns.report.drawing import Figure, figure, placeholder
+from known_unknowns.report.formatting import Head, Row, Table, counted, metric_cell, move_n_to_heading
+from known_unknowns.report.paper_tables import table_parser
+from known_unknowns.report.tables import Run, confidence
 
 _REFUSAL = "#e08a2e"
 _LABELS = (
@@ -44,163 +34,230 @@ _OTHER_ANSWERS = {
     "share_failed": "failed",
 }
 _OTHER_COLOURS = {"abstained": "#c9b458", "no label": "#7d858f", "cut": "#b4bac2", "failed": "#a8324a"}
-_LEGEND_CHARACTERS, _LEGEND_COLUMNS = 40, 4
-"""A legend with more characters than this has this number of columns."""
+
+
+def draw(spec: Scatter | Dots | Shares, run: Run, published: Sequence[PublishedCell]) -> Figure:
+    """Draw a figure that a section declares."""
+    if isinstance(spec, Scatter):
+        return scatter(spec, run, published)
+    return dots(spec, run, published) if isinstance(spec, Dots) else shares(spec, run)
+
+
+def own_models(run: Run) -> list[str]:
+    """Return the models of a run without its baselines; their order gives their colours."""
+    return [model for model in run.models if model not in run.baselines]
+
+
+def kind(run: Run, model: str) -> str:
+    """Return the kind of the points of a model of the run."""
+    return SCRIPTED if model in run.baselines else MODEL
+
+
+def parsed(run: Run, parser: str) -> str:
+    """Return a sentence that names the parser."""
+    name = run.parser_name(parser)
+    return f"Answers are parsed {name if name.startswith('as ') else f'by the {name} parser'}."
 
 
 def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figure:
-    """Draw accuracy on two variants, with models of this run in colour and published models in grey."""
-    ours = _our_points(spec, run)
-    theirs = _published_points(spec, published)
-    x_name, y_name = run.section.name(spec.x), run.section.name(spec.y)
-    missing = [v for v in (spec.x, spec.y) if v not in run.variants]
-    if missing:
-        return placeholder(spec.name, spec.title, f"not drawn: {', '.join(missing)} was not run")
+    """Draw two metrics of the models of this run, in colour, and of published models, in grey."""
+    ours, theirs = our_points(spec, run), published_points(spec, published)
+    if not ours:
+        missing = dict.fromkeys(v for s in spec.series for v in (s.x[0], s.y[0]) if v not in run.variants)
+        reason = f"{', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not run"
+        return placeholder(spec.name, spec.title, f"not drawn: {reason if missing else 'nothing was measured'}")
+    found = [*ours, *theirs]
+    values = [axis.value if axis.high is None else axis.high for p in found for axis in (p.x, p.y)]
+    highest = 20.0 * ceil(max(values) / 20)
+    x, y = (Axis(f"{title} (%)", 0, highest) for title in spec.axes)
+    pairs = charts.joined(found) if spec.joined else []
+    lines = [*(sum_lines(highest) if spec.has_sums else ()), *(_chance(spec, run, x, y) if spec.has_chance else ())]
+    names = [series.name for series in spec.series]
     alt_text = (
-        f"Scatter plot of accuracy on {x_name} (horizontal) and on {y_name} (vertical), in percent, for "
-        f"{counted(len(run.models), 'model')} of this run with error bars, and "
+        f"Scatter plot: {spec.axes[0]} (horizontal) and {spec.axes[1]} (vertical), in percent, of "
+        f"{counted(len({p.model for p in ours}), 'model')} of this run with error bars, and of "
         f"{counted(len({p.model for p in theirs}), 'published model')} in grey. The table below has the numbers of "
         "this run."
     )
-    chance = {axis: Coordinate.of(_first_chance(run, v)) for axis, v in (("x", spec.x), ("y", spec.y))}
-    chart = _scatter_chart(ours, theirs, chance, run, x_name, y_name)
+    chart = charts.points(found, x, y, own_models(run), series=names, lines=lines, pairs=pairs)
+    note = " ".join(filter(None, [spec.note, spec.joined if pairs else ""]))
     return figure(
-        spec.name, spec.title, chart, alt_text, note=spec.note, table=_scatter_table(spec, run, x_name, y_name)
+        spec.name, spec.title, chart, alt_text, note=note, table=_scatter_table(spec, run, ours), caveat=run.caveat
     )
 
 
-def _first_chance(run: Run, variant: str) -> Metric | None:
-    found = (run.chance(model, variant) for model in run.models)
-    return next((metric for metric in found if metric is not None), None)
-
-
-def _series(spec: Scatter, run: Run) -> dict[str, tuple[str, str]]:
-    """Return the parser and the metric on the vertical axis of each series."""
-    every = {OFFICIAL_SERIES: ("official", spec.official_metric), ROBUST_SERIES: ("robust", spec.robust_metric)}
-    return {series: by for series, by in every.items() if by[0] in run.parsers}
-
-
-def _our_points(spec: Scatter, run: Run) -> list[Point]:
-    points = []
+def our_points(spec: Scatter, run: Run) -> list[Point]:
+    """Return the points of the models of a run. A series without its parser has none."""
+    found = []
     for model in run.models:
-        for series, (parser, name) in _series(spec, run).items():
-            x = Coordinate.of(run.get(model, spec.x, parser, "accuracy"))
-            y = Coordinate.of(run.get(model, spec.y, parser, name))
+        for series in spec.series:
+            parser = series.parser or table_parser(run)
+            x, y = (Coordinate.of(run.get(model, axis[0], parser, axis[1])) for axis in (series.x, series.y))
             if x is not None and y is not None:
-                points.append(Point(model, series, x, y))
-    return points
+                found.append(Point(model, series.name, x, y, kind(run, model)))
+    return found
 
 
-def _published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list[Point]:
-    def column(variant: str, metric: str | None) -> dict[str, float]:
-        return {c.row: c.value for c in published if (c.variant, c.metric, c.category) == (variant, metric, OVERALL)}
+def published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list[Point]:
+    """Return the points of published models. If several tables have a number, the first one counts."""
 
-    x = column(spec.x, "accuracy")
-    series_values = {
-        OFFICIAL_SERIES: column(spec.y, spec.official_metric),
-        ROBUST_SERIES: column(spec.y, spec.published_robust_metric),
-    }
-    return [
-        Point(row, series, Coordinate(x[row]), Coordinate(y))
-        for series, values in series_values.items()
-        for row, y in values.items()
-        if row in x
-    ]
+    def column(variant: str, metric: str, parser: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for c in published:
+            if (c.variant, c.metric, c.category) == (variant, metric, OVERALL) and c.parser in (None, parser):
+                found.setdefault(c.model, c.value)
+        return found
+
+    found = []
+    for series in spec.series:
+        parser = series.parser or OFFICIAL
+        x = column(*series.x, parser)
+        y = column(series.y[0], series.y[1] if series.published is None else series.published, parser)
+        points = {model: (Coordinate(x[model]), Coordinate(y[model])) for model in y if model in x}
+        found += [Point(model, series.name, *point, PUBLISHED) for model, point in points.items()]
+    return found
 
 
-def _scatter_table(spec: Scatter, run: Run, x_name: str, y_name: str) -> Table:
+def sum_lines(highest: float) -> Iterator[Line]:
+    """Yield the lines on which both metrics add up to 20, 40, ..., within the axes."""
+    for total in range(20, 101, 20):
+        near = max(0.0, total - highest)
+        if near < total - near:
+            yield Line(f"sum {total}", near, total - near, total - near, near)
+
+
+def _chance(spec: Scatter, run: Run, x: Axis, y: Axis) -> Iterator[Line]:
+    """Yield lines at the chance level of the variants on both axes."""
+    (x_low, x_high), (y_low, y_high) = x.ends, y.ends
+    for axis, variant in (("x", spec.series[0].x[0]), ("y", spec.series[0].y[0])):
+        if (level := chance_of(run, variant)) is not None:
+            ends = (level, y_high, level, y_low) if axis == "x" else (x_low, level, x_high, level)
+            yield Line("chance", *ends)
+
+
+def chance_of(run: Run, *variants: str) -> float | None:
+    """Return the first chance level of these variants, in percent."""
+    found = (run.chance(model, variant) for variant in variants for model in run.models)
+    return next((100 * metric.value for metric in found if metric is not None and metric.value is not None), None)
+
+
+def _scatter_table(spec: Scatter, run: Run, found: Sequence[Point]) -> Table:
     rows = []
-    series_values = _series(spec, run)
-    for model in run.models:
-        for r, (series, (parser, name)) in enumerate(series_values.items()):
-            heads = [Head(model, span=len(series_values))] if r == 0 else []
-            cells = [run.get(model, spec.x, parser, "accuracy"), run.get(model, spec.y, parser, name)]
-            rows.append(Row((*heads, Head(series)), tuple(Cell(metric_text(m)) for m in cells)))
-    return Table(
-        caption=f"The points of “{spec.title}”",
-        corner=("Model", "Parser"),
-        columns=(Head(x_name), Head(y_name)),
-        rows=tuple(rows),
-    )
+    for model, of_model in groupby(found, key=lambda point: point.model):
+        points = list(of_model)
+        for place, point in enumerate(points):
+            (series,) = [series for series in spec.series if series.name == point.series]
+            parser = series.parser or table_parser(run)
+            heads = [Head(model, span=len(points))] if place == 0 else []
+            cells = [run.get(model, axis[0], parser, axis[1]) for axis in (series.x, series.y)]
+            rows.append(Row((*heads, Head(point.series)), tuple(map(metric_cell, cells))))
+    columns, rows = move_n_to_heading([Head(axis) for axis in spec.axes], rows)
+    return Table(f"The points of “{spec.title}”, in percent", ("Model", "Points"), columns, rows)
 
 
-def _scatter_chart(
-    ours: Sequence[Point],
-    theirs: Sequence[Point],
-    chance: Mapping[str, Coordinate | None],
-    run: Run,
-    x_name: str,
-    y_name: str,
-) -> alt.LayerChart:
-    import altair as alt
+def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
+    """Draw one metric by variant or by type of question."""
+    parser, main = table_parser(run), next(iter(run.headline), "")
 
-    x_title, y_title = f"{x_name}, percent right", f"{y_name}, percent right"
-    x, y = alt.X(**percent_axis("x", x_title)), alt.Y(**percent_axis("y", y_title))
-    names, colours = model_colours(run.models, baselines=run.baselines, published=bool(theirs))
-    colour = alt.Color(
-        "shown:N",
-        scale=alt.Scale(domain=names, range=colours),
-        title="Model",
-        legend=alt.Legend(columns=3, columnPadding=28),
-    )
-    shapes = alt.Scale(domain=[OFFICIAL_SERIES, ROBUST_SERIES], range=["circle", "diamond"])
-    shape = alt.Shape(
-        "series:N", scale=shapes, title="Parser", legend=alt.Legend(columns=2, columnPadding=28, orient="top")
-    )
-    layers = [*_chance_rules(chance, x, y), *_published_layers(theirs, x, y, colour, shape)]
-    values = alt.Data(values=[p.row() | {"shown": p.model} for p in ours])
-    bars = alt.Chart(values).mark_rule(strokeWidth=1.4, opacity=0.65, aria=False)
-    layers += [
-        bars.encode(x=alt.X(**percent_axis("x_low", x_title)), x2="x_high:Q", y=y, color=colour),
-        bars.encode(x=x, y=alt.Y(**percent_axis("y_low", y_title)), y2="y_high:Q", color=colour),
+    def metric(model: str, row: str) -> Metric | None:
+        return run.get(model, *((row, parser, spec.metric) if spec.by_variant else (main, parser, spec.metric, row)))
+
+    rows = [(group, row) for group, of_group in spec.rows.items() for row in of_group]
+    names = {row: run.section.name(row) if spec.by_variant else row for _, row in rows}
+    found = [
+        Dot(model, names[row], at, kind(run, model), group)
+        for model in run.models
+        for group, row in rows
+        if (at := Coordinate.of(metric(model, row))) is not None
     ]
-    for series, filled, size in ((OFFICIAL_SERIES, True, 75), (ROBUST_SERIES, False, 190)):
-        layers.append(
-            alt.Chart(values)
-            .transform_filter(alt.datum.series == series)
-            .mark_point(filled=filled, size=size, strokeWidth=1.8, opacity=1)
-            .encode(x=x, y=y, color=colour, shape=shape)
+    if not found:
+        return placeholder(spec.name, spec.title, "not drawn: nothing was measured")
+    shown = [(group, row) for group, row in rows if any((dot.group, dot.row) == (group, names[row]) for dot in found)]
+    groups = {row: group for group, row in shown}
+    theirs = [
+        Dot(cell.model, names[row], Coordinate(cell.value), PUBLISHED, groups[row])
+        for cell in (published if spec.published else ())
+        if (row := cell.variant if spec.by_variant else cell.category) in groups
+        and cell.metric == spec.metric
+        and cell.table not in spec.without
+        and (cell.category == OVERALL or not spec.by_variant)
+    ]
+    lines = dict(spec.lines)
+    if (
+        spec.has_chance
+        and (level := chance_of(run, *(row if spec.by_variant else main for _, row in shown))) is not None
+    ):
+        lines["chance"] = level
+    alt_text = (
+        f"Dot plot: {spec.axis}, in percent: {counted(len(shown), 'row')}, in each a dot with its {confidence(run)} "
+        f"interval for each of {counted(len(run.models), 'model')}, and {counted(len(theirs), 'published number')}. "
+        "The table below has the numbers of this run."
+    )
+    order = [names[row] for _, row in shown]
+    chart = charts.dots([*found, *dict.fromkeys(theirs)], Axis(f"{spec.axis} (%)"), own_models(run), order, lines=lines)
+    heads = ("Variant",) if spec.by_variant else ("Subset", "Type")
+    table_rows = [
+        Row(
+            (*(() if spec.by_variant else (Head(group),)), Head(names[row])),
+            tuple(metric_cell(metric(model, row)) for model in run.models),
         )
-    return alt.layer(*layers).properties(width=560, height=400)
-
-
-def _chance_rules(chance: Mapping[str, Coordinate | None], x: Any, y: Any) -> list[alt.Chart]:
-    import altair as alt
-
-    layers = []
-    for name, channel in (("x", x), ("y", y)):
-        if (level := chance[name]) is not None:
-            values = alt.Data(values=[{name: level.value, "label": "chance"}])
-            rule = alt.Chart(values).mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.8, aria=False)
-            layers.append(rule.encode(**{name: channel}))
-    if layers and chance["y"] is not None:
-        values = alt.Data(values=[{"x": 103, "y": chance["y"].value}])
-        text = alt.Chart(values).mark_text(text="chance", align="right", dx=-4, dy=-7, color=MUTED, fontSize=11)
-        layers.append(text.encode(x=x, y=y))
-    return layers
-
-
-def _published_layers(points: Sequence[Point], x: Any, y: Any, colour: Any, shape: Any) -> Iterable[alt.Chart]:
-    """Draw grey points, and a line between the two points of a model where they differ."""
-    import altair as alt
-
-    if not points:
-        return []
-    values = alt.Data(values=[p.row() | {"shown": PUBLISHED} for p in points])
-    ends: dict[str, list[Point]] = {}
-    for point in points:
-        ends.setdefault(point.model, []).append(point)
-    lines = [
-        {"x": pair[0].x.value, "y": pair[0].y.value, "y2": pair[1].y.value}
-        for pair in ends.values()
-        if len(pair) == 2 and pair[0].y.value != pair[1].y.value
+        for group, row in shown
     ]
-    joined = alt.Chart(alt.Data(values=lines)).mark_rule(color=GREY, opacity=0.45, aria=False)
-    dots = alt.Chart(values).mark_point(size=38, opacity=0.75, strokeWidth=1.3)
-    return [
-        joined.encode(x=x, y=y, y2="y2:Q"),
-        dots.encode(x=x, y=y, color=colour, shape=shape),
+    columns = tuple(Head(model, verbatim=True) for model in run.models)
+    table = Table(f"{spec.title}: {spec.axis}, in percent", heads, columns, tuple(merge_first_heads(table_rows)))
+    note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
+    return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
+
+
+def shares(spec: Shares, run: Run) -> Figure:
+    """Draw stacked bars of several metrics by type of question."""
+    parser, main = table_parser(run), next(iter(run.headline), "")
+    rows = [
+        {"model": model, "category": category, "part": label, "share": 100 * metric.value}
+        for category in spec.categories
+        for model in run.models
+        for part, (label, _) in spec.parts.items()
+        if (metric := run.get(model, main, parser, part, category)) is not None and metric.value is not None
     ]
+    if not rows:
+        return placeholder(spec.name, spec.title, "not drawn: nothing was measured")
+    labels = [label for label, _ in spec.parts.values()]
+    alt_text = (
+        f"Stacked bars, one for each of {counted(len(run.models), 'model')} in {', '.join(spec.categories)}: the "
+        f"shares of questions that are {', '.join(labels)}. The table below has the numbers."
+    )
+    chart = charts.shares(
+        rows,
+        run.models,
+        part="part",
+        colours=dict(spec.parts.values()),
+        facet="category",
+        order=spec.categories,
+        baselines=run.baselines,
+    )
+    body = [
+        Row(
+            (Head(model), Head(category)),
+            tuple(metric_cell(run.get(model, main, parser, part, category)) for part in spec.parts),
+        )
+        for model in run.models
+        for category in spec.categories
+    ]
+    columns = tuple(map(Head, labels))
+    table = Table(f"{spec.title}, in percent", ("Model", "Subset"), columns, tuple(merge_first_heads(body)))
+    note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
+    return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
+
+
+def merge_first_heads(rows: Iterable[Row]) -> Iterator[Row]:
+    """Merge the first heads of adjacent rows if they are equal."""
+    for _, members in groupby(rows, key=lambda row: row.heads[0].text):
+        together = list(members)
+        for place, row in enumerate(together):
+            first, *others = row.heads
+            is_merged = len(together) > 1 and bool(others)
+            kept = (replace(first, span=len(together)),) if is_merged else (first,)
+            yield replace(row, heads=(*(() if is_merged and place else kept), *others))
 
 
 def answers(run: Run) -> Figure:
@@ -218,7 +275,17 @@ def answers(run: Run) -> Figure:
     drawn = {(bar["model"], bar["variant"]) for bar in bars}
     absent = "A model without a bar was not run." if len(drawn) < len(run.models) * len(run.variants) else ""
     note = " ".join(filter(None, [run.section.answers_note, absent]))
-    return figure(name, title, _answers_chart(bars, run), alt_text, note=note)
+    chart = charts.shares(
+        bars,
+        run.models,
+        part="answer",
+        colours=answer_colours((bar["answer"] for bar in bars), run.section.refusal_label),
+        facet="variant",
+        order=[run.section.name(variant) for variant in run.variants],
+        baselines=run.baselines,
+        width=charts.SIZE[0],
+    )
+    return figure(name, title, chart, alt_text, note=note, caveat=run.caveat)
 
 
 def answer_shares(run: Run) -> list[dict[str, Any]]:
@@ -280,23 +347,3 @@ def _position(label: str) -> int | None:
     if len(label) == 1 and label.isascii() and label.isalpha():
         return ord(label.upper()) - ord("A")
     return int(label) - 1 if label.isascii() and label.isdigit() and int(label) else None
-
-
-def _answers_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
-    import altair as alt
-
-    colours_of = answer_colours((bar["answer"] for bar in bars), run.section.refusal_label)
-    order = {answer: place for place, answer in enumerate(colours_of)}
-    rows = [bar | {"place": order[bar["answer"]]} for bar in bars]
-    columns = len(order) if sum(map(len, order)) <= _LEGEND_CHARACTERS else _LEGEND_COLUMNS
-    return stacked_shares(
-        rows,
-        run.models,
-        part="answer",
-        colours=colours_of,
-        facet="variant",
-        order=[run.section.name(variant) for variant in run.variants],
-        legend=alt.Legend(orient="top", title=None, columns=columns, symbolType="square"),
-        baselines=run.baselines,
-        width=560,
-    )

@@ -32,7 +32,7 @@ class Cell:
     """A cell of a table.
 
     ``n`` is the number of questions, and ``denominator`` the text of a ratio's denominator if that is another number.
-    ``title`` is shown on hovering, ``note`` is small print, and ``mark`` refers to a footnote.
+    ``title`` is shown on hovering, ``note`` is small print, ``mark`` refers to a footnote, and ``link`` is an address.
     """
 
     text: str
@@ -44,6 +44,7 @@ class Cell:
     note: str = ""
     mark: str = ""
     denominator: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class Table:
 def sentence_case(text: str) -> str:
     """Return a heading with a capital, unless it starts with a symbol or a name, such as n, score_sa or mPLUG."""
     first = text.partition(" ")[0].rstrip(",")
-    return text[:1].upper() + text[1:] if len(first) > 1 and first.isalpha() and first.islower() else text
+    is_word = len(first.partition("-")[0]) > 1 and first.replace("-", "").isalpha() and first.islower()
+    return text[:1].upper() + text[1:] if is_word else text
 
 
 def unbroken(text: str) -> str:
@@ -171,14 +173,15 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
 
 
 def move_n_to_heading(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
-    """Move n from the cells into the column's heading wherever all cells of the column have the same.
+    """Move n from the cells into the column's heading wherever all cells with a number have the same.
 
-    A denominator that all cells with an n share moves with it.
+    A denominator that all cells with an n share moves with it. A published number has no n, and not that of ours.
     """
     columns, rows = list(columns), list(rows)
     for index, column in enumerate(columns):
+        cells = [row.cells[index] for row in rows if row.cells and row.cells[index].text != DASH]
         counted = [row.cells[index] for row in rows if row.cells and row.cells[index].n is not None]
-        if len({cell.n for cell in counted}) == 1:
+        if len({cell.n for cell in counted}) == 1 and all(cell.n is not None for cell in cells):
             shared = {cell.denominator for cell in counted}
             denominator = shared.pop() if len(shared) == 1 else ""
             note = ", ".join(filter(None, [f"n = {counted[0].n:,}", denominator]))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
+from math import cos, pi, sin
 
 CHARACTER, LINE = 0.6, 1.1
 """Mean width of a character and height of a line, as a share of the font size."""
-_RADIUS = 10.0
-"""Pixels around a point that labels of other points keep free, so that it is clear whose label it is."""
+_RADIUS, _FAR_RADIUS = 10.0, 4.0
+"""Pixels around a point that labels of other points keep free. It is smaller for labels with a leader line."""
+_STEP, _DIRECTIONS = 7, 24
+"""Labels with a leader line are tried in rings of this distance in pixels, in this number of directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +20,8 @@ class Side:
     """Where a label is, relative to its point: ``align``, and the shift of its anchor in pixels, right and down."""
 
     align: str
-    dx: int
-    dy: int
+    dx: float
+    dy: float
 
 
 SIDES = (
@@ -30,7 +34,7 @@ SIDES = (
     Side("center", 0, -14),
     Side("center", 0, 16),
 )
-"""The places that are tried, in order."""
+"""The places beside a point, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,24 @@ class Point:
     font_size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The anchor of a label in pixels; ``near`` is false if it needs a leader line."""
+
+    x: float
+    y: float
+    align: str
+    near: bool
+
+
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom in pixels."""
 
 
-def sides_of(points: Sequence[Point], width: float, height: float) -> dict[str, Side]:
-    """Return the place of each label that fits into the plot without covering anything; others are left out.
+def places(points: Sequence[Point], width: float, height: float, *, taken: Sequence[Box] = ()) -> list[Place]:
+    """Return a place for the label of each point: beside the point, or the nearest free place, with a leader line.
+
+    A plot without any free place has labels that cover something.
 
     Parameters
     ----------
@@ -56,26 +72,36 @@ def sides_of(points: Sequence[Point], width: float, height: float) -> dict[str, 
         All points of the plot. Labels of the first ones are placed first.
     width, height : float
         The plot in pixels.
+    taken : sequence of Box
+        Other texts in the plot.
     """
-    dots = [(p.x - _RADIUS, p.y - _RADIUS, p.x + _RADIUS, p.y + _RADIUS) for p in points]
-    taken: list[Box] = []
-    found: dict[str, Side] = {}
+    kept, found = list(taken), []
     for number, point in enumerate(points):
-        others = [*taken, *dots[:number], *dots[number + 1 :]]
-        for side in _preferred(point, width):
-            box = _box(point, side)
-            inside = box[0] >= 0 and box[2] <= width and box[1] >= -LINE * point.font_size and box[3] <= height
-            if inside and not any(_overlap(box, other) for other in others):
-                taken.append(box)
-                found[point.label] = side
+        others = [*points[:number], *points[number + 1 :]]
+        for side, near in _sides(point, width, height):
+            box, radius = _box(point, side), _RADIUS if near else _FAR_RADIUS
+            inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height
+            dots = ((p.x - radius, p.y - radius, p.x + radius, p.y + radius) for p in others)
+            if inside and not any(_overlap(box, other) for other in (*kept, *dots)):
                 break
+        else:
+            side, near, box = SIDES[0], True, _box(point, SIDES[0])
+        kept.append(box)
+        found.append(Place(point.x + side.dx, point.y + side.dy, side.align, near))
     return found
 
 
-def _preferred(point: Point, width: float) -> Iterator[Side]:
-    """On the right of the plot, labels to the left of their points come first."""
+def _sides(point: Point, width: float, height: float) -> Iterator[tuple[Side, bool]]:
+    """Yield the places to try. On the right of the plot, labels to the left of their points come first."""
     on_right = point.x > 0.6 * width
-    yield from sorted(SIDES, key=lambda side: (side.align == "left") == on_right)
+    for side in sorted(SIDES, key=lambda side: (side.align == "left") == on_right):
+        yield side, True
+    for radius in count(2 * _STEP, _STEP):
+        if radius > width + height:
+            return
+        for direction in range(_DIRECTIONS):
+            angle = 2 * pi * direction / _DIRECTIONS
+            yield Side("center", radius * cos(angle), radius * sin(angle)), False
 
 
 def _box(point: Point, side: Side) -> Box:

@@ -1,22 +1,32 @@
-"""The first screen: which model knows best what it does not know."""
+"""The first screen: which model knows best what it does not know. Its tables; `overview_text` has its sentences."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import UNJUDGED, ComparisonRow
 from known_unknowns.comparison.models import PairedRow, correct_for_pairs
 from known_unknowns.comparison.summary import leading_rows
+from known_unknowns.config import catalogue
 from known_unknowns.metrics import dual
+from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
 from known_unknowns.records import Metric
-from known_unknowns.report.tables import ACCURACY, Run
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, sentence_case
+from known_unknowns.report.shell import QUESTIONS
+from known_unknowns.report.tables import ACCURACY, Run, confidence
 
-NO_RIGHT_OPTION, NO_CONTENT = ("nota_only",), ("blank", "noise", "gaussian", "text_only")
-"""Functions of variants: the right option is removed; the images have no content. The first one of a run is used."""
-AREA = "aurc"
+if TYPE_CHECKING:
+    from known_unknowns.config.models import Card
+
+_TESTED = (ACCURACY, dual.DUAL)
+"""Metrics by which models are compared in pairs."""
 
 
 @dataclass(frozen=True)
@@ -48,89 +58,98 @@ class Overview:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models from best to worst, by the dual accuracy or, if it is not defined, by the accuracy."""
+        """The models from best to worst by the primary number. Those with too many unusable replies come last."""
         return self.sorted(name for name in self.run.models if name not in self.baselines)
+
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The models without too many unusable replies."""
+        return tuple(name for name in self.models if not self.is_excluded(name))
+
+    def is_excluded(self, model: str) -> bool:
+        """Return whether a model has too many unusable replies to be ranked and tested."""
+        found = self.unusable(model)
+        return found is not None and found.excludes
 
     def sorted(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return models from best to worst; those without a number come last."""
+        sign = 1 if self.primary and self.primary.lower_is_better else -1
 
-        def order(name: str) -> tuple[bool, float]:
+        def order(name: str) -> tuple[bool, bool, float]:
             metric = self.leading(name)
-            return (metric is None or metric.value is None, -(metric.value or 0.0) if metric else 0.0)
+            return (
+                self.is_excluded(name),
+                metric is None or metric.value is None,
+                sign * (metric.value or 0.0) if metric else 0.0,
+            )
 
         return tuple(sorted(names, key=order))
 
     @cached_property
-    def pair(self) -> str | None:
-        """The pair of variants of the dual accuracy, without a right option; None without a pair.
+    def values(self) -> Mapping[str, Mapping[HeadlineNumber, HeadlineValue]]:
+        """The headline numbers of each model."""
+        return {
+            model: {v.number: v for v in headline_of(self.run.params, self.run.benchmark, partial(self.run.get, model))}
+            for model in self.run.models
+        }
 
-        A pair with a variant without content ranks no models.
-        """
-        measured = {m.variant for m in self.run.numbers if (m.benchmark, m.name) == (self.run.benchmark, dual.DUAL)}
-        found = dual.combinations(self.run.params, self.run.benchmark)
-        return next((c.name for c in found if c.name in measured and not self.run.content_free & set(c.variants)), None)
+    @cached_property
+    def numbers(self) -> Mapping[HeadlineNumber, str]:
+        """The headline numbers that any model has, the primary one first, and the variant of each."""
+        known = dict(numbers_of(self.run.params, self.run.benchmark))
+        defined = [v.number for each in self.values.values() for v in each.values() if v.metric.value is not None]
+        return {number: variant for number, variant in known.items() if number in defined}
+
+    @cached_property
+    def primary(self) -> HeadlineNumber | None:
+        """The number that models are sorted by; None if no such number was measured."""
+        return next((number for number in self.numbers if number.ranks), None)
+
+    @cached_property
+    def tested(self) -> HeadlineNumber | None:
+        """The first number by which models are compared in pairs."""
+        return next((number for number in self.numbers if number.ranks and number.metric in _TESTED), None)
+
+    @cached_property
+    def pair(self) -> str | None:
+        """The pair of variants of the primary number; None if it is of one variant."""
+        return self.numbers[self.primary] if self.primary and self.primary.metric == dual.DUAL else None
 
     @cached_property
     def main(self) -> str:
-        """The variant of the published questions; empty if nothing with content was measured."""
-        if self.pair:
-            return self.pair.split(dual.SEPARATOR)[0]
-        return next((name for name in self.run.headline if name not in self.run.content_free), "")
+        """The first variant of the primary number; empty if nothing was measured."""
+        return self.numbers[self.primary].split(dual.SEPARATOR)[0] if self.primary else ""
 
-    def unanswerable(self, functions: Sequence[str]) -> str | None:
-        """Return the variant with one of these functions in which no option but the refusal is right, or None."""
-        if not self.main:
-            return None
-        protocol = self.run.params.protocol(self.run.benchmark, self.main)
-        for function in functions:
-            for name in self.run.variants:
-                same = self.run.params.protocol(self.run.benchmark, name) == protocol
-                if same and self.run.params.variant(name).function == function and self._is_defined(name):
-                    return name
-        return None
+    def number(self, model: str, variant: str, name: str) -> Metric | None:
+        """Return a metric under the main parser."""
+        return self.run.get(model, variant, self.run.main_parser, name)
 
-    def _is_defined(self, variant: str) -> bool:
-        name = "recognised" if variant in self.run.content_free else "refusal_recall"
-        found = (self.number(model, variant, name) for model in self.run.models)
-        return any(metric is not None and metric.value is not None for metric in found)
+    def value(self, model: str, number: HeadlineNumber | None) -> Metric | None:
+        """Return a headline number of a model."""
+        found = self.values[model].get(number) if number else None
+        return found.metric if found else None
 
-    def number(self, model: str, variant: str | None, name: str) -> Metric | None:
-        """Return a metric under the main parser; None without the variant."""
-        return None if variant is None else self.run.get(model, variant, self.run.main_parser, name)
+    def named(self, name: str) -> HeadlineNumber | None:
+        """Return the headline number of this name."""
+        return next((number for number in self.numbers if number.name == name), None)
 
     def leading(self, model: str) -> Metric | None:
         """Return the number that models are sorted by."""
-        return self.number(model, self.pair, dual.DUAL) if self.pair else self.number(model, self.main, ACCURACY)
+        return self.value(model, self.primary)
 
-    @cached_property
-    def own_metric(self) -> tuple[str, str] | None:
-        """The benchmark's own metric and its label, if it has one besides accuracy and there is no pair."""
-        name, label = self.run.section.measured
-        if self.pair or name == ACCURACY or not any(self.number(model, self.main, name) for model in self.run.models):
-            return None
-        return name, label.removesuffix(" in percent")
-
-    def refused(self, model: str) -> Metric | None:
-        """Return the share of refusals without a right option."""
-        return self.number(model, self.unanswerable(NO_RIGHT_OPTION), ACCURACY)
-
-    def recognised(self, model: str, name: str = "recognised") -> Metric | None:
-        """Return the share that recognised that nothing can be answered without content, or a part of it."""
-        return self.number(model, self.unanswerable(NO_CONTENT), name)
-
-    def area(self, model: str) -> Metric | None:
-        """Return the area under the risk-coverage curve, of the parser that has one."""
-        found = (self.run.get(model, self.main, parser, AREA) for parser in self.run.parsers)
-        return next((metric for metric in found if metric is not None), None)
+    def unusable(self, model: str) -> Unusable | None:
+        """Return the unusable replies of the primary number."""
+        found = self.values[model].get(self.primary) if self.primary else None
+        return found.unusable if found else None
 
     @cached_property
     def tests(self) -> tuple[PairedRow, ...]:
-        """The pairs of models by the number that they are sorted by, corrected for these pairs."""
-        wanted = (self.pair or self.main, self.run.main_parser)
+        """The pairs of ranked models by the number `tested`, corrected for these pairs."""
+        wanted = (self.numbers[self.tested] if self.tested else "", self.run.main_parser)
         rows = [
             row
             for row in self.pairs
-            if (row.variant_a, row.parser_a) == wanted and {row.model_a, row.model_b} <= set(self.models)
+            if (row.variant_a, row.parser_a) == wanted and {row.model_a, row.model_b} <= set(self.ranked)
         ]
         return tuple(correct_for_pairs(rows, confidence=self.run.confidence)) if rows else ()
 
@@ -152,3 +171,153 @@ class Overview:
         if not self.compared:
             return {}, "the benchmark has no published numbers"
         return {}, rows[0].reason if rows else "no published row stands for the model"
+
+    def link(self, model: str, variant: str, **filters: str) -> str:
+        """Return the address of a model's replies in the question browser."""
+        values = {"benchmark": self.run.benchmark, "model": model, "variant": variant, **filters}
+        return f"{QUESTIONS}#{urlencode(values)}"
+
+
+def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
+    """Return the table of models, best first and baselines last, and the reasons of the columns that are undefined."""
+    run, numbers = overview.run, list(overview.numbers)
+    undefined = _undefined(overview)
+    heads = [Head(number.label, note=_note(overview, number)) for number in numbers]
+    heads.insert(1, Head("unusable", note="unparsed, cut, failed"))
+    tested = f"by {overview.tested.label}" if overview.tested and overview.tested != overview.primary else ""
+    judged = any(overview.verdicts(model)[0] for model in overview.models)
+    if overview.ranks:
+        heads.insert(0, Head("rank", note=tested))
+    if judged:
+        heads.append(Head("verdicts", note="published numbers"))
+    rows: list[Row] = []
+    for model, kind in _order([overview]).items():
+        cells = [_short(overview.value(model, number)) for number in numbers]
+        cells.insert(1, _unusable(overview, model))
+        cells = [*([_rank(overview, model)] if overview.ranks else []), *cells]
+        rows.append(Row((Head(model, note=kind),), (*cells, *([_verdicts(overview, model)] if judged else [])), kind))
+    counted, counted_rows = move_n_to_heading(heads, rows)
+    heads = [
+        replace(new, note=", ".join(dict.fromkeys(filter(None, [old.note, new.note]))))
+        for old, new in zip(heads, counted, strict=True)
+    ]
+    caption = f"{overview.title}: percent of questions with {confidence(run)} intervals, {run.main_parser} parser"
+    if overview.primary:
+        caption += f", sorted by {overview.primary.label}"
+    return Table(caption, ("Model",), tuple(heads), counted_rows), undefined
+
+
+def matrix(overviews: Sequence[Overview]) -> Table | None:
+    """Return the primary number of every model on every benchmark, with what the catalogue knows of the models.
+
+    None if there is one benchmark only, and the catalogue has none of its models.
+    """
+    models = _order(overviews)
+    cards = {name: card for name in models for o in overviews if (card := _card(o, name)) is not None}
+    if len(overviews) < 2 and not cards:
+        return None
+    heads = [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews]
+    rows: Sequence[Row] = [
+        Row((Head(name, note=kind),), tuple(_linked(overview, name) for overview in overviews), kind)
+        for name, kind in models.items()
+    ]
+    counted, rows = move_n_to_heading(heads, rows)
+    heads = [
+        replace(h, note=", ".join(filter(None, [h.note, c.note * (c != h)])))
+        for h, c in zip(heads, counted, strict=True)
+    ]
+    if cards:
+        heads += [Head("parameters", note="billions"), Head("family"), Head("licence")]
+        rows = [replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows]
+    first = next((o for o in overviews if o.primary), overviews[0])
+    caption = f"Headline number of each benchmark in percent, with {confidence(first.run)} intervals"
+    if first.primary:
+        caption += f", sorted by {first.primary.label} on {first.title}"
+    return Table(caption, ("Model",), tuple(heads), tuple(rows))
+
+
+def _order(overviews: Sequence[Overview]) -> dict[str, str]:
+    """Return the models, as the first benchmark that has each sorts them, and then the baselines; and their kinds."""
+    names = {name: "" for overview in overviews for name in overview.models}
+    return names | {name: "baseline" for o in overviews for name in o.sorted(o.baselines)}
+
+
+def _undefined(overview: Overview) -> Mapping[str, str]:
+    """Return the declared numbers and other columns that are not shown, and why."""
+    run, known = overview.run, dict(numbers_of(overview.run.params, overview.run.benchmark))
+    found = {}
+    for number in registry.get(run.benchmark).headline:
+        if number not in overview.numbers:
+            measured = [each[number].metric for each in overview.values.values() if number in each]
+            why = "undefined for these questions" if number in known else "the variant was not run"
+            found[sentence_case(number.label)] = measured[0].method if measured else why
+    if not overview.ranks:
+        found["Rank"] = "fewer than two models are compared" if overview.tested else "no paired test of these numbers"
+    if not any(overview.verdicts(model)[0] for model in overview.models):
+        found["Verdicts"] = overview.verdicts(next(iter((*overview.models, *overview.baselines)), ""))[1]
+    return found
+
+
+def _note(overview: Overview, number: HeadlineNumber) -> str:
+    section, variant = overview.run.section, overview.numbers[number]
+    parsers = {value.metric.parser for each in overview.values.values() if (value := each.get(number))}
+    parts = [" and ".join(map(section.name, variant.split(dual.SEPARATOR)))]
+    parts += ["lower is better"] if number.lower_is_better else []
+    parts += [f"{', '.join(sorted(parsers))} parser"] if parsers != {overview.run.main_parser} else []
+    return ", ".join(parts)
+
+
+def _short(metric: Metric | None) -> Cell:
+    """Return a cell with the interval below the value."""
+    return replace(metric_cell(metric), kind="number stacked", denominator="")
+
+
+def _linked(overview: Overview, model: str) -> Cell:
+    """Return the primary number of a model, linked to its questions."""
+    if model not in overview.run.models or overview.leading(model) is None:
+        return Cell(DASH, title="not measured")
+    found = overview.unusable(model)
+    note = f"{found.share:.1%} unusable" if found and found.excludes else ""
+    return replace(_short(overview.leading(model)), link=overview.link(model, overview.main), note=note)
+
+
+def _unusable(overview: Overview, model: str) -> Cell:
+    found = overview.unusable(model)
+    if found is None:
+        return Cell(DASH, title="not measured")
+    link = overview.link(model, found.variant, outcome="unusable") if found.replies else ""
+    return Cell(f"{100 * found.share:.1f}", n=found.n, title=found.text(), link=link, kind="number stacked")
+
+
+def _facts(card: Card | None) -> tuple[Cell, Cell, Cell]:
+    if card is None:
+        return (Cell(DASH), Cell(DASH), Cell(DASH))
+    size = DASH if card.parameters is None else f"{card.parameters:g}"
+    return Cell(size, kind="plain"), Cell(card.family, kind="text"), Cell(card.licence, kind="text")
+
+
+def _card(overview: Overview, model: str) -> Card | None:
+    """Return the catalogue's facts about a model: its own, or those of the model that has the same published row."""
+    params = overview.run.params
+    entry = params.model(model)
+    row = params.published(model, overview.run.benchmark)
+    known = [entry, *(e for e in catalogue.models().values() if row and e.published_row(overview.run.benchmark) == row)]
+    return next((card for each in known if (card := getattr(each, "card", None))), None)
+
+
+def _rank(overview: Overview, model: str) -> Cell:
+    if model in overview.baselines:
+        return Cell(DASH, title="a scripted baseline has no rank")
+    if overview.is_excluded(model):
+        return Cell(DASH, title="too many unusable replies")
+    if model not in overview.ranks:
+        return Cell(DASH, title="fewer than two models were compared")
+    low, high = overview.ranks[model]
+    title = f"interval of the rank among {len(overview.ranks)} models, from all paired tests together"
+    return Cell(str(low) if low == high else f"{low}\u2013{high}", title=title)
+
+
+def _verdicts(overview: Overview, model: str) -> Cell:
+    found, reason = overview.verdicts(model)
+    text = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
+    return Cell(text or DASH, title=reason, kind="plain" if found else "number")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
+from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison.models import PairedRow
 from known_unknowns.records import Metric
 from known_unknowns.report.formatting import DASH, interval, percent
-from known_unknowns.report.overview import NO_CONTENT, NO_RIGHT_OPTION, Overview
+from known_unknowns.report.overview import Overview
 from known_unknowns.report.tables import ACCURACY
 
 _NAMED = 3
@@ -15,48 +16,56 @@ _NAMED = 3
 
 
 def sentences(overview: Overview) -> tuple[str, ...]:
-    """Return three sentences with numbers, or one if there are only baselines."""
+    """Return three sentences with numbers, or fewer if no model can be compared."""
     if not overview.models:
         return (f"No model answered {overview.title}; the rows are scripted baselines.",)
-    return _best(overview), _distance(overview), _guesses(overview)
+    if not overview.ranked:
+        return (f"No model is ranked on {overview.title}: too many of their replies are unusable.",)
+    best = overview.leading(overview.ranked[0])
+    if overview.primary is None or best is None or best.value is None:
+        return (f"No ranked model has a number on {overview.title} that models are sorted by.",)
+    return tuple(filter(None, [_best(overview), _distance(overview), _guesses(overview)]))
+
+
+def _highest(overview: Overview) -> list[str]:
+    """Return the models with the best number."""
+    best = overview.leading(overview.ranked[0])
+    equal = [name for name in overview.ranked[1:] if best and (m := overview.leading(name)) and m.value == best.value]
+    return [overview.ranked[0], *equal]
 
 
 def _best(overview: Overview) -> str:
-    best = overview.models[0]
-    metric = overview.leading(best)
+    best, *equal = _highest(overview)
+    number, metric = overview.primary, overview.leading(best)
+    label = number.label if number else ""
     shown, n = _shown(metric), DASH if metric is None else f"{metric.n:,}"
-    if overview.pair is None:
-        accuracy = f"an accuracy of {shown} on {overview.title}"
-        if overview.models[1:]:
-            accuracy = f"the highest accuracy on {overview.title}: {shown}"
-        return f"{best} has {accuracy}, n = {n}. {_without_pair(overview, best)}"
+    if equal:
+        return f"{_listed([best, *equal])} have the same {label} on {overview.title}: {shown}, n = {n}."
     what = f"answers {shown} of {n} {overview.title} questions correctly, and refuses them without their right option"
-    if not overview.models[1:]:
-        return f"{best} {what} (dual accuracy)."
+    if overview.pair is None or not (metric and metric.value):
+        kind = "lowest" if number and number.lower_is_better else "highest"
+        several = overview.ranked[1:] and metric and metric.value
+        if several:
+            return f"{best} has the {kind} {label} on {overview.title}: {shown}, n = {n}."
+        return f"{best} has {'an' if label[:1] in 'aeiou' else 'a'} {label} of {shown} on {overview.title}, n = {n}."
+    if not overview.ranked[1:]:
+        return f"{best} {what} ({label})."
     if not _is_distinguished(overview):
-        return f"{best} has the highest dual accuracy{_equal(overview)}: it {what}."
-    return f"{best} knows best what it does not know: it {what} (dual accuracy)."
-
-
-def _without_pair(overview: Overview, best: str) -> str:
-    """Return the number of the benchmark's own metric, or why there is no dual accuracy."""
-    if overview.own_metric is None:
-        return (
-            "There is no dual accuracy: the questions have no refusal option, or were not asked without their right "
-            "option."
-        )
-    name, label = overview.own_metric
-    own = overview.number(best, overview.main, name)
-    return f"The benchmark's own metric is {label}: {_shown(own)}, n = {DASH if own is None else f'{own.n:,}'}."
+        return f"{best} has the highest {label}: it {what}."
+    return f"{best} knows best what it does not know: it {what} ({label})."
 
 
 def _distance(overview: Overview) -> str:
     """Return whether the paired tests distinguish the best model from the others."""
-    best, others = overview.models[0], overview.models[1:]
+    best, others = overview.ranked[0], overview.ranked[1:]
+    it = best if _highest(overview)[1:] else "It"
     if not others:
+        excluded = overview.models[1:]
         count = len(overview.baselines)
         beside = f", beside {count} scripted baseline{'' if count == 1 else 's'}" if count else ""
-        return f"It is the only model of this run{beside}."
+        return f"It is the only model of this run{' with usable replies' if excluded else ''}{beside}."
+    if overview.tested != overview.primary:
+        return "There is no paired test of this number."
     tests = _tests(overview)
     if not tests:
         return "The models were not compared with each other."
@@ -64,12 +73,9 @@ def _distance(overview: Overview) -> str:
     closest = next(name for name in (*same, *others) if name in tests)
     test = _test(tests[closest], best)
     if len(same) > 1:
-        names = ", ".join(same)
-        if len(same) > _NAMED + 1:
-            names = f"{', '.join(same[:_NAMED])} and {len(same) - _NAMED} more"
-        return f"It cannot be distinguished from {len(same)} other models ({names}); {closest}: {test}."
+        return f"{it} cannot be distinguished from {len(same)} other models ({_listed(same)}); {closest}: {test}."
     if same:
-        return f"It cannot be distinguished from {closest}: {test}."
+        return f"{it} cannot be distinguished from {closest}: {test}."
     number = len(tests)  # models without a number are not compared
     count = {1: "the other model", 2: "both other models"}.get(number, f"all {number} other models")
     if number < len(others):
@@ -77,9 +83,16 @@ def _distance(overview: Overview) -> str:
     return f"The paired tests distinguish it from {count}; {closest}: {test}."
 
 
+def _listed(names: Sequence[str]) -> str:
+    """Name models, the first ones of a long list: "a, b, c and 2 more"."""
+    if len(names) > _NAMED + 1:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return ", ".join(names)
+
+
 def _tests(overview: Overview) -> dict[str, PairedRow]:
     """Return the paired tests of the best model by the other model."""
-    best = overview.models[0]
+    best = overview.ranked[0]
     return {
         row.model_b if row.model_a == best else row.model_a: row
         for row in overview.tests
@@ -90,19 +103,12 @@ def _tests(overview: Overview) -> dict[str, PairedRow]:
 def _same(overview: Overview) -> list[str]:
     """Return the models that the tests do not distinguish from the best one."""
     tests, level = _tests(overview), 1 - overview.run.confidence
-    return [name for name in overview.models[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
+    return [name for name in overview.ranked[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
 
 
 def _is_distinguished(overview: Overview) -> bool:
     """Return whether the tests distinguish the best model from every other model that has the number."""
     return bool(_tests(overview)) and not _same(overview)
-
-
-def _equal(overview: Overview) -> str:
-    """Name the models with the number of the best one."""
-    best, *others = [(name, overview.leading(name)) for name in overview.models]
-    equal = [name for name, metric in others if metric and best[1] and metric.value == best[1].value]
-    return f", equal to that of {', '.join(equal)}" if equal else ""
 
 
 def _test(row: PairedRow, best: str) -> str:
@@ -120,25 +126,28 @@ def _test(row: PairedRow, best: str) -> str:
 
 def _guesses(overview: Overview) -> str:
     parts = []
-    several = bool(overview.models[1:])
-    if overview.unanswerable(NO_RIGHT_OPTION):
-        share = _range(overview, overview.refused)
-        parts.append(f"{'refuse' if several else 'refuses'} {share} of the questions without a right option")
-    if overview.unanswerable(NO_CONTENT):
-        share = _range(overview, overview.recognised)
+    several = bool(overview.ranked[1:])
+    if refused := overview.named("refused"):
+        parts.append(
+            f"{'refuse' if several else 'refuses'} {_range(overview, refused)} of the questions without a right option"
+        )
+    if recognised := overview.named("recognised"):
         verb = "recognise" if several else "recognises"
-        parts.append(f"{verb} that {share} of those without content in the image cannot be answered")
-    if not parts:
-        accuracy = _range(overview, lambda model: overview.number(model, overview.main, ACCURACY))
-        chance = _shown(overview.run.chance(overview.models[0], overview.main))
-        who = "The models answer" if several else "It answers"
-        return f"{who} {accuracy} of the questions correctly; a uniform guess is right in {chance}."
-    return f"{'The models' if several else 'It'} {' and '.join(parts)}."
+        share, of = _range(overview, recognised), "those" if refused else "the questions"
+        parts.append(f"{verb} that {share} of {of} without content in the image cannot be answered")
+    if parts:
+        return f"{'The models' if several else 'It'} {' and '.join(parts)}."
+    if overview.primary is None or overview.primary.metric != ACCURACY:
+        return ""
+    accuracy = _range(overview, overview.primary)
+    chance = _shown(overview.run.chance(overview.ranked[0], overview.numbers[overview.primary]))
+    who = "The models answer" if several else "It answers"
+    return f"{who} {accuracy} of the questions correctly; a uniform guess is right in {chance}."
 
 
-def _range(overview: Overview, number: Callable[[str], Metric | None]) -> str:
-    """Return the lowest and the highest number of all models."""
-    metrics = (number(model) for model in overview.models)
+def _range(overview: Overview, number: HeadlineNumber) -> str:
+    """Return the lowest and the highest number of all ranked models."""
+    metrics = (overview.value(model, number) for model in overview.ranked)
     values = [metric.value for metric in metrics if metric is not None and metric.value is not None]
     if not values:
         return DASH

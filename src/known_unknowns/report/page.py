@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
-from known_unknowns.benchmark import registry
+from known_unknowns.benchmark import caveats, registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.comparison.models import read_model_comparison
+from known_unknowns.edition_files import EditionFiles
+from known_unknowns.inference import unusable_replies
 from known_unknowns.report import (
     audit_tables,
     error_tables,
@@ -41,7 +43,7 @@ class ExtraContent:
     Attributes
     ----------
     figures : sequence of Figure
-        The figures that the section declares, in the same order.
+        The figures that the section names, but does not declare.
     links : mapping of str to str
         Labels in the table of contents, by the anchors of the template.
     values : mapping of str to Any
@@ -113,7 +115,7 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
     models, variants = {m.model for m in measured}, {m.variant for m in measured}
     return Run(
         benchmark=benchmark,
-        section=section(benchmark),
+        section=replace(section(benchmark), title=caveats.title(params, benchmark)),
         numbers=numbers,
         models=tuple(sorted((m for m in params.models if m in models), key=lambda m: is_baseline(params, m))),
         variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),
@@ -125,11 +127,13 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
 
 def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
     """Return all figures of a benchmark. Their names are `Section.figure_names`."""
-    published = load(run.benchmark) if run.section.scatters else []
+    declared = [spec for spec in (*run.section.scatters, *run.section.figures) if not isinstance(spec, str)]
+    published = load(run.benchmark) if declared else []
+    drawn = {figure.name: figure for figure in (*extra.figures, *(figures.draw(s, run, published) for s in declared))}
     return [
-        *(figures.scatter(spec, run, published) for spec in run.section.scatters),
+        *(drawn[spec.name] for spec in run.section.scatters),
         figures.answers(run),
-        *extra.figures,
+        *(drawn[name] for name in run.section.own_figure_names),
         overview_figure.draw(Overview(run, (), ()), run.section.overview_figure),
     ]
 
@@ -144,6 +148,7 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
     content: dict[str, Any] = {
         "run": run,
         "overview": overview,
+        "unusable": _unusable(overview, EditionFiles(data, results)),
         "figures": figures_of(run, extra),
         "extra": extra,
         "headline": metric_tables.headline(run),
@@ -163,3 +168,15 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
     }
     shown = {name: value for name, value in content.items() if isinstance(value, Table)}
     return content | {name: mark_baselines(table, overview.baselines) for name, table in shown.items()}
+
+
+def _unusable(overview: Overview, files: EditionFiles) -> list[str]:
+    """Return, for each model with too many unusable replies, how many there are, and the most frequent one."""
+    run, sentences = overview.run, []
+    for model in overview.models:
+        found = overview.unusable(model)
+        if found is not None and found.excludes:
+            cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
+            outcomes = unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+            sentences.append(f"{model} on {overview.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
+    return sentences

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark import registry
 from known_unknowns.files import write_text
-from known_unknowns.report import overview_table, overview_text, provenance_tables, shell, side_by_side, verdict_tables
+from known_unknowns.report import overview, overview_text, provenance_tables, shell, side_by_side, verdict_tables
 
 if TYPE_CHECKING:
     from known_unknowns.comparison import ComparisonRow
@@ -62,7 +63,7 @@ def _pages(
         "parser": parts[0]["run"].main_parser if parts else "",
     }
     yield "models.html", "models.html.j2", models, ("compare.js",)
-    titles = {overview.run.benchmark: overview.title for overview in overviews}
+    titles = {each.run.benchmark: each.title for each in overviews}
     run = {
         "description": description,
         "titles": titles,
@@ -78,11 +79,13 @@ def _first(
 ) -> dict[str, Any]:
     """Return the variables of the first page. Benchmarks with a dual accuracy come first."""
     sections = [part["run"].section for part in parts]
+    parts = sorted(parts, key=lambda part: part["overview"].pair is None)
     return {
-        "answers": [_answer(part) for part in sorted(parts, key=lambda part: part["overview"].pair is None)],
+        "answers": [_answer(part) for part in parts],
+        "matrix": overview.matrix([part["overview"] for part in parts]),
         "description": description,
         "verdicts": verdict_tables.summary(compared, params),
-        "rendered": [part["run"].section.title for part in parts if part["run"].is_rendered],
+        "rendered": [registry.get(part["run"].benchmark).title for part in parts if part["run"].is_rendered],
         "unchanged": list(dict.fromkeys(section.unchanged for section in sections)),
         "refusals": list(dict.fromkeys(section.refusal for section in sections if section.refusal)),
         "about": [section.about for section in sections if section.about],
@@ -91,13 +94,14 @@ def _first(
 
 def _answer(part: Part) -> dict[str, Any]:
     """Return what the first page shows of one benchmark."""
-    overview = part["overview"]
-    table, undefined = overview_table.table(overview)
+    found = part["overview"]
+    table, undefined = overview.table(found)
     return {
-        "benchmark": overview.run.benchmark,
-        "title": overview.title,
-        "sentences": overview_text.sentences(overview),
+        "benchmark": found.run.benchmark,
+        "title": found.title,
+        "sentences": overview_text.sentences(found),
+        "unusable": part["unusable"],
         "table": table,
         "undefined": undefined,
-        "figure": next(figure for figure in part["figures"] if figure.name == overview.run.section.overview_figure),
+        "figure": next(figure for figure in part["figures"] if figure.name == found.run.section.overview_figure),
     }

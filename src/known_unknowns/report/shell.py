@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 
-from known_unknowns.benchmark import registry
+from known_unknowns.benchmark import caveats, registry
 from known_unknowns.report.formatting import counted, sentence_case, unbroken
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Shell:
     links: tuple[Link, ...]
     scripts: tuple[str, ...]
     policy: str
+    caveat: str = ""
+    """What keeps the numbers from being those of the published questions (`caveats.caveat`)."""
     missing: tuple[str, ...] = ()
     """Models without results, in a partial report."""
 
@@ -112,7 +114,10 @@ def render(
         The page. The same arguments give the same text.
     """
     texts = tuple(_script(path) for path in scripts)
-    shell = Shell(file, params.edition, links(params), texts, _policy(texts, policy or {}), tuple(missing))
+    shell = Shell(
+        file, params.edition, links(params), texts, _policy(texts, policy or {}), caveats.caveat(params), tuple(missing)
+    )
+    environment.globals["mark"] = next(filter(None, (caveats.mark(params, name) for name in params.benchmarks)), "")
     return environment.get_template(template).render(shell=shell, **values)
 
 

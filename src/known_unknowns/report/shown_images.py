@@ -26,12 +26,11 @@ def dialogue_images(
 
 def _replay(run: Run, model: str, variant: str, question: Question, turns: Sequence[AnsweredTurn]) -> Iterator[Turn]:
     """Yield the turns that the protocol asks after the same replies."""
-    takes = run.params.model(model).images
     protocol = bound(
         registry.get(run.benchmark),
         run.params.protocol(run.benchmark, variant),
         parsers=run.params.parsers,
-        images=takes,
+        model=run.params.model(model).asked_in(run.benchmark),
     )
     dialogue = protocol(question)
     turn = next(dialogue, None)

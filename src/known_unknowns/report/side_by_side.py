@@ -43,10 +43,11 @@ def page_data(overviews: Sequence[Overview]) -> dict[str, Any]:
 
 
 def _rows(overview: Overview) -> list[PairedRow]:
-    """Return the pairs of a benchmark under the main parser."""
-    models = set(overview.models)
+    """Return the pairs of a benchmark under the main parser, without models that have too many unusable replies."""
+    models = set(overview.ranked)
     found: list[PairedRow] = []
-    kept = [row for row in overview.pairs if row.parser_a == overview.run.main_parser]
+    known = models | set(overview.baselines)
+    kept = [r for r in overview.pairs if r.parser_a == overview.run.main_parser and {r.model_a, r.model_b} <= known]
     for _, family in groupby(kept, key=lambda row: row.variant_a):
         rows = list(family)
         corrected = {

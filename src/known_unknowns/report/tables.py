@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark import caveats
 from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex
 from known_unknowns.metrics.proportions import RECOGNISED
@@ -71,6 +72,12 @@ class Run:
     def is_rendered(self) -> bool:
         """Whether the questions are rendered, so that no number is comparable with published ones."""
         return self.params.data(self.benchmark).source == "scenes"
+
+    @property
+    def caveat(self) -> str:
+        """What a figure or table must say wherever it is shown alone; empty for the published questions."""
+        text = caveats.caveat(self.params, self.benchmark)
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
 
     def parser_name(self, parser: str) -> str:
         """Heading of a parser."""

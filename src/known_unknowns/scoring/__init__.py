@@ -8,19 +8,28 @@ params.yaml. All configured parsers are always computed, which shows how far a r
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache, partial
 
 from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
-from known_unknowns.scoring.official import official
+from known_unknowns.scoring.official import OFFICIAL, official
 from known_unknowns.scoring.robust import noting_removed, robust
 
 PARSERS: dict[str, Parser] = {
-    "official": noting_removed(official),
+    OFFICIAL: noting_removed(official),
     "robust": robust,
     "likelihood": likelihood,
 }
 """The parsers that need nothing but the reply. The parser "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
+
+
+@cache
+def parsers_with(kept: str | None) -> dict[str, Parser]:
+    """Return `PARSERS`, of which the official one reads only the part of a reply that its entry keeps."""
+    return PARSERS if kept is None else PARSERS | {OFFICIAL: noting_removed(partial(official, kept=kept))}
+
+
 WITHOUT_TEXT = frozenset({"likelihood"})
 """Parsers that do not parse the text of a reply."""
 
@@ -52,5 +61,6 @@ __all__ = [
     "has_input",
     "likelihood",
     "official",
+    "parsers_with",
     "robust",
 ]

@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+import re
+
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
 
+OFFICIAL = "official"
 
-def official(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
+
+def kept_part(text: str, pattern: str) -> str:
+    """Return the part of a reply that is kept for the official parser, as authors kept it when they stored replies.
+
+    Parameters
+    ----------
+    text : str
+        The reply.
+    pattern : str
+        A regular expression, the key ``kept`` of a model's entry. A dot also matches a line break.
+
+    Returns
+    -------
+    str
+        The group that takes part in the first match, or the whole match; the reply if there is no match.
+
+    Examples
+    --------
+    >>> kept_part("It is red, so the answer is B", "answer is(.*)")
+    ' B'
+    """
+    found = re.search(pattern, text, re.DOTALL)
+    return text if found is None else found[found.lastindex or 0]
+
+
+def official(turn: AnsweredTurn, question: Question, *, kept: str | None = None) -> ParsedAnswer:
     """Parse a reply with the official parser of the question's benchmark.
 
     Parameters
@@ -16,6 +44,8 @@ def official(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
         A turn whose reply did not fail.
     question : Question
         The turn's question.
+    kept : str, optional
+        The pattern of `kept_part`. The parser reads the whole reply without it.
 
     Returns
     -------
@@ -23,7 +53,8 @@ def official(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
         The official parser's result. A label that the turn did not offer is unparsed, such as the refusal's in a forced
         choice.
     """
-    parsed = registry.get(question.benchmark).official(turn.reply.text, question)
+    text = turn.reply.text if kept is None else kept_part(turn.reply.text, kept)
+    parsed = registry.get(question.benchmark).official(text, question)
     if turn.labels is not None and parsed.label is not None and parsed.label not in turn.labels:
         return ParsedAnswer(UNPARSED, parsed.label)
     return parsed

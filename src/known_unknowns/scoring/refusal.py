@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Reply
-from known_unknowns.scoring import PARSERS
+from known_unknowns.scoring import parsers_with
 
 
-def may_have_refused(reply: Reply, question: Question, *, parsers: Iterable[str]) -> bool:
+def may_have_refused(reply: Reply, question: Question, *, parsers: Iterable[str], kept: str | None = None) -> bool:
     """Return whether any of the parsers parses the reply as the refusal option.
 
     Parameters
@@ -20,9 +20,12 @@ def may_have_refused(reply: Reply, question: Question, *, parsers: Iterable[str]
         The question.
     parsers : iterable of str
         Names of the configured parsers. The judge does not take part.
+    kept : str, optional
+        What the official parser reads of the reply (`known_unknowns.scoring.official.kept_part`).
     """
     if reply.error is not None:
         return False
     turn = AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", reply)
-    known = (PARSERS[name] for name in parsers if name in PARSERS)  # the judge is asked after all replies
-    return any(parse(turn, question).outcome == REFUSED for parse in known)
+    known = parsers_with(kept)
+    used = (known[name] for name in parsers if name in known)  # the judge is asked after all replies
+    return any(parse(turn, question).outcome == REFUSED for parse in used)

@@ -14,7 +14,7 @@ from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Score
-from known_unknowns.scoring import PARSERS, has_input
+from known_unknowns.scoring import has_input, parsers_with
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import parsed_answer
@@ -33,6 +33,7 @@ def parse(
     cells: Iterable[Cell],
     parsers: Sequence[str],
     verdicts: Path | None = None,
+    kept: str | None = None,
 ) -> None:
     """Write the scores of a model's replies to a benchmark: `score_table` of every variant and seed.
 
@@ -48,6 +49,8 @@ def parse(
         Names of the parsers.
     verdicts : Path, optional
         The file of the judge's verdicts, if the parsers include it.
+    kept : str, optional
+        What the official parser reads of a reply (`known_unknowns.scoring.official.kept_part`).
 
     Raises
     ------
@@ -63,14 +66,19 @@ def parse(
             for variant, seed in cells:
                 part = tables.Part(replies, seed, variant)
                 questions = asked(variants, variant, seed)
-                yield (variant, seed), score_table(questions, part, parsers=parsers, verdicts=verdicts)
+                yield (variant, seed), score_table(questions, part, parsers=parsers, verdicts=verdicts, kept=kept)
                 advance(1)
 
     tables.write_cells(out, tables.SCORES, scored())
 
 
 def score_table(
-    questions: Source, replies: Source, *, parsers: Sequence[str], verdicts: Path | None = None
+    questions: Source,
+    replies: Source,
+    *,
+    parsers: Sequence[str],
+    verdicts: Path | None = None,
+    kept: str | None = None,
 ) -> pa.Table:
     """Return one row of `tables.SCORES` per question, scored turn (a turn with options) and parser, in this order.
 
@@ -87,6 +95,8 @@ def score_table(
         Names of the parsers.
     verdicts : Path, optional
         The file of the judge's verdicts.
+    kept : str, optional
+        What the official parser reads of a reply (`known_unknowns.scoring.official.kept_part`).
 
     Raises
     ------
@@ -99,7 +109,7 @@ def score_table(
     ----------
     .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
-    known = PARSERS | ({} if verdicts is None else {JUDGE: noting_removed(parser_of(verdicts))})
+    known = parsers_with(kept) | ({} if verdicts is None else {JUDGE: noting_removed(parser_of(verdicts))})
     for name in parsers:
         if name not in known:
             raise ConfigError(unknown_name(name, known), path="parsers")

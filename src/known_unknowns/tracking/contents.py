@@ -1,7 +1,8 @@
 """What the runs of a model, a benchmark and a cell hold. No MLflow here.
 
-The MLflow metrics are the headline metrics (`known_unknowns.metrics.summary`). All other numbers are in the tables
-``metrics.json``, ``combined.json`` and ``headline.json``, in the format of MLflow's tables, which its UI shows.
+The MLflow metrics of a model and a benchmark are the headline numbers (`known_unknowns.metrics.summary`), those of a
+cell the headline metrics. Intervals, n and all other numbers are in the tables ``headline.json``, ``combined.json`` and
+``metrics.json``, in the format of MLflow's tables, which its UI shows.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from known_unknowns.data.provenance import data_digest
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
-from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__
 
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
+_DIGITS = 4
+"""Digits of a number in MLflow's pages, which show them all. The tables have more."""
 _FORBIDDEN = re.compile(r"[^\w\-. ]")  # MLflow also allows "/" and ":", from which some of its stores make paths
 
 
@@ -82,25 +85,32 @@ class ModelResults:
         unused = {key: value for key, value in settings.items() if key in settings.not_in_the_reply}
         used = {key: value for key, value in settings.items() if key not in unused}
         names = {"edition": self._params.edition, "model": self._model}
-        numbers = summary.model_headline(self._headline, self._parser)
-        columns, rows = summary.headline_rows(self._headline)
+        rows = [row for benchmark in self._files for row in self._rows(benchmark)]
+        records = summary.by_benchmark(rows)
+        columns = summary.COLUMNS[1:]
         return RunContents(
             path=tuple(names.values()),
             name=self._model,
             parameters=texts({"model": used}) | names,
-            metrics=_values(numbers, with_interval=[f"{benchmark}.accuracy" for benchmark in self._files]),
-            artifacts={"headline.json": table(columns, ([row.get(c) for c in columns] for row in rows))},
-            tags=texts({"model": unused}),
+            metrics=_values({f"{name}.{key}": v for name, record in records.items() for key, v in record.items()}),
+            artifacts={"headline.json": table(columns, ([row[c] for c in columns] for row in rows))},
+            tags=texts({"model": unused, "baseline": settings.engine == "respondent"}),
             below=[self._benchmark(names | {"benchmark": name}) for name in self._files],
         )
 
+    def _rows(self, benchmark: str) -> list[dict[str, Any]]:
+        """Return the headline numbers of a benchmark, as rows of the leaderboard."""
+        of_benchmark = (metric for metric in self._headline if metric.benchmark == benchmark)
+        return summary.leaderboard_rows(self._params, self._model, benchmark, of_benchmark)
+
     def _benchmark(self, names: dict[str, str]) -> RunContents:
-        """Return the contents of the run of a benchmark: its main variant as metrics, all variants as tables."""
+        """Return the contents of the run of a benchmark: its headline numbers as metrics, all variants as tables."""
         benchmark = names["benchmark"]
         cells = self._params.cells(benchmark, self._model)
         file = self._edition.engine(self._model, benchmark)
         engine, entry = json_files.read(file), self._params.data(benchmark)
-        chosen = [m for m in self._headline if m.benchmark == benchmark]
+        free = content_free(self._params, benchmark)
+        chosen = [m for m in self._headline if m.benchmark == benchmark and summary.shows(m, free)]
         artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
@@ -110,13 +120,11 @@ class ModelResults:
         if "repository" in entry:
             kind, source = "hugging_face", {"path": entry["repository"], "revision": entry["revision"]}
         settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self._params.statistics}
-        main = summary.variant_headline([m for m in chosen if m.variant == cells[0][0]], self._parser)
-        duals = {f"{DUAL}.{m.variant}": m for m in chosen if (m.parser, m.name) == (self._parser, DUAL)}
         return RunContents(
             path=tuple(names.values()),
             name=benchmark,
             parameters=texts(settings) | {"parsers": ", ".join(self._params.parsers)} | names,
-            metrics=_values(main | duals, with_interval=["accuracy", *duals]),
+            metrics=_values(summary.by_benchmark(self._rows(benchmark)).get(benchmark, {})),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
             dataset={"name": benchmark, "digest": pin["digest"], "source_type": kind, "source": json.dumps(source)},
@@ -131,11 +139,13 @@ class ModelResults:
         protocol = dict(self._params.protocol(benchmark, variant))
         settings = {"variant": self._params.variant(variant), "seed": seed, "protocol": protocol}
         files = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
+        overall = (m for m in metrics if m.category == OVERALL)
+        shown = summary.variant_headline(overall, self._parser, content_free(self._params, benchmark))
         return RunContents(
             path=(*names.values(), f"seed{seed}"),
             name=f"{variant} seed {seed}",
             parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
-            metrics=_values(summary.variant_headline([m for m in metrics if m.category == OVERALL], self._parser)),
+            metrics=_values({name: m.value for name, m in shown.items()}),
             artifacts={"metrics.json": metric_table(metrics)},
             replies=(
                 self._edition.asked(benchmark, variant, seed),
@@ -144,13 +154,9 @@ class ModelResults:
         )
 
 
-def _values(metrics: Mapping[str, Metric], with_interval: Sequence[str] = ()) -> dict[str, float]:
-    """Return the defined values by name; those of ``with_interval`` also with ``.low``, ``.high`` and ``.n``."""
-    values = {name: m.value for name, m in metrics.items()}
-    for name, m in metrics.items():
-        if name in with_interval and m.value is not None:
-            values |= {f"{name}.low": m.low, f"{name}.high": m.high, f"{name}.n": m.n}
-    return {allowed_name(name): float(value) for name, value in values.items() if value is not None}
+def _values(values: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the defined values, rounded, by names that MLflow allows."""
+    return {allowed_name(name): round(float(value), _DIGITS) for name, value in values.items() if value is not None}
 
 
 def texts(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark.caveats import caveat
+from known_unknowns.metrics.summary import numbers_of
+from known_unknowns.tracking.contents import allowed_name
 from known_unknowns.tracking.store import Store
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
 
 _NOTE_LENGTH = 4900  # MLflow accepts 5000 characters
 
 
-def describe(store: Store, edition: str) -> str:
+def describe(store: Store, params: Params) -> str:
     """Update the note and the view of the experiment; return the address of the view, below that of the server.
 
     The UI selects tabs, filters and columns by its address only. The view is stored as the UI stores one that is
-    shared (menu, "Share"), so that a short address selects it.
+    shared (menu, "Share"), so that a short address selects it. Its models are sorted by the first headline number.
     """
+    edition = params.edition
     where = f"tags.edition = '{edition}' and tags.level = 'model' and tags.superseded = 'false'"
     models = list(store.search(where))
-    names = dict.fromkeys(name for model in models for name in model.data.metrics)
-    numbers = [name for name in names if not name.endswith((".low", ".high", ".n"))]
-    view = {"searchFilter": where, "orderByKey": "attributes.start_time", "orderByAsc": False, "runsExpanded": {}}
-    view["selectedColumns"] = [f"metrics.`{name}`" for name in numbers]
+    if any(run.data.tags.get("baseline") == "false" for run in models):
+        where += " and tags.baseline = 'false'"
+        models = [run for run in models if run.data.tags.get("baseline") == "false"]
+    names = {
+        allowed_name(f"{benchmark}.{name}"): sign
+        for benchmark in params.benchmarks
+        for name, sign in [*((n.name, n.lower_is_better) for n, _ in numbers_of(params, benchmark)), ("unusable", True)]
+    }
+    numbers = [name for name in names if any(name in run.data.metrics for run in models)]
+    first, lower = (numbers[0], names[numbers[0]]) if numbers else ("", False)
+    view: dict[str, Any] = {"searchFilter": where, "orderByKey": f"metrics.`{first}`", "orderByAsc": lower}
+    view |= {"runsExpanded": {}, "selectedColumns": [f"metrics.`{name}`" for name in numbers]}
     key = f"models-{edition}"
     page = f"#/experiments/{store.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={key}"
+    models.sort(key=lambda run: run.data.metrics.get(first, 0.0), reverse=not lower)
     rows = [["model", *numbers], ["---"] * (len(numbers) + 1)]
     for model in models:
         shares = {name: f"{value:.1%}" for name, value in model.data.metrics.items()}
         rows.append([model.info.run_name, *(shares.get(name, "") for name in numbers)])
     note = [
         f"[Table of models]({page}): one run per model of the edition {edition}. Below it are one run per benchmark "
-        "and, below that, one per variant and seed. Tags: `level` (model, benchmark, cell), `edition`, `superseded`.",
+        "and, below that, one per variant and seed. Tags: `level` (model, benchmark, cell), `edition`, `baseline`, "
+        "`superseded`.",
+        *([f"**{caveat(params)}**"] if caveat(params) else []),
         "",
         *(f"| {' | '.join(row)} |" for row in rows),
     ]

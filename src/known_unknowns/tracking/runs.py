@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
+from known_unknowns.benchmark.caveats import caveat
 from known_unknowns.config import Params, without_password
 from known_unknowns.data.provenance import collect
 from known_unknowns.edition_files import benchmark_of, model_of
@@ -87,7 +88,7 @@ def track(
                     listing["runs"].append({"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell})
             advance(1)
         writer.supersede_all_but(params.models)
-        listing["page"] = describe(store, params.edition)
+        listing["page"] = describe(store, params)
     json_files.write(out, listing)
 
 
@@ -104,6 +105,8 @@ class _Writer:
         tags = texts({"git": {"commit": found.commit, "dirty": found.dirty}, "python": found.python})
         tags |= texts({"package": found.packages, "hardware": found.hardware()})
         self._provenance = {name: value for name, value in tags.items() if value != "null"}
+        note = caveat(params)
+        self._caveat = {"caveat": note, "mlflow.note.content": note} if note else {}
         self._start_times = count(time.time_ns() // 1_000_000, -1)
 
     def write(self, model: RunContents) -> dict[str, str]:
@@ -168,6 +171,7 @@ class _Writer:
         shown = [{"path": name, "type": "table"} for name in artifacts if name != "engine.json"]
         return {
             **contents.tags,
+            **self._caveat,
             **({"mlflow.source.git.commit": commit} if (commit := self._provenance.get("git.commit")) else {}),
             "tree": tree,
             "cell": "/".join(contents.path),

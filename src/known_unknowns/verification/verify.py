@@ -189,7 +189,7 @@ def verify(
     DataError
         The recorded replies are those of another model.
     """
-    entry = params.model(model)
+    entry = params.model(model).asked_in(benchmark)
     if params.is_imported(model):
         raise ConfigError(f"the replies of {model} were imported: there is no model to ask", path=f"models.{model}")
     journal = root / "journal" / model / f"{benchmark}.jsonl"

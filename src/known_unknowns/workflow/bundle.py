@@ -20,7 +20,7 @@ from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange import every_eval_ever
 from known_unknowns.files import copy_file, disk_errors, write_text
-from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.metrics.summary import COLUMNS, read_leaderboard
 from known_unknowns.report.browser import replacement, shards
 from known_unknowns.version import __version__
 from known_unknowns.workflow import end_products

@@ -99,10 +99,32 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         if edition.get("limit") is not None and imported:
             message = f"replies of {imported[0]} are imported, and no question is asked; remove the limit"
             errors.append(ConfigError(message, path=f"editions.{name}.limit"))
+    errors += _asked_otherwise(params)
     for section, module in SECTIONS.items():
         if params.raw.get(section):
             errors += import_module(module).unknown_to_registries(params)
     return errors
+
+
+def _asked_otherwise(params: Params) -> Iterator[ConfigError]:
+    """Yield unknown benchmarks under ``asked`` of models, and prompts that a protocol of the edition would not use."""
+    for name, entry in params.every_model.items():
+        for benchmark in entry.get("asked", ()):
+            if benchmark not in registry.names():
+                yield ConfigError(unknown_name(benchmark, registry.names()), path=f"models.{name}.asked.{benchmark}")
+    edition = params.raw["editions"].get(params.raw.get("edition"), {"benchmarks": (), "models": ()})
+    for benchmark in edition["benchmarks"]:
+        if benchmark not in registry.names() or benchmark not in params.raw["benchmarks"]:
+            continue
+        for name in edition["models"]:
+            with suppress(ConfigError):  # an unknown name, which is reported elsewhere
+                protocols_used = [params.protocol(benchmark, each).name for each in params.variants(benchmark)]
+                model = params.model(name)
+                if protocol := bound_protocols.ignored_prompt(registry.get(benchmark), protocols_used, model):
+                    reason = (
+                        f"the protocol {protocol!r} of {benchmark} has texts of its own; write the prompt for other"
+                    )
+                    yield ConfigError(f"{reason} benchmarks under `asked`", path=f"models.{name}.prompt")
 
 
 def _check_types(function: Callable[..., Any], arguments: Mapping[str, Any], *, path: str) -> None:

@@ -106,7 +106,7 @@ def gpu_seconds(
 
     ``replies`` adds replies of the maximum length.
     """
-    total = 0.0
+    total, entry = 0.0, entry.asked_in(benchmark)
     for variant, _ in params.cells(benchmark):
         protocol = params.protocol(benchmark, variant).as_dict()
         tokens = entry.decoding.max_new_tokens or protocol.get("max_new_tokens", 0)

@@ -8,21 +8,24 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 import yaml
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.caveats import caveat, title
 from known_unknowns.comparison import read_comparison, summarise
 from known_unknowns.config import Params, without_password
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import write_text
-from known_unknowns.inference import failures
-from known_unknowns.metrics.leaderboard import read_leaderboard
+from known_unknowns.inference import failures, unusable_replies
+from known_unknowns.metrics.dual import SEPARATOR
+from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
@@ -131,7 +134,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     lines = [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
     lines += [f"Replies    {results}/replies/", f"Open       {_program()} open --edition {params.edition}"]
     lines.append(f"Duration   {duration(seconds)}")
-    best = _best_models(params, folder / "leaderboard.csv")
+    best = _best_models(params, folder)
     return "\n".join(["", *best, *_verdicts(params, folder / "comparison.parquet"), *_failures(params, folder), *lines])
 
 
@@ -147,31 +150,56 @@ def _program() -> str:
     return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
 
 
-def _best_models(params: Params, leaderboard: Path) -> list[str]:
-    """Return one line per benchmark, with its best model by dual accuracy, or else by accuracy; and an empty line.
+def _best_models(params: Params, results: Path) -> list[str]:
+    """Return one line per benchmark, with its best model by the primary headline number; and an empty line.
 
-    Scripted respondents are left out, unless there is nothing else.
+    Scripted respondents are left out, unless there is nothing else. A model with too many unusable replies has a line
+    of its own.
     """
-    rows = (
-        [row for row in read_leaderboard(leaderboard) if row["model"] in params.models] if leaderboard.is_file() else []
-    )
+    leaderboard = results / "leaderboard.csv"
+    rows = read_leaderboard(leaderboard) if leaderboard.is_file() else []
     lines = []
     for benchmark in params.benchmarks:
-        of_benchmark = [row for row in rows if row["benchmark"] == benchmark]
-        asked = [row for row in of_benchmark if params.model(row["model"]).engine != "respondent"]
-        kind = "model" if asked else "scripted respondent"
-        for number in ("dual_accuracy", "accuracy"):
-            measured = [row for row in asked or of_benchmark if number in row]
-            if measured:
-                best = max(measured, key=lambda row: (row[number], -params.models.index(row["model"])))
-                low, high = (f"{100 * best[f'{number}_{end}']:.1f}" for end in ("low", "high"))
-                count = f"the highest of {len(measured)} {kind}s" if len(measured) > 1 else f"the only {kind}"
-                lines.append(
-                    f"{registry.get(benchmark).title}: {number.replace('_', ' ')} {100 * best[number]:.1f}%"
-                    f" (interval {low} to {high}, n = {best[f'{number}_n']:,}) of {best['model']}, {count}"
-                )
-                break
-    return [f"{'Results' if line is lines[0] else '':<10} {line}" for line in lines] + [""] * bool(lines)
+        known = [row for row in rows if row["benchmark"] == benchmark and row["model"] in params.models]
+        ranking = {number.name for number in registry.get(benchmark).headline if number.ranks}
+        primary = next((row["number"] for row in known if row["number"] in ranking and row["value"] is not None), None)
+        of_number = [row for row in known if row["number"] == primary]
+        asked = [row for row in of_number if params.model(row["model"]).engine != "respondent"]
+        usable = [row for row in asked or of_number if (row["unusable"] or 0) <= UNUSABLE_LIMIT]
+        measured = [row for row in usable if row["value"] is not None]
+        if measured:
+            lines.append(_best(title(params, benchmark), measured, "model" if asked else "scripted respondent"))
+        lines += [_unusable(params, row, results) for row in asked if row not in usable]
+    note = caveat(params)
+    lines = [f"{'Results' if line is lines[0] else '':<10} {line}" for line in lines]
+    return [*lines, *([f"{'Caveat':<10} {note}"] if lines and note else []), *([""] if lines else [])]
+
+
+def _best(name: str, rows: Sequence[Mapping[str, Any]], kind: str) -> str:
+    """Return the highest number, and which models have it."""
+    lower = next(n.lower_is_better for n in registry.get(rows[0]["benchmark"]).headline if n.name == rows[0]["number"])
+    best = (min if lower else max)(rows, key=lambda row: row["value"])
+    names = [row["model"] for row in rows if row["value"] == best["value"]]
+    count = f"the {'lowest' if lower else 'highest'} of {len(rows)} {kind}s" if len(rows) > 1 else f"the only {kind}"
+    if len(names) > 1:
+        count = "equal"
+    bounds = [] if best["low"] is None else [f"interval {100 * best['low']:.1f} to {100 * best['high']:.1f}"]
+    unusable = [] if best["unusable"] is None else [f"unusable {best['unusable']:.1%}"]
+    facts = ", ".join([*bounds, f"n = {best['n']:,}", *unusable])
+    return f"{name}: {best['label']} {best['value']:.1%} ({facts}) of {', '.join(names)}, {count}"
+
+
+def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
+    """Return why a model has no place among the others, and the most frequent unusable reply."""
+    model, benchmark, files = row["model"], row["benchmark"], EditionFiles(EditionFiles.of(params).data, results)
+    cells, first = params.cells(benchmark, model), row["variant"].split(SEPARATOR)[0]
+    cells = [cell for cell in cells if cell[0] == first] or cells
+    try:
+        found = unusable_replies.outcomes(files, model, benchmark, cells, main_parser(params.parsers))
+        most = unusable_replies.unusable(found) or f"{row['unusable']:.1%} of its replies are unusable."
+    except DataError as error:
+        most = f"{row['unusable']:.1%} of its replies are unusable; none is shown: {error}"
+    return f"{title(params, benchmark)}: {model} is not ranked. {most}"
 
 
 def _verdicts(params: Params, comparison: Path) -> list[str]:

@@ -121,7 +121,7 @@ def compared(params: Params, step: str, **names: str) -> Raw:
     """
     raw = dict(select(params, step, **names).raw)
     if step in _ASKING:
-        entries = {name: params.model(name) for name in raw["models"]}
+        entries = {name: params.model(name).asked_in(names.get("benchmark", "")) for name in raw["models"]}
         raw["models"] = {
             name: {key: value for key, value in entry.items() if key not in entry.not_in_the_reply}
             for name, entry in entries.items()
@@ -189,9 +189,12 @@ def _of_section(params: Params, section: str, names: Iterable[str]) -> Raw:
 
 
 def _cells(scope: _Scope) -> Raw:
-    """Return the variants and seeds that a model answers. Imported replies have cells of their own."""
-    entry = scope.params.raw["models"][scope.model]
-    of_model = {key: entry[key] for key in ("engine", "cells") if key in entry}
+    """Return the variants and seeds that a model answers, and what its replies keep.
+
+    Imported replies have cells of their own.
+    """
+    entry = scope.params.model(scope.model).asked_in(scope.benchmark)
+    of_model = {key: entry[key] for key in ("engine", "cells", "kept") if key in entry}
     return _with_benchmarks(scope, [scope.benchmark]) | {"models": {scope.model: of_model}}
 
 
@@ -312,6 +315,7 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "import_released": _imported,
     "released_numbers": _shown,
     "reply_tables": _shown,
+    "summarise": _shown,
     "compare": _shown,
     "compare_models": _shown,
     "report": _shown,

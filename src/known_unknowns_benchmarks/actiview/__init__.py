@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark.headline import RECOGNISED, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
@@ -30,6 +31,14 @@ class ActiView(Benchmark):
 
     name = "actiview"
     title = "ActiView"
+    headline = (
+        HeadlineNumber("zooming", "zooming accuracy", variants=("zooming",)),
+        HeadlineNumber("shifting", "shifting accuracy", variants=("shifting_r",)),
+        HeadlineNumber("mixed", "mixed accuracy", variants=("mixed",)),
+        HeadlineNumber("average", "mean accuracy of zooming and shifting", variants=("average",)),
+        HeadlineNumber("full_image", "accuracy on the full image (control)", variants=("full_image",)),
+        *RECOGNISED,
+    )
     published_protocols = {
         "full_image": PublishedProtocol("full_image"),
         "single_view": PublishedProtocol("single_view", {"level": "R"}),

@@ -62,13 +62,13 @@ Level = Literal["R", "E", "M", "H"]
 Split = Literal[4, 6, 8, 9, 16]
 Parser = Literal["official", "robust"]
 Template = Literal["commonsense", "guess"]
-LENGTH = 200
-"""Tokens of a reply, at most: the released ``max_new_tokens``, for every turn."""
+LENGTH, SHORT_LENGTH = 200, 20
+"""Tokens of a reply, at most: the released ``max_new_tokens``. The short one is that of the full image and zooming."""
 _FULL, _GRIDDED, _FIRST_VIEW = 1, 2, 3
 """Places in ``Question.images``."""
 
 
-def full_image(question: Question, *, wording: WordingName = TOOLKIT, max_new_tokens: int = LENGTH) -> Dialogue:
+def full_image(question: Question, *, wording: WordingName = TOOLKIT, max_new_tokens: int = SHORT_LENGTH) -> Dialogue:
     """General question answering (Table 2, "Full image")."""
     talk = _Talk(question, wording=wording, max_new_tokens=max_new_tokens)
     yield from talk.answer(talk.words.answer, image=talk.full)
@@ -95,7 +95,7 @@ def zooming(
     split: Split = 4,
     images: str = MANY,
     wording: WordingName = TOOLKIT,
-    max_new_tokens: int = LENGTH,
+    max_new_tokens: int = SHORT_LENGTH,
 ) -> Dialogue:
     """Choose views on the gridded full image, then answer from the full image and the chosen views."""
     talk = _Talk(question, parser, split, images, wording, max_new_tokens)
@@ -104,7 +104,7 @@ def zooming(
 
 
 def groundtruth_views(
-    question: Question, *, images: str = MANY, wording: WordingName = TOOLKIT, max_new_tokens: int = LENGTH
+    question: Question, *, images: str = MANY, wording: WordingName = TOOLKIT, max_new_tokens: int = SHORT_LENGTH
 ) -> Dialogue:
     """The last turn of zooming with the annotated views (Table 13, ACC_GT)."""
     talk = _Talk(question, images=images, wording=wording, max_new_tokens=max_new_tokens)
@@ -314,7 +314,7 @@ class _Talk:
         current = images[-1] if current is None else current
         for image in images:
             if image != current and image.sha256 not in self.captions:
-                reply = yield Turn(self.question.id, CAPTION, (image, prompts.CAPTION), None, self.max_new_tokens)
+                reply = yield Turn(self.question.id, CAPTION, (image, prompts.CAPTION), None, LENGTH)
                 self.captions[image.sha256] = "" if reply.error is not None else reply.text
         return prompts.merge_texts(
             self.captions[part.sha256] if isinstance(part, Image) and part != current else part for part in content

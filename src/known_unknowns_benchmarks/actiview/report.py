@@ -92,7 +92,6 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
     cells = load(run.benchmark)
     outcomes = Outcomes(run, results=results, data=data)
     drawn = [
-        figures.pipelines(run, cells),
         figures.needed(run, outcomes),
         figures.cost_in_images(run, outcomes),
         figures.cost_in_tokens(run, outcomes),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.section import Notes, Section
+from known_unknowns.benchmark.section import Dots, Notes, Section
+from known_unknowns_benchmarks.actiview.audit import HUMAN
 from known_unknowns_benchmarks.actiview.categories import TYPES
 
 SECTION = Section(
@@ -40,5 +41,28 @@ SECTION = Section(
     template="actiview/section.html.j2",
     about="ActiView shows a large image at a reduced size, or one part of it at a time. Before the model answers, "
     "it can ask for views of missing parts. A model that knows what it has not seen asks for these views only.",
-    figures=("actiview_pipelines", "actiview_needed", "actiview_cost_images", "actiview_cost_tokens"),
+    figures=(
+        Dots(
+            "actiview_pipelines",
+            "Accuracy in every pipeline",
+            axis="right",
+            metric="accuracy",
+            rows={
+                "": (
+                    *("full_image", "zooming", "single_view", "shifting_r", "shifting_e", "shifting_m", "shifting_h"),
+                    *("mixed", "groundtruth_views", "text_only_commonsense", "text_only_guess"),
+                )
+            },
+            by_variant=True,
+            published=True,
+            without=("Table 14",),
+            has_chance=True,
+            lines={"people": HUMAN},
+            note="Hollow circles are published numbers. Dashed lines: chance, from the options of these questions, and "
+            f"human accuracy ({HUMAN}%) on the published questions.",
+        ),
+        "actiview_needed",
+        "actiview_cost_images",
+        "actiview_cost_tokens",
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.section import Notes, OfficialMetric, Scatter, Section
+from known_unknowns.benchmark.section import Notes, OfficialMetric, Scatter, Section, Series
 
 SECTION = Section(
     title="HumbleBench",
@@ -34,21 +34,26 @@ SECTION = Section(
     ),
     scatters=(
         Scatter(
-            name="humblebench_vs_e",
-            title="HumbleBench against HumbleBench-E",
-            x="original",
-            y="nota_only",
-            official_metric="exact_refusal_recall",
-            published_robust_metric="share_E",
-            note="Figure 4 of the paper, which counts a reply only if it is exactly “E”. A line joins the results of "
-            "the two parsers of the same replies.",
+            "humblebench_vs_e",
+            "HumbleBench against HumbleBench-E",
+            axes=("right on HumbleBench", "right on HumbleBench-E"),
+            series=(
+                Series("as in the paper", ("original", "accuracy"), ("nota_only", "exact_refusal_recall")),
+                Series("robust parser", ("original", "accuracy"), ("nota_only", "accuracy"), "robust", "share_E"),
+            ),
+            has_chance=True,
+            note="Figure 4 of the paper, which counts a reply only if it is exactly “E”.",
+            joined="A line joins the results of the two parsers of the same replies.",
         ),
         Scatter(
-            name="humblebench_vs_gn",
-            title="HumbleBench against HumbleBench-GN",
-            x="original",
-            y="noise",
-            official_metric="share_E",
+            "humblebench_vs_gn",
+            "HumbleBench against HumbleBench-GN",
+            axes=("right on HumbleBench", "answered E on HumbleBench-GN"),
+            series=(
+                Series("as in the paper", ("original", "accuracy"), ("noise", "share_E")),
+                Series("robust parser", ("original", "accuracy"), ("noise", "accuracy"), "robust", ""),
+            ),
+            has_chance=True,
             note="Figure 5 of the paper: the share of all questions answered E if every image is noise. The figure "
             "prints no numbers; those of the repository’s log are drawn in grey.",
         ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark.headline import ACCURACY, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ class MMUPD(Benchmark):
 
     name = "mm_upd"
     title = "MM-UPD"
+    headline = (
+        HeadlineNumber("dual_base", "dual accuracy, base", "circular_dual", ("mm_upd_base",)),
+        HeadlineNumber("dual_option", "dual accuracy, option", "circular_dual", ("original",)),
+        HeadlineNumber("dual_instruction", "dual accuracy, instruction", "circular_dual", ("mm_upd_instruction",)),
+        ACCURACY,
+    )
     published_protocols = {
         "original": PublishedProtocol("single_turn"),
         "mm_upd_base": PublishedProtocol("mm_upd_base"),

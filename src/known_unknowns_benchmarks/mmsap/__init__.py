@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark.headline import ACCURACY, AREA, DUAL, RECOGNISED, REFUSED, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ class MMSAP(Benchmark):
 
     name = "mmsap"
     title = "MM-SAP"
+    headline = (
+        DUAL,
+        HeadlineNumber("score_sa", "self-awareness score", "score_sa"),
+        ACCURACY,
+        REFUSED,
+        *RECOGNISED,
+        AREA,
+    )
     forced_choice_metrics = frozenset(
         {
             "score_ku",

@@ -32,14 +32,8 @@ _CONDITIONS: dict[Conditions, str] = {
 def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
     """Build the content of section.html.j2."""
     cells = load(run.benchmark)
-    drawn = [
-        figures.scores(run, cells),
-        figures.subtasks(run),
-        figures.quadrant(run),
-        figures.risk_coverage(run, results=results, data=data),
-    ]
     return ExtraContent(
-        figures=drawn,
+        figures=[figures.risk_coverage(run, results=results, data=data)],
         links={"papers": "The papers' tables", "awareness": "Self-awareness"},
         values={
             "tables": [paper_table(name, layout(name), run, cells, compared) for name in TITLES],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmark.section import Notes, Section
+from known_unknowns.benchmark.section import Dots, Notes, Scatter, Section, Series, Shares
+from known_unknowns.records import OVERALL
 from known_unknowns_benchmarks.mmsap.categories import SUB_TASKS, SUBSETS
 
 SECTION = Section(
@@ -28,5 +29,47 @@ SECTION = Section(
     answers_note="The label of the refusal differs between questions.",
     notes=Notes("mmsap/notes.html.j2", "Open choices of the papers", "Open choices"),
     template="mmsap/section.html.j2",
-    figures=("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
+    figures=(
+        Scatter(
+            "mmsap_scores",
+            "Known knowns and known unknowns",
+            axes=("answered correctly", "refused without knowing the answer"),
+            series=tuple(
+                Series(prompt, (variant, "score_kk"), (variant, "score_ku"))
+                for variant, prompt in (
+                    ("shuffled_options", "plain prompt"),
+                    ("shuffled_refusal_prompt", "refusal prompt"),
+                )
+            ),
+            has_sums=True,
+            note="Figure 5 of the paper: score_kk (horizontal) and score_ku (vertical). On a dashed line, their sum, "
+            "score_sa, is constant. Hollow points use the refusal prompt (Table 3).",
+            joined="A line joins the two points of a model.",
+        ),
+        Dots(
+            "mmsap_subtasks",
+            "The 19 sub-tasks",
+            axis="answered or refused rightly",
+            metric="score_AR",
+            rows=SUB_TASKS,
+            note="Figure 4 of the first preprint, which is a radar chart: score_AR on {variant}. Each dot is based on "
+            "few questions.",
+        ),
+        Shares(
+            "mmsap_quadrant",
+            "The knowledge quadrants",
+            parts={
+                "quadrant_known_known": ("known known: right", "#3f7fbf"),
+                "quadrant_known_unknown": ("known unknown: refused, not known", "#e08a2e"),
+                "quadrant_unknown_known": ("unknown known: refused, but known", "#f2c48d"),
+                "quadrant_unknown_unknown": ("unknown unknown: wrong", "#a8324a"),
+                "quadrant_abstained": ("abstained", "#c9b458"),
+                "quadrant_unread": ("unparsed, cut or failed", "#7d858f"),
+            },
+            categories=(OVERALL, *SUBSETS),
+            note="A question is answered or refused, and a refused question is known if the reply without the refusal "
+            "is right. On {variant}.",
+        ),
+        "mmsap_risk_coverage",
+    ),
 )

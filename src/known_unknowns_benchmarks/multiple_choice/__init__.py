@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark.headline import AREA, GENERAL
 from known_unknowns.benchmark.interface import Benchmark
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class MultipleChoice(Benchmark):
 
     name = "multiple_choice"
     title = "Multiple choice"
+    headline = (*GENERAL, AREA)
     forced_choice_metrics = frozenset({"refused_and_known", "known_of_refused", "forced_unread"})
 
     def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:

@@ -22,8 +22,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Part of a question to the columns that are searched for it, in this order, unless ``fields`` names another one."""
 LETTERS = string.ascii_uppercase
-PLACEHOLDERS: dict[str, tuple[str, ...]] = {"prompt": ("question", "options", "hint")}
-PLACEHOLDERS["refusal_prompt"] = (*PLACEHOLDERS["prompt"], "refusal")
+PLACEHOLDERS: dict[str, tuple[str, ...]] = {
+    "prompt": ("question", "options", "hint"),
+    "refusal_prompt": ("question", "options", "hint", "refusal"),
+}
 """The names in braces that each template of a prompt may have."""
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _OF_FILES = frozenset({"files", *QuestionFiles.model_fields})

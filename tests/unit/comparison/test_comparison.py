@@ -229,7 +229,8 @@ def test_the_pooled_row_counts_where_there_are_several_seeds() -> None:
 
 def edition(name: str, **model: object) -> Params:
     raw = dict(config.load(REPOSITORY / "params.yaml", edition=name).raw)
-    models = {"ours": {"engine": "transformers", "source": "x/y", "revision": "0", "dtype": "float32"} | model}
+    weights = {"engine": "transformers", "source": "x/Qwen2.5-VL-7B-Instruct", "revision": "0", "dtype": "bfloat16"}
+    models = {"ours": weights | {"decoding": {"sampling": "checkpoint", "max_new_tokens": 128}} | model}  # as published
     editions = {n: dict(e) | {"models": ["ours"], "benchmarks": ["humblebench"]} for n, e in raw["editions"].items()}
     return Params(raw | {"models": models, "editions": editions, "parsers": ["official", "robust"]})
 

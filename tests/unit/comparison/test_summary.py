@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns import config
 from known_unknowns.comparison import Conditions, compare_cells, load, summarise
+from known_unknowns.comparison.conditions import Asked
 from known_unknowns.comparison.rows import write_comparison
 from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.config import Params
@@ -57,6 +58,15 @@ def test_rendered_questions_need_another_edition():
     (step,) = summarise(rows, params("pocket")).steps
     expected = "HumbleBench: the questions are rendered; run an edition with the published data: full or released"
     assert (step.text, step.numbers) == (expected, len(load("humblebench")))
+
+
+def test_a_model_that_was_asked_otherwise_is_to_be_asked_as_published():
+    conditions = Conditions(asked=lambda model, variant: Asked(["order text_first instead of in_place"]))
+    cells = [cell for cell in load("humblebench") if (cell.table, cell.model) == ("Table 3", "Qwen2.5-VL")][-1:]
+    rows = compare_cells(cells, [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS, conditions=conditions)
+    assert rows[0].reason == "asked otherwise: order text_first instead of in_place (our ours)"
+    (step,) = summarise(rows, params("full")).steps
+    assert step.text == "HumbleBench: ask ours as published (known-unknowns models --as-published humblebench)"
 
 
 def test_one_row_leads_for_each_number_and_model():

@@ -90,10 +90,26 @@ def test_support_is_by_variant_and_by_model_where_a_variant_has_few_numbers():
     twice = replace(zooming[0], cell=replace(cells[0], table="Table 8"))  # the same number in another table
     single = replace(candidate(64.62), cell=replace(CELL, variant="single_view"), replies="single_view")
     found = support_of([*zooming, twice, single])
-    assert found == {"zooming": Support(3, 4), "single_view": Support(4, 5)}
+    assert found == {"zooming": Support(3, 4, False), "single_view": Support(4, 5, False)}
     assert not found["zooming"].suffices and not found["single_view"].suffices
     assert Support(11, 12).suffices and not Support(10, 12).suffices  # nine in ten
     assert Support(3, 3).suffices and not Support(2, 2).suffices  # two numbers are too few
+
+
+def test_a_total_does_not_stand_alone_against_its_parts():
+    """Losses in one part hide gains in another: two of three parts are outside their margins."""
+    total = candidate(64.62, 64.0, 65.24, n=22_831)
+    assert total.stands_alone
+    parts = [
+        replace(total, cell=replace(CELL, category=name, value=value))
+        for name, value in zip("ABC", (64, 60, 70), strict=True)
+    ]
+    found = support_of([total, *parts])["zooming"]
+    assert found == Support(2, 4, parts_agree=False)
+    assert decide(total, found).verdict == INCONCLUSIVE
+    assert "only 2 of 4 numbers of this model" in decide(total, found).reason
+    assert decide(parts[0], found).verdict == REPRODUCED  # a part stands alone
+    assert decide(total, support_of([total])["zooming"]).verdict == IDENTICAL
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from known_unknowns.cli import app
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.compare import _check_rows, _published_rows
+from known_unknowns.comparison.settings import published_settings
 from known_unknowns.config import OpenAIModel, catalogue
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines.endpoint.settings import EndpointSettings
@@ -38,8 +39,10 @@ def test_every_entry_is_a_valid_model_of_params_yaml():
     _check_rows(params, {name: load(name) for name in params.benchmarks})
     for name, entry in ENTRIES.items():
         assert entry["card"]["licence"] and entry["card"]["paper"], name
-        # Never a commit: the lock says which that is.
-        assert entry.get("revision", "main") == "main" or re.fullmatch(r"refs/pr/\d+", entry["revision"]), name
+        # A commit only if a source names it; else the lock says which that is.
+        named = {settings.of("").get("revision") for settings in published_settings("actiview").values()}
+        pull_request = re.fullmatch(r"refs/pr/\d+", entry.get("revision", ""))
+        assert entry.get("revision", "main") in {"main", *named} or pull_request, name
         assert not entry.get("trust_remote_code"), name
         if entry["engine"] == "transformers":
             assert memory_needs.memory_gib(catalogue.models()[name]) > 2, name
@@ -89,8 +92,9 @@ def test_published_models_are_those_of_the_editions_benchmarks():
 
 
 def test_pillow_prepares_images_wherever_it_can():
-    """torchvision is for Phi-4's images alone, which transformers prepares by nothing else."""
-    assert [name for name in OF_TRANSFORMERS if "image_backend" in ENTRIES[name]] == ["phi-4-multimodal"]
+    """torchvision is for Phi-4's images, which transformers prepares by nothing else, and for rows that used it."""
+    others = {"llava-next-mistral-7b", "glm-4.1v-9b-thinking"}
+    assert {name for name in OF_TRANSFORMERS if "image_backend" in ENTRIES[name]} == {"phi-4-multimodal"} | others
 
 
 @pytest.mark.parametrize("benchmark", catalogue.absent())
@@ -230,7 +234,7 @@ def test_the_list_marks_models_that_fit_and_enabled_ones(monkeypatch):
     assert {name for name, line in lines.items() if line.startswith("*")} == {"qwen2.5-vl-7b"}
     assert lines["gemma-3-4b"].split()[3:5] == ["11.6", "GPU"]
     assert lines["pixtral-12b"].split()[2:4] == ["30.3", "RAM"]
-    assert lines["idefics3-8b"].endswith("humblebench: Idefics3; actiview: Idefics3-8B-Llama3")
+    assert lines["idefics3-8b"].endswith("humblebench: Idefics3; actiview: Idefics3-8B-Llama3; mm_upd: idefics3-8B")
     found = json.loads(run("--fits", "--json"))
     names = {model["name"] for model in found["models"]}
     assert {"gemma-3-4b", "pixtral-12b", "deepseek-vl2-tiny", "gpt-4o"} <= names
@@ -256,3 +260,24 @@ def test_rows_without_a_model_are_listed_with_the_reason():
     printed = run("--absent")
     assert any(line.startswith("actiview     Gemini-1.5-pro") for line in printed.splitlines())
     assert "no longer served" in printed
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "levels"),
+    [
+        ("humblebench", {"exactly": 0, "nearly": 13, "unknown": 0, "not": 8}),
+        ("mmsap", {"exactly": 0, "nearly": 0, "unknown": 4, "not": 10}),
+        ("actiview", {"exactly": 0, "nearly": 3, "unknown": 7, "not": 21}),
+        ("mm_upd", {"exactly": 0, "nearly": 1, "unknown": 6, "not": 15}),
+    ],
+)
+def test_published_settings_are_listed_with_sources(benchmark, levels):
+    found = json.loads(run("--as-published", benchmark, "--json"))
+    assert {level: sum(row["reproduced"] == level for row in found) for level in levels} == levels
+    for row in found:
+        assert row["sources"].keys() >= row["settings"].keys() and all(row["sources"].values()), row["row"]
+        assert row["reasons"] or row["reproduced"] != "not"
+    printed = run("--as-published", benchmark)
+    assert all(f"{row['row']} (" in printed for row in found)
+    counts = ", ".join(f"{number} {level}" for level, number in levels.items())
+    assert f"{len(found)} rows: {counts}." in printed.splitlines()[-1]

@@ -223,10 +223,10 @@ def test_a_listed_protocol_is_a_variant_of_the_original_questions():
     params = configuration.check(raw)
     assert params.variants("actiview") == ["full_image", "zooming", "zooming_robust", "mixed_robust", "noise"]
     assert params.variant("zooming_robust").function == "original"
-    zooming = {"name": "zooming", "split": 4, "max_new_tokens": 200}
+    zooming = {"name": "zooming", "split": 4, "max_new_tokens": 20}
     assert params.protocol("actiview", "zooming").as_dict() == zooming | {"parser": "official"}
     assert params.protocol("actiview", "zooming_robust").as_dict() == zooming | {"parser": "robust"}
-    assert params.protocol("actiview", "noise").as_dict() == {"name": "full_image", "max_new_tokens": 200}
+    assert params.protocol("actiview", "noise").as_dict() == {"name": "full_image", "max_new_tokens": 20}
 
 
 def test_an_edition_may_have_any_name_and_the_data_of_another():

@@ -29,14 +29,15 @@ class Tokenizer:
         return " ".join(w for w in words if not (skip_special_tokens and w in self.all_special_tokens))
 
 
-def built(prompt: str, reply: str, *special: str):
+def built(prompt: str, reply: str, *special: str, stop: tuple[str, ...] = (), marks: list[str] | None = None):
     tokenizer = Tokenizer(*special)
     model = SimpleNamespace(config=SimpleNamespace(image_token_id=None))
-    checkpoint = SimpleNamespace(tokenizer=tokenizer, model=model, generation=SimpleNamespace(eos_token_id=0))
+    settings = SimpleNamespace(eos_token_id=0)
+    checkpoint = SimpleNamespace(tokenizer=tokenizer, model=model, generation=settings, stop=stop)
     recorder = SimpleNamespace(sound=lambda row, length: True)
     free_text = Turn("q1", "answer", (), None)
     tokens, new = tokenizer.tokens(prompt), tokenizer.tokens(reply)
-    return ReplyBuilder(checkpoint, "float32").build(free_text, tokens, new, recorder, 0)
+    return ReplyBuilder(checkpoint, "float32", marks).build(free_text, tokens, new, recorder, 0)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,14 @@ def test_the_answer_is_apart_from_the_reasoning(prompt, reply, special, text, fi
     made = built(prompt, reply, *special)
     assert (made.text, made.finish, made.error) == (text, finish, None)
     assert (made.details or {}).get("reasoning") == reasoning
+
+
+def test_a_text_ends_the_reply_where_it_first_stands():
+    reply = built("Which?", "It is B. Next question", stop=("Next", "is C"))
+    assert (reply.text, reply.finish, reply.output_tokens) == ("It is B. ", "stop", 4)
+    assert built("Which?", "It is B.", stop=("Next",)).finish == "length"
+
+
+def test_the_marks_of_the_entry_set_reasoning_apart():
+    reply = built("Which?", "### Steps A? No. ### Answer B <end>", "<end>", marks=["### Steps", "### Answer"])
+    assert (reply.text, reply.details) == ("B", {"reasoning": "A? No."})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from known_unknowns.evaluation import numbers
+from known_unknowns.inference.unusable_replies import unusable
 from known_unknowns.records import Metric
 
 
@@ -39,9 +40,11 @@ def test_what_cannot_be_compared_is_said(asked, rendered, expected):
 
 def test_the_most_frequent_unusable_reply_is_quoted():
     replies = [("answered", "A"), ("unparsed", "hm"), ("unparsed", "hm"), ("failed", "TimeoutError"), ("abstained", "")]
-    assert numbers.unusable(replies) == "Unusable: 3 of 5 replies; the most frequent (2, unparsed) is 'hm'."
-    assert numbers.unusable(replies[:1]) == ""
-    assert numbers.unusable([("cut", "x" * 500)]).endswith(f"'{'x' * 120}...'.")
+    start = "Unusable: 3 of 5 replies; the most frequent (2, unparsed) is 'hm'. Likely remedy: "
+    assert unusable(replies).startswith(start) and "chat template" in unusable(replies)
+    assert unusable(replies[:1]) == ""
+    assert f"is '{'x' * 120}...'." in unusable([("cut", "x" * 500)])
+    assert "more tokens" in unusable([("cut", "x")]) and "see what the model writes" in unusable([("unparsed", " ")])
 
 
 def test_the_numbers_are_those_of_the_robust_parser_and_undefined_ones_are_dashes():

@@ -8,11 +8,20 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from known_unknowns import tables
+from known_unknowns import config, tables
 from known_unknowns.cli import app
+from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.metrics.leaderboard import COLUMNS, leaderboard_row, read_leaderboard
-from known_unknowns.metrics.summary import headline_rows, model_headline, variant_headline
+from known_unknowns.metrics.summary import (
+    COLUMNS,
+    headline_of,
+    headline_rows,
+    leaderboard_rows,
+    lookup_in,
+    numbers_of,
+    read_leaderboard,
+    variant_headline,
+)
 from known_unknowns.metrics.summary_files import METRIC_COLUMNS, summarise, write_all_metrics
 from known_unknowns.records import Metric
 from tests.paths import ROOT
@@ -22,6 +31,18 @@ def metric(name: str, value: float | None, **changes) -> Metric:
     low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
     base = Metric("m", "humblebench", "original", 0, "robust", "Overall", name, value, low, high, 10, "wilson")
     return replace(base, **changes)
+
+
+def params(**edition) -> Params:
+    """The pocket edition with other keys."""
+    raw = json.loads(json.dumps(config.load(ROOT / "params.yaml", edition="pocket").raw))
+    raw["editions"]["pocket"] |= edition
+    return Params(raw)
+
+
+def rows_of(metrics: list[Metric], benchmark: str = "humblebench", **edition) -> dict[str, dict]:
+    """The rows of the leaderboard by the name of their number."""
+    return {row["number"]: row for row in leaderboard_rows(params(**edition), "m", benchmark, metrics)}
 
 
 @pytest.fixture
@@ -42,7 +63,7 @@ def summary(tmp_path):
     tables.write_metrics(tmp_path / "another.parquet", other)
     files = {"out": tmp_path / "metrics.json", "models": tmp_path / "models", "plot": tmp_path / "plot.csv"}
     files |= {"headline_table": tmp_path / "headline.csv", "leaderboard_table": tmp_path / "leaderboard.csv"}
-    summarise([tmp_path / "m.parquet", tmp_path / "another.parquet"], **files)
+    summarise(params(), [tmp_path / "m.parquet", tmp_path / "another.parquet"], **files)
     return files
 
 
@@ -107,63 +128,108 @@ def test_records_of_former_models_are_removed_and_other_files_are_kept(summary):
     others = {"list.json": "[]", "other.json": '{"key": 1}', "broken.json": "{"}
     for name, text in others.items():
         (summary["models"] / name).write_text(text, encoding="utf-8")
-    summarise([summary["out"].with_name("only.parquet")], **summary)
+    summarise(params(), [summary["out"].with_name("only.parquet")], **summary)
     assert {path.name for path in summary["models"].iterdir()} == {"m.json", *others}
 
 
 def test_the_record_of_each_model(summary):
     records = {
-        "another": {"humblebench": {}},
-        "m": {"humblebench": {"accuracy": 0.666667}},
+        "another": {},
+        "m": {"humblebench": {"accuracy": 0.666667, "refused": 0.4, "unusable": None}},
     }
     assert json.loads(summary["out"].read_text(encoding="utf-8")) == records
     for model, record in records.items():
         assert json.loads((summary["models"] / f"{model}.json").read_text(encoding="utf-8")) == record
 
 
-def test_the_leaderboard_has_a_row_a_model_and_benchmark(summary):
+def test_the_leaderboard_has_a_row_a_model_benchmark_and_number(summary):
     with summary["leaderboard_table"].open(newline="", encoding="utf-8") as lines:
         assert tuple(next(csv.reader(lines))) == COLUMNS
-    another, row = read_leaderboard(summary["leaderboard_table"])
-    assert another == {"model": "another", "benchmark": "humblebench", "parser": "robust"}  # noise has no ranking
-    assert row == {
+    accuracy, refused = read_leaderboard(summary["leaderboard_table"])  # of `another`, noise has no ranking
+    assert accuracy == {
         "model": "m",
         "benchmark": "humblebench",
-        "parser": "robust",
+        "number": "accuracy",
+        "label": "accuracy",
+        "metric": "accuracy",
         "variant": "original",
-        "accuracy": 0.666667,
-        "accuracy_low": 0.566667,
-        "accuracy_high": 0.766667,
-        "accuracy_n": 10,
-        "accuracy_method": "wilson",
-        "nota_only_accuracy": 0.4,
-        "nota_only_accuracy_low": 0.3,
-        "nota_only_accuracy_high": 0.5,
-        "nota_only_accuracy_n": 10,
-        "nota_only_accuracy_method": "wilson",
+        "parser": "robust",
+        "value": 0.666667,
+        "low": 0.566667,
+        "high": 0.766667,
+        "n": 10,
+        "method": "wilson",
+        "unusable": None,
+        "unusable_replies": None,
+        "caveat": "rendered questions, not the published ones",
     }
+    assert (refused["number"], refused["variant"], refused["value"]) == ("refused", "nota_only", 0.4)
 
 
-def test_the_dual_accuracy_of_the_leaderboard_is_the_first():
-    pairs = [("original+noise", 0.9), ("original+nota_only", 0.5)]  # a pair without content ranks no models
-    rows = [metric("accuracy", 0.75), *(metric("dual_accuracy", value, variant=name) for name, value in pairs)]
-    row = leaderboard_row(rows)
-    assert (row["dual_variant"], row["dual_accuracy"], row["dual_accuracy_low"]) == ("original+nota_only", 0.5, 0.4)
-    assert "blank_recognised" not in row
+def test_the_primary_number_is_the_dual_accuracy_of_a_pair_with_content():
+    pairs = [("original+noise", 0.9), ("original+nota_only", 0.5)]
+    rows = rows_of([metric("accuracy", 0.75), *(metric("dual_accuracy", v, variant=name) for name, v in pairs)])
+    assert list(rows) == ["dual_accuracy", "accuracy"]
+    assert (rows["dual_accuracy"]["variant"], rows["dual_accuracy"]["value"]) == ("original+nota_only", 0.5)
 
 
-def test_without_content_the_leaderboard_has_only_what_was_recognised():
+def test_without_content_only_what_was_recognised_is_a_headline_number():
     parts = {"recognised": 0.75, "recognised_refused": 0.5, "recognised_abstained": 0.25, "accuracy": 0.9}
-    row = leaderboard_row([metric("accuracy", 0.6), *(metric(n, v, variant="blank") for n, v in parts.items())])
-    shown = {
-        name: value for name, value in row.items() if isinstance(value, float) and not name.endswith(("low", "high"))
-    }
-    assert shown == {
+    rows = rows_of([metric("accuracy", 0.6), *(metric(n, v, variant="blank") for n, v in parts.items())])
+    assert {name: row["value"] for name, row in rows.items()} == {
         "accuracy": 0.6,
-        "blank_recognised": 0.75,
-        "blank_recognised_refused": 0.5,
-        "blank_recognised_abstained": 0.25,
+        "recognised": 0.75,
+        "recognised_refused": 0.5,
+        "recognised_abstained": 0.25,
     }
+
+
+@pytest.mark.parametrize("benchmark", ["humblebench", "mmsap", "actiview"])
+def test_declared_numbers_are_those_that_the_edition_asks_for(benchmark):
+    found = {number.name: variant for number, variant in numbers_of(params(), benchmark)}
+    primary = {"humblebench": "original+nota_only", "mmsap": "shuffled_options+nota_only", "actiview": "zooming"}
+    assert next(iter(found.values())) == primary[benchmark]
+    if benchmark == "actiview":
+        assert list(found.values())[:5] == ["zooming", "shifting_r", "mixed", "average", "full_image"]
+        fewer = params(variants={"actiview": ["full_image", "mixed"]})
+        assert [variant for _, variant in numbers_of(fewer, benchmark)] == ["mixed", "full_image"]
+    if benchmark == "mmsap":
+        assert found["score_sa"] == "shuffled_options"
+
+
+def test_a_variant_is_found_by_its_function():
+    raw = json.loads(json.dumps(params(variants={"humblebench": ["original", "empty", "without"]}).raw))
+    raw["variants"] |= {"empty": {"function": "blank"}, "without": {"function": "nota_only"}}
+    found = {number.name: variant for number, variant in numbers_of(Params(raw), "humblebench")}
+    assert found["dual_accuracy"] == "original+without" and found["refused"] == "without"
+    assert (found["recognised"], found["accuracy"]) == ("empty", "original")
+    rows = [metric("accuracy", 0.9, variant="empty"), metric("recognised", 0.5, variant="empty")]
+    (row,) = headline_rows(Params(raw), rows)[1]
+    assert "accuracy" not in row and row["recognised"] == 0.5
+
+
+def test_a_number_of_another_parser_is_used_if_the_main_one_has_none():
+    rows = rows_of([metric("aurc", 0.2, parser="likelihood", variant="shuffled_options")], "mmsap")
+    assert rows["aurc"]["parser"] == "likelihood"
+
+
+def test_unusable_replies_are_those_of_the_worst_variant_of_a_number():
+    shares = {"original": (0.1, 0.0, 0.1), "nota_only": (0.2, 0.3, 0.0)}
+    metrics = [
+        metric(f"share_{outcome}", value, variant=variant)
+        for variant, values in shares.items()
+        for outcome, value in zip(("unparsed", "cut", "failed"), values, strict=True)
+    ]
+    metrics += [metric("dual_accuracy", 0.5, variant="original+nota_only"), metric("accuracy", 0.5)]
+    dual, accuracy = headline_of(params(), "humblebench", lookup_in(metrics))
+    assert (dual.unusable.variant, dual.unusable.replies, dual.unusable.excludes) == ("nota_only", 3, True)
+    assert (accuracy.unusable.variant, accuracy.unusable.share, accuracy.unusable.excludes) == ("original", 0.2, False)
+    assert rows_of(metrics)["dual_accuracy"]["unusable"] == 0.3  # an unparsed reply can choose the removed option
+
+
+def test_a_sample_says_so():
+    row = rows_of([metric("accuracy", 0.5)], limit=50)["accuracy"]
+    assert row["caveat"].endswith("; sample of at most 50 questions of a benchmark")
 
 
 def test_the_headline_table_has_a_row_a_model_variant_and_parser(summary):
@@ -171,27 +237,10 @@ def test_the_headline_table_has_a_row_a_model_variant_and_parser(summary):
         rows = list(csv.DictReader(lines))
     shown = ("model", "variant", "parser", "accuracy", "low", "high", "n", "method", "exact_refusal_recall")
     assert [tuple(row[name] for name in shown) for row in rows] == [
-        ("another", "noise", "robust", "0.75", "0.65", "0.85", "10", "wilson", ""),
         ("m", "nota_only", "official", "", "", "", "", "", "0.125"),
         ("m", "nota_only", "robust", "0.4", "0.3", "0.5", "10", "wilson", ""),
         ("m", "original", "robust", "0.666667", "0.566667", "0.766667", "10", "wilson", ""),
     ]
-
-
-def test_the_numbers_that_compare_models():
-    rows = [
-        metric("accuracy", 0.5),
-        metric("refusal_recall", 0.25),
-        metric("accuracy", 0.9, parser="official"),
-        metric("share_A", 0.1),
-        metric("accuracy", 0.125, variant="nota_only"),
-        metric("refusal_recall", 1.0, variant="nota_only"),
-    ]
-    assert {name: m.value for name, m in model_headline(rows, "robust").items()} == {
-        "humblebench.accuracy": 0.5,
-        "humblebench.refusal_recall": 0.25,
-        "humblebench.nota_only.accuracy": 0.125,
-    }
 
 
 def test_the_plot_has_a_row_a_model_and_gaps_where_nothing_was_run(summary):
@@ -204,7 +253,7 @@ def test_the_plot_has_a_row_a_model_and_gaps_where_nothing_was_run(summary):
 
 def test_the_same_metrics_in_another_order_give_the_same_bytes(summary, tmp_path):
     again = {name: tmp_path / "again" / path.name for name, path in summary.items()}
-    summarise([tmp_path / "another.parquet", tmp_path / "m.parquet"], **again)
+    summarise(params(), [tmp_path / "another.parquet", tmp_path / "m.parquet"], **again)
     for name, path in summary.items():
         assert name == "models" or again[name].read_bytes() == path.read_bytes()
 
@@ -212,17 +261,24 @@ def test_the_same_metrics_in_another_order_give_the_same_bytes(summary, tmp_path
 def test_other_parsers_have_the_accuracy_and_only_the_papers_parser_more():
     rows = [metric(name, 0.5, parser=parser) for parser in ("robust", "official", "likelihood")
             for name in ("accuracy", "above_chance", "exact_refusal_recall", "share_A")]  # fmt: skip
-    assert list(variant_headline(rows, "robust")) == [
+    assert list(variant_headline(rows, "robust", ())) == [
         *("accuracy", "above_chance", "exact_refusal_recall"),
         *("official.accuracy", "official.exact_refusal_recall", "likelihood.accuracy"),
     ]
+    assert variant_headline(rows, "robust", ("original",)) == {}
+
+
+def test_declared_metrics_are_in_the_headline_table():
+    rows = [metric("score_sa", 0.5, benchmark="mmsap", variant="shuffled_options")]
+    columns, (row,) = headline_rows(params(), rows)
+    assert "score_sa" in columns and row["score_sa"] == 0.5
 
 
 def test_a_pair_of_variants_fills_only_its_own_columns():
     pair = [metric("dual_accuracy", 0.4, variant="original+nota_only"), metric("accuracy", 0.5)]
-    columns, (dual, single) = headline_rows(pair)
+    columns, (dual, single) = headline_rows(params(), pair)
     own = {"dual_accuracy", *(f"dual_accuracy_{part}" for part in ("low", "high", "n", "method"))}
-    assert {name for name in dual if name not in ("model", "benchmark", "variant", "parser")} == own
+    assert {name for name in dual if name not in ("model", "benchmark", "variant", "parser", "caveat")} == own
     assert (dual["dual_accuracy_low"], dual["dual_accuracy_high"], dual["dual_accuracy_n"]) == (0.3, 0.5, 10)
     assert (single["low"], single["high"], single["n"], single["method"]) == (0.4, 0.6, 10, "wilson")
     assert not own & set(single) and own <= set(columns)

@@ -101,6 +101,7 @@ def params(benchmark: str = "humblebench", models: Iterable[str] = MODELS) -> Pa
     """The repository's params.yaml with one benchmark and these models, in the pocket edition."""
     raw = json.loads(json.dumps(config.load(REPOSITORY / "params.yaml", edition="pocket").raw))
     raw["editions"]["pocket"] |= {"benchmarks": [benchmark], "models": list(models)}
+    raw["benchmarks"][benchmark]["data"].setdefault("pocket", {"source": "folder", "path": "questions"})
     return Params(raw)
 
 

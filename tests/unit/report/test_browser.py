@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 
+from known_unknowns.records import Reply
 from tests.browser import CHROMIUM, Browser, contrast, violations
 
-from .fake_run import FakeRun
+from . import fake_run
+from .conftest import write
+from .fake_run import HOSTILE, FakeRun
 from .test_page import PAGES
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)")
@@ -31,6 +36,20 @@ UNREADABLE = """[...document.querySelectorAll('.drawing text')].filter((text) =>
   return box.width && text.textContent && parseFloat(getComputedStyle(text).fontSize) * scale < 8;
 }).map((text) => text.textContent)"""
 """Texts of figures that are smaller than 8 pixels."""
+COLLIDING = """[...document.querySelectorAll('.drawing svg')].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  const slack = 1.5 * frame.width / svg.viewBox.baseVal.width; // the box of a text is higher than its letters
+  const boxes = [...svg.querySelectorAll('text')].filter((text) => text.textContent)
+    .map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const out = boxes.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1
+    || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
+  const cover = (a, b) => a.left + slack < b.right && b.left + slack < a.right
+    && a.top + 2 * slack < b.bottom && b.top + 2 * slack < a.bottom;
+  const over = boxes.flatMap(([text, a], place) =>
+    boxes.slice(place + 1).filter(([, b]) => cover(a, b)).map(([other]) => `${text} | ${other}`));
+  return frame.width ? [...out.map(([text]) => text), ...over] : [];
+})"""
+"""Texts of figures that are outside of their figure, or cover another one."""
 BROKEN = """[...document.querySelectorAll('tbody th .name, td.text .value')].flatMap(e => {
   if (!e.offsetWidth || !e.firstChild) return [];
   const range = document.createRange();
@@ -54,6 +73,25 @@ def folder(run: FakeRun) -> Path:
     return run.page.parent
 
 
+BROKEN_MODEL = "qwen2.5-vl-7b"
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first page of a run with a model of the catalogue, none of whose replies can be parsed."""
+    reply = fake_run._reply
+
+    def replies(model: str, *arguments: object) -> Reply:
+        return Reply(HOSTILE[0]) if model == BROKEN_MODEL else reply(model, *arguments)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fake_run, "_reply", replies)
+        models = (*fake_run.RESPONDENTS, "pocket", "pocket-never-refuses", BROKEN_MODEL)
+        made = fake_run.make(tmp_path_factory.mktemp("broken"), questions=20, models=models)
+    write(made)
+    return made.page
+
+
 @pytest.mark.parametrize("file", PAGES)
 def test_a_page_fits_its_window_and_has_no_error(browser: Browser, folder: Path, file: str) -> None:
     for width, height in ((1400, 900), (900, 900), (390, 844)):
@@ -65,6 +103,7 @@ def test_a_page_fits_its_window_and_has_no_error(browser: Browser, folder: Path,
             assert browser.overflow() <= 0, width
             assert browser.evaluate(SCROLLED if width > 390 else SCROLLED_TABLES) == [], width
             assert browser.evaluate(UNREADABLE) == [], width
+            assert browser.evaluate(COLLIDING) == [], width
             assert browser.evaluate(BROKEN) == [], width
         assert browser.errors == [] and browser.requests == []
 
@@ -93,6 +132,86 @@ def test_the_first_screen_has_the_answer(browser: Browser, folder: Path, width: 
     assert browser.evaluate(f"{TABLE}.querySelectorAll('tbody tr').length") == 7
     greyed = browser.evaluate(f"[...{TABLE}.querySelectorAll('.baseline')].map(r => r.rowIndex)")
     assert greyed == [4, 5, 6, 7]  # below the models
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_every_page_says_that_its_questions_are_rendered(browser: Browser, folder: Path, file: str) -> None:
+    """Also at the end of a long page, and in print."""
+    caveat = "document.querySelector('.caveat')"
+    browser.open(folder / file, width=390, height=844)
+    browser.evaluate("scrollTo(0, document.body.scrollHeight)")
+    assert "rendered questions, not the published ones" in browser.evaluate(f"{caveat}.innerText")
+    place = browser.evaluate(f"(r => [r.top, r.bottom])({caveat}.getBoundingClientRect())")
+    assert place[0] >= 0 and 0 < place[1] <= 844
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate(f"{caveat}.offsetHeight") > 0
+    browser.call("Emulation.setEmulatedMedia", media="")
+    captions = browser.evaluate("[...document.querySelectorAll('caption')].map(c => c.textContent)")
+    assert [text for text in captions if "(rendered)" not in text] == []
+
+
+def test_baselines_are_folded_until_they_are_asked_for(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "index.html")
+    assert browser.evaluate(f"{MODELS}.length") == 3
+    fold = "[...document.querySelectorAll('.tools button')].find(b => b.textContent === '4 baselines')"
+    browser.evaluate(f"{fold}.click()")
+    assert browser.evaluate(f"{MODELS}.length") == 7 and browser.evaluate(f"{fold}.ariaExpanded") == "true"
+    browser.evaluate(f"{fold}.click()")
+    assert browser.evaluate(f"{MODELS}.length") == 3
+
+
+def test_the_open_tab_is_in_the_address(browser: Browser, broken: Path) -> None:
+    shown = "[...document.querySelectorAll('[data-tab]')].filter(e => e.offsetHeight).map(e => e.id)"
+    browser.open(broken)
+    assert browser.evaluate(shown) == ["answer-all"]
+    browser.evaluate("document.querySelectorAll('[role=tab]')[1].click()")
+    assert browser.evaluate("location.hash") == "#answer-humblebench"
+    browser.open(f"{broken.resolve().as_uri()}#answer-humblebench")
+    assert browser.evaluate(shown) == ["answer-humblebench"]
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("width", [400, 900, 1400])
+def test_the_matrix_links_to_questions_and_sorts_by_size(browser: Browser, broken: Path, width: int) -> None:
+    browser.open(broken, width=width)
+    assert browser.evaluate(MODELS)[-1] == BROKEN_MODEL  # not ranked, below the models that are
+    links = browser.evaluate(
+        f"[...{TABLE}.querySelectorAll('tr:not(.baseline) td a')].map(a => a.getAttribute('href'))"
+    )
+    assert "questions.html#benchmark=humblebench&model=pocket&variant=original" in links and len(links) == 3
+    browser.evaluate(f"[...{TABLE}.querySelectorAll('thead button')].find(b => b.textContent === 'Parameters').click()")
+    assert browser.evaluate(MODELS)[0] == BROKEN_MODEL
+    assert browser.overflow() <= 0 and browser.errors == []
+
+
+def test_unusable_replies_are_counted_linked_and_quoted(browser: Browser, broken: Path) -> None:
+    browser.open(f"{broken.resolve().as_uri()}#answer-humblebench")
+    row = f"[...{TABLE}.tBodies[0].rows].find(r => r.innerText.includes('{BROKEN_MODEL}'))"
+    section = "document.getElementById('answer-humblebench')"
+    table = f"{section}.querySelector('table')"
+    row = row.replace(TABLE, table)
+    column = f"[...{table}.tHead.rows].at(-1).innerText.split(/\\t/).findIndex(h => h.startsWith('Unusable'))"
+    cell = f"{row}.cells[{browser.evaluate(column)}]"
+    assert browser.evaluate(f"{cell}.querySelector('.value').textContent") == "100.0"
+    assert browser.evaluate(f"{cell}.querySelector('a').getAttribute('href')").endswith("&outcome=unusable")
+    assert browser.evaluate(f"{row}.cells[1].innerText") == "\u2013"  # no rank
+    quoted = browser.evaluate(f"{section}.querySelector('.callout').innerText")
+    assert BROKEN_MODEL in quoted and HOSTILE[0] in quoted and "Likely remedy" in quoted
+    assert BROKEN_MODEL not in browser.evaluate(f"{section}.querySelector('.findings').innerText")
+    assert browser.errors == []
+
+
+def test_the_heads_of_a_long_table_stay_below_the_bar(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "stress.html", height=500)
+    browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    browser.wait_for("!!document.querySelector('#humblebench-variants .fits')")
+    last = "[...document.querySelectorAll('#humblebench-variants tbody tr')].at(-1)"
+    browser.evaluate(f"{last}.scrollIntoView({{ behavior: 'instant', block: 'end' }})")
+    tops = browser.evaluate(
+        "['.bar', '#humblebench-variants thead'].map(s => document.querySelector(s).getBoundingClientRect())"
+        ".map(r => [Math.round(r.top), Math.round(r.bottom)])"
+    )
+    assert tops[0][0] == 0 and abs(tops[1][0] - tops[0][1]) <= 1
 
 
 def test_a_table_can_be_sorted_and_filtered(browser: Browser, folder: Path) -> None:
@@ -133,9 +252,61 @@ def test_a_column_can_be_hidden_and_the_table_exported(browser: Browser, folder:
     assert [row["Model"] for row in rows[:3]] == ["pocket", "pocket-never-refuses", "pocket-refuses-often"]
     first = next(name for name in rows[0] if name.endswith(", low")).removesuffix(", low")
     assert float(rows[0][f"{first}, low"]) <= float(rows[0][first]) <= float(rows[0][f"{first}, high"])
+    caveat = "rendered questions, not the published ones"
+    assert {row["caveat"] for row in rows} == {caveat} and caveat in saved["LaTeX"] and caveat in saved["Markdown"]
     assert not any(name.startswith("HumbleBench: as released") for name in rows[0])  # the hidden column
     assert r"always\_refuse &" in saved["LaTeX"] and r"\toprule" in saved["LaTeX"]
     assert saved["Markdown"].startswith("| Model |") and r"always\_refuse" in saved["Markdown"]
+
+
+def test_latex_has_all_parts_of_the_papers_table(browser: Browser, folder: Path) -> None:
+    """Group heads, rules, a label, headings over rows, footnotes, the caveat, and as many cells in every row."""
+    browser.open(folder / OWN)
+    browser.evaluate("document.querySelector('main').dataset.caveat = 'Rendered questions: 100% not published.'")
+    for caption in ("HumbleBench (rendered): percent right", "Table 3"):
+        browser.evaluate(
+            "[...document.querySelectorAll('.table-box')].find(t => t.querySelector('caption').textContent.startsWith"
+            f"('{caption}')).querySelectorAll('.menu button').forEach(b => b.textContent === 'LaTeX' && b.click())"
+        )
+        latex = browser.downloaded("tex")
+        check_latex(latex)
+        assert r"\textbf{Rendered questions: 100\% not published.}" in latex
+        if caption == "Table 3":
+            assert r"\label{tab:table-3-accuracy-on-humblebench" in latex
+            assert r"\multicolumn{5}{l}{\emph{General-purpose models}} \\" in latex
+            assert "70.20$^{1}$" in latex and "$^{1}$ overall.log has 70.19." in latex
+            assert "pocket, this run & " in latex
+        else:
+            assert r" & \multicolumn{2}{c}{HumbleBench} & \multicolumn{3}{c}{HumbleBench-E} &" in latex
+            assert r"\cmidrule(lr){2-3} \cmidrule(lr){4-6}" in latex and r"Exactly ``E''" in latex
+            assert latex.index("Chance &") > latex.index(r"\midrule", latex.index(r"\midrule") + 1)
+
+
+def check_latex(text: str) -> None:
+    """Assert that environments are balanced, the rules are those of booktabs, and special characters are escaped."""
+    opened: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", text):
+        assert kind == "begin" or opened.pop() == name
+        opened += [name] if kind == "begin" else []
+    assert opened == []
+    order = [
+        r"\begin{table}",
+        r"\caption{",
+        r"\label{tab:",
+        r"\begin{tabular}",
+        r"\toprule",
+        r"\midrule",
+        r"\bottomrule",
+    ]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+    assert r"\hline" not in text and text.count("{") == text.count("}")
+    columns = len(re.search(r"tabular\}\{@\{\}([lr]+)@", text)[1])
+    body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
+    for row in re.findall(r"^(?!\\(?:top|mid)rule|\\cmidrule|\\addlinespace)(.+) \\\\$", body, flags=re.M):
+        spans = sum(int(span) - 1 for span in re.findall(r"\\multicolumn\{(\d+)\}", row))
+        assert len(re.findall(r"(?<!\\)&", row)) + 1 + spans == columns, row
+    plain = re.sub(r"\$\^\{\d+\}\$|\$\\\w+\$", "", text.partition("\n")[2])
+    assert not re.search(r"(?<!\\)[%$#_^~]", re.sub(r"\\label\{[^}]*\}", "", plain))
 
 
 def test_figures_are_saved_as_svg_and_png(browser: Browser, folder: Path) -> None:
@@ -190,11 +361,41 @@ def test_the_report_prints_on_few_pages_and_is_accessible(browser: Browser, fold
     for file in PAGES:
         browser.open(folder / file)
         assert violations(browser, without=("color-contrast",)) == [], file
-        printed += browser.printed_pages()
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(browser.pdf())).pages]
+        assert all(text.strip() for text in pages), file
+        printed += len(pages)
         assert contrast(browser) == [], file
         browser.open(folder / file, dark=True)
         assert contrast(browser) == [], file
     assert printed < 30
+
+
+def test_every_printed_page_of_a_table_has_its_column_names(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "stress.html")
+    browser.evaluate("document.querySelectorAll('details:not(.menu)').forEach(d => { d.open = true; })")
+    browser.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    browser.evaluate(
+        "document.querySelector('main').replaceChildren([...document.querySelectorAll('.table-box')]"
+        ".find(table => table.textContent.includes('every variant')))"
+    )
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(browser.pdf())).pages]
+    assert len(pages) > 1
+    for text in pages:
+        assert re.search(r"Model\s+Variant", text) and "Robust" in text and "Likelihood" in text
+
+
+def test_figures_fill_the_printed_page_and_folded_parts_leave_nothing(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "stress.html", width=710, height=1000)  # A4 less its margins
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    drawn = """[...document.querySelectorAll('.drawing svg')].map((svg) => {
+      const box = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
+      return Math.min(box.width, box.height * view.width / view.height) / document.querySelector('main').clientWidth;
+    })"""
+    assert min(browser.evaluate(drawn)) > 0.9
+    browser.open(folder / OWN, width=710, height=1000)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate("document.getElementById('humblebench-types').offsetHeight") == 0
+    browser.call("Emulation.setEmulatedMedia", media="")
 
 
 def test_too_little_contrast_is_found(browser: Browser, folder: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import verdict_tables
-from known_unknowns.report.figures import _published_points, answer_shares
+from known_unknowns.report.figures import answer_shares, published_points
 from known_unknowns.report.formatting import (
     DASH,
     Cell,
@@ -75,7 +75,7 @@ def test_a_number_is_on_the_line_of_its_symbol() -> None:
 
 @given(st.lists(st.lists(st.sampled_from([None, 10, 20]), min_size=2, max_size=2), max_size=4))
 def test_n_is_in_the_heading_or_in_every_cell(counts: list[list[int | None]]) -> None:
-    rows = [Row((Head("m"),), tuple(Cell("1", n=n) for n in row)) for row in counts]
+    rows = [Row((Head("m"),), tuple(Cell("1" if n else DASH, n=n) for n in row)) for row in counts]
     columns, written = move_n_to_heading([Head("a"), Head("b")], rows)
     for index, column in enumerate(columns):
         before = [row[index] for row in counts]
@@ -87,8 +87,14 @@ def test_n_is_in_the_heading_or_in_every_cell(counts: list[list[int | None]]) ->
             assert column.note == "" and after == before
 
 
+def test_a_published_number_has_not_our_n() -> None:
+    rows = [Row((Head(name),), (Cell("1", n=n),)) for name, n in (("ours", 10), ("published", None))]
+    (column,), written = move_n_to_heading([Head("a")], rows)
+    assert column.note == "" and [row.cells[0].n for row in written] == [10, None]
+
+
 def test_the_published_points_of_figure_4() -> None:
-    points = _published_points(section("humblebench").scatters[0], load("humblebench"))
+    points = published_points(section("humblebench").scatters[0], load("humblebench"))
     glm = {p.series: (p.x.value, p.y.value) for p in points if p.model == "GLM-4.1V-Thinking"}
     assert glm == {"as in the paper": (73.46, 0.06), "robust parser": (73.46, 55.02)}
     assert len({p.model for p in points}) == 19
@@ -110,7 +116,7 @@ def test_the_answers_of_a_bar_add_up(run: FakeRun) -> None:
 
 
 def test_the_published_points_of_figure_5() -> None:
-    points = _published_points(section("humblebench").scatters[1], load("humblebench"))
+    points = published_points(section("humblebench").scatters[1], load("humblebench"))
     assert {(p.model, p.series) for p in points if p.y.value == 90.53} == {("Qwen2.5-VL", "as in the paper")}
     assert len(points) == 19  # every row of Table 3
 

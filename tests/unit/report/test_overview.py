@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import MetricIndex
 from known_unknowns.comparison.models import PairedRow
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report import overview_figure, overview_table, overview_text
-from known_unknowns.report.overview import Overview
+from known_unknowns.report import overview_figure, overview_text
+from known_unknowns.report.overview import Overview, matrix, table
 from known_unknowns.report.page import run_of
 
 from .fake_run import params
@@ -56,10 +59,10 @@ def overview(*pairs: PairedRow, models: tuple[str, ...] = tuple(NUMBERS), dual: 
 
 
 def cells(found: Overview) -> dict[str, dict[str, str]]:
-    table, _ = overview_table.table(found)
+    made, _ = table(found)
     return {
-        row.heads[0].text: dict(zip((c.text for c in table.columns), (c.text for c in row.cells), strict=True))
-        for row in table.rows
+        row.heads[0].text: dict(zip((c.text for c in made.columns), (c.text for c in row.cells), strict=True))
+        for row in made.rows
     }
 
 
@@ -68,16 +71,17 @@ def test_models_are_sorted_by_dual_accuracy_with_baselines_last() -> None:
     found = cells(overview(pair("pocket", "pocket-never-refuses", 0.5, 0.001)))
     assert list(found) == ["pocket", "pocket-never-refuses", "oracle"]
     assert found["pocket"] == {
-        "Rank": "1",
-        "Dual accuracy": "60.0",
-        "Refused, no right option": "70.0",
-        "Recognised on blank images": "90.0",
-        "Refused on blank images": "80.0",
-        "Abstained on blank images": "10.0",
-        "Accuracy": "80.0",
+        "rank": "1",
+        "dual accuracy": "60.0",
+        "unusable": "–",
+        "accuracy": "80.0",
+        "refused, no right option": "70.0",
+        "recognised, no content": "90.0",
+        "of it refused": "80.0",
+        "of it abstained": "10.0",
     }
-    assert found["pocket-never-refuses"]["Rank"] == "2" and found["oracle"]["Rank"] == "–"
-    assert found["pocket-never-refuses"]["Recognised on blank images"] == "25.0"
+    assert found["pocket-never-refuses"]["rank"] == "2" and found["oracle"]["rank"] == "–"
+    assert found["pocket-never-refuses"]["recognised, no content"] == "25.0"
 
 
 def test_a_pair_with_a_variant_without_content_ranks_no_models() -> None:
@@ -96,13 +100,12 @@ def test_a_benchmark_with_variants_without_content_alone_has_no_main_variant() -
 
 
 def test_undefined_columns_have_a_reason_and_no_zero() -> None:
-    _, undefined = overview_table.table(overview(dual=False))
-    assert "no refusal option" in undefined["Dual accuracy"]
-    assert undefined["Recognised on blank images"] == "the variant was not run"
+    _, undefined = table(overview(dual=False))
+    assert undefined["Dual accuracy"] == "undefined for these questions"
     found = cells(overview(dual=False))
     assert next(iter(found)) == "pocket-never-refuses"  # by accuracy
-    assert list(found["pocket"]) == ["Accuracy"]
-    assert "rendered" in undefined["Verdicts"] and "does not measure it" in undefined["Risk-coverage area"]
+    assert list(found["pocket"]) == ["accuracy", "unusable"]
+    assert "rendered" in undefined["Verdicts"]
 
 
 def test_a_significant_difference_is_said() -> None:
@@ -123,7 +126,7 @@ def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
     assert overview_text.sentences(found)[1] == (
         "It cannot be distinguished from pocket-never-refuses: +2.0 [-8.0, +12.0] points, p = 0.6000."
     )
-    assert cells(found)["pocket"]["Rank"] == cells(found)["pocket-never-refuses"]["Rank"] == "1–2"
+    assert cells(found)["pocket"]["rank"] == cells(found)["pocket-never-refuses"]["rank"] == "1–2"
 
 
 def test_pairs_with_baselines_do_not_count() -> None:
@@ -134,25 +137,94 @@ def test_pairs_with_baselines_do_not_count() -> None:
     assert overview(other).tests == ()
 
 
-def test_the_own_metric_of_a_benchmark_takes_the_place_of_the_dual_accuracy() -> None:
-    """A benchmark without pairs of variants that has a dual accuracy of its own must not be told to have none."""
+def test_the_declared_numbers_are_the_columns_and_the_primary_one_is_that_of_the_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = HeadlineNumber("both", "share of both", "both_right")
+    monkeypatch.setattr(type(registry.get("humblebench")), "headline", (both, HeadlineNumber("accuracy", "accuracy")))
     found = overview(dual=False)
-    section = replace(found.run.section, measured=("both_right", "dual accuracy in percent"))
-    rows = [*found.run.numbers, metric("pocket-never-refuses", "original", "both_right", 0.3)]
-    found = Overview(replace(found.run, section=section, numbers=MetricIndex(rows)), [], [])
-    assert overview_text.sentences(found)[0] == (
-        "pocket-never-refuses has the highest accuracy on HumbleBench: 90.0% [85.0, 95.0], n = 200. "
-        "The benchmark's own metric is dual accuracy: 30.0% [25.0, 35.0], n = 200."
+    rows = [*found.run.numbers]
+    rows += [metric(name, "original", "both_right", value) for name, value in (("pocket", 0.2), ("oracle", 1.0))]
+    found = Overview(replace(found.run, numbers=MetricIndex(rows)), [], [])
+    assert overview_text.sentences(found)[:2] == (
+        "pocket has the highest share of both on HumbleBench (rendered): 20.0% [15.0, 25.0], n = 200.",
+        "There is no paired test of this number.",
     )
-    assert list(cells(found)["pocket-never-refuses"].items()) == [("Dual accuracy", "30.0"), ("Accuracy", "90.0")]
-    assert "Dual accuracy" not in overview_table.table(found)[1]
+    assert list(cells(found)["pocket"].items()) == [("share of both", "20.0"), ("unusable", "–"), ("accuracy", "80.0")]
+
+
+def with_unusable(found: Overview, **shares: float) -> Overview:
+    """The overview with unparsed replies of models."""
+    rows = [metric(name.replace("_", "-"), "original", "share_unparsed", share) for name, share in shares.items()]
+    return Overview(replace(found.run, numbers=MetricIndex([*found.run.numbers, *rows])), [], found.pairs)
+
+
+def test_a_model_with_many_unusable_replies_has_no_rank_no_test_and_no_sentence() -> None:
+    found = with_unusable(overview(pair("pocket", "pocket-never-refuses", 0.5, 0.001)), pocket=0.21)
+    assert found.models == ("pocket-never-refuses", "pocket") and found.tests == ()
+    first = cells(found)["pocket"]
+    assert (first["dual accuracy"], first["unusable"]) == ("60.0", "21.0") and "rank" not in first
+    best, only, *_ = overview_text.sentences(found)
+    assert best.startswith("pocket-never-refuses answers") and "only model of this run with usable replies" in only
+    column = [head.text for head in table(found)[0].columns].index("unusable")
+    link = table(found)[0].rows[1].cells[column].link
+    assert link == "questions.html#benchmark=humblebench&model=pocket&variant=original&outcome=unusable"
+    assert with_unusable(overview(), pocket=0.2).ranked[0] == "pocket"
+
+
+def test_no_model_is_ranked_if_all_have_many_unusable_replies() -> None:
+    (none,) = overview_text.sentences(with_unusable(overview(), pocket=1.0, pocket_never_refuses=0.5))
+    assert "No model is ranked" in none
+
+
+@pytest.mark.parametrize("value", [0.0, 0.4])
+def test_equal_models_are_none_of_them_the_highest(monkeypatch: pytest.MonkeyPatch, value: float) -> None:
+    for name in ("pocket", "pocket-never-refuses"):
+        monkeypatch.setitem(NUMBERS, name, (value, *NUMBERS[name][1:]))
+    text = " ".join(overview_text.sentences(overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0))))
+    assert "have the same dual accuracy" in text and not re.search("highest|best", text)
+
+
+def test_models_at_one_point_of_the_figure_are_named_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NUMBERS, "pocket-never-refuses", NUMBERS["pocket"])
+    drawn = overview_figure.draw(overview(), "humblebench_overview")
+    assert ">pocket, pocket-never-refuses</text>" in drawn.svg
+
+
+def test_one_model_with_no_right_answer_is_not_the_highest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NUMBERS, "pocket", (0.0, 0.0, 0.0, 0.0))
+    assert overview_text.sentences(overview(models=("pocket",)))[0].startswith("pocket has a dual accuracy of 0.0%")
+
+
+def test_the_matrix_has_the_primary_number_of_every_benchmark_with_its_questions() -> None:
+    found = overview()
+    assert matrix([found]) is None  # one benchmark, and no model of the catalogue
+    made = matrix([found, found])
+    assert made is not None and [head.text for head in made.columns] == ["HumbleBench (rendered)"] * 2
+    assert [(row.heads[0].text, row.kind, row.cells[0].text) for row in made.rows] == [
+        ("pocket", "", "60.0"),
+        ("pocket-never-refuses", "", "10.0"),
+        ("oracle", "baseline", "100.0"),
+    ]
+    assert made.rows[0].cells[0].link == "questions.html#benchmark=humblebench&model=pocket&variant=original"
+
+
+def test_the_matrix_has_size_family_and_licence_from_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GLM-4.1V", "qwen2.5-vl-7b"):
+        monkeypatch.setitem(NUMBERS, name, NUMBERS["pocket"])
+    made = matrix([overview(models=("GLM-4.1V", "qwen2.5-vl-7b", "pocket"))])
+    assert made is not None and [head.text for head in made.columns][-3:] == ["parameters", "family", "licence"]
+    facts = {row.heads[0].text: [cell.text for cell in row.cells[-3:]] for row in made.rows}
+    assert facts["qwen2.5-vl-7b"] == ["8.29", "Qwen2.5-VL", "Apache-2.0"]
+    assert facts["GLM-4.1V"][1] and facts["GLM-4.1V"][2]  # released replies, by their published row
+    assert facts["pocket"] == ["–"] * 3
 
 
 def test_one_model_and_none() -> None:
     one = overview_text.sentences(overview(models=("pocket", "oracle")))
     assert one == (
-        "pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench questions correctly, and refuses them without their "
-        "right option (dual accuracy).",
+        "pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench (rendered) questions correctly, and refuses them without "
+        "their right option (dual accuracy).",
         "It is the only model of this run, beside 1 scripted baseline.",
         "It refuses 70.0% of the questions without a right option and recognises that 90.0% of those without "
         "content in the image cannot be answered.",
@@ -164,19 +236,9 @@ def test_one_model_and_none() -> None:
 def test_a_model_that_is_not_distinguished_is_not_said_to_know_best() -> None:
     found = overview(pair("pocket", "pocket-never-refuses", 0.02, 0.6))
     assert overview_text.sentences(found)[0] == (
-        "pocket has the highest dual accuracy: it answers 60.0% [55.0, 65.0] of 200 HumbleBench questions correctly, "
-        "and refuses them without their right option."
+        "pocket has the highest dual accuracy: it answers 60.0% [55.0, 65.0] of 200 HumbleBench (rendered) questions "
+        "correctly, and refuses them without their right option."
     )
-
-
-def test_equal_models_are_named_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NUMBERS, "pocket-never-refuses", NUMBERS["pocket"])
-    found = overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0))
-    assert overview_text.sentences(found)[0].startswith(
-        "pocket has the highest dual accuracy, equal to that of pocket-never-refuses: it answers 60.0%"
-    )
-    drawn = overview_figure.draw(found, "humblebench_overview")
-    assert ">pocket, pocket-never-refuses</text>" in drawn.svg and "no label" not in drawn.note
 
 
 def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,15 +250,7 @@ def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> 
     assert "from 5 other models (Gemma-3, Idefics3, Ovis-2 and 2 more); Gemma-3: +0.0" in distance
 
 
-def test_labels_are_short_and_never_those_of_another_point() -> None:
-    ours = [{"x": x, "y": 50, "shown": "m", "model": name} for x, name in ((1, "a" * 60), (2, "b" * 60))]
-    alike = [{"x": x, "y": 50, "shown": "m", "model": f"{'c' * 30}{x}{'d' * 30}"} for x in (3, 4)]
-    labels = overview_figure._labels([*ours, *alike])
-    assert list(labels) == ["a" * 60, "b" * 60] and all(len(text) == 28 for text in labels.values())
-    assert labels["a" * 60] == "a" * 14 + "\u2026" + "a" * 13
-
-
 def test_one_model_without_a_pair_and_without_baselines() -> None:
     first, second, _ = overview_text.sentences(overview(models=("pocket",), dual=False))
-    assert first.startswith("pocket has an accuracy of 80.0% [75.0, 85.0] on HumbleBench, n = 200.")
+    assert first == "pocket has an accuracy of 80.0% [75.0, 85.0] on HumbleBench (rendered), n = 200."
     assert second == "It is the only model of this run."

@@ -86,31 +86,36 @@ def test_the_parameters_of_each_level(tracked: World) -> None:
         assert "model.seconds_per_reply" not in run.data.params  # it changes no reply
 
 
-def test_intervals_and_n_are_metrics_of_the_upper_levels_only(tracked: World) -> None:
-    mean = {"accuracy": 0.25, "accuracy.low": 0.1, "accuracy.high": 0.4, "accuracy.n": 4}  # over seeds, as in the table
+def test_the_headline_numbers_are_metrics_and_their_intervals_are_an_artifact(tracked: World) -> None:
+    mean = {"accuracy": 0.25, "refused": 0.25}  # over seeds, as in the table
     assert run_of(tracked, "oracle").data.metrics == {f"humblebench.{name}": value for name, value in mean.items()}
-    assert run_of(tracked, "oracle", "humblebench").data.metrics == {**mean, "official.accuracy": 0.5}
+    assert run_of(tracked, "oracle", "humblebench").data.metrics == mean
     expected = {"accuracy": 0.75, "official.accuracy": 0.5}
     assert cell_of(tracked, "oracle", "original").data.metrics == expected
+    table = rows(artifact(tracked, run_of(tracked, "oracle"), "headline.json"))
+    assert [(row["number"], row["variant"], row["low"], row["high"], row["n"]) for row in table] == [
+        ("accuracy", "original", 0.1, 0.4, 4),
+        ("refused", "nota_only_relettered", 0.1, 0.4, 4),
+    ]
 
 
-def test_dual_accuracies_are_metrics_of_the_benchmark(world: World) -> None:
+def test_dual_accuracies_are_rounded_metrics_of_the_model_and_the_benchmark(world: World) -> None:
     file = world.metrics_file("oracle")
     pair = Metric(
         "oracle", "humblebench", "original+nota_only_relettered", 0, "robust", OVERALL,
-        "dual_accuracy", 0.5, 0.2, 0.8, 4, "a method",
+        "dual_accuracy", 2 / 3, 0.2, 0.8, 4, "a method",
     )  # fmt: skip
     tables.write_metrics(file, [*tables.read_metrics(file), pair])
     world.track()
     found = run_of(world, "oracle", "humblebench").data.metrics
-    name = "dual_accuracy.original_nota_only_relettered"
-    assert {key: found[key] for key in found if key.startswith("dual")} == {
-        name: 0.5,
-        f"{name}.low": 0.2,
-        f"{name}.high": 0.8,
-        f"{name}.n": 4,
-    }
-    assert not [key for key in run_of(world, "oracle").data.metrics if "dual" in key]
+    assert {key: found[key] for key in found if key.startswith("dual")} == {"dual_accuracy": 0.6667}
+    assert run_of(world, "oracle").data.metrics["humblebench.dual_accuracy"] == 0.6667
+
+
+def test_every_run_says_that_its_questions_are_rendered(tracked: World) -> None:
+    for run in runs(tracked):
+        assert run.data.tags["caveat"] == "rendered questions, not the published ones"
+        assert run.data.tags["mlflow.note.content"] == run.data.tags["caveat"]
 
 
 def test_data_set_is_the_pinned_data(tracked: World) -> None:
@@ -152,12 +157,14 @@ def test_the_artifacts_of_the_upper_levels(tracked: World) -> None:
     assert json.loads(artifact(tracked, run, "engine.json").read_text())["model"] == "always_a"
     combined = rows(artifact(tracked, run, "combined.json"))
     assert [(m["variant"], m["seed"], m["value"]) for m in combined] == [(v, None, 0.25) for v in VARIANTS]
-    headline = rows(artifact(tracked, run_of(tracked, "always_a"), "headline.json"))
-    by_parser = {(r["variant"], r["parser"]): (r["accuracy"], r["low"], r["high"], r["n"]) for r in headline}
+    headline = rows(artifact(tracked, run, "headline.json"))
+    by_parser = {
+        (r["variant"], r["parser"]): (r["value"], r["low"], r["high"]) for r in headline if r["name"] == "accuracy"
+    }
     assert by_parser == {
         (v, parser): numbers
         for v in VARIANTS
-        for parser, numbers in (("official", (0.5, 0.15, 0.85, 4)), ("robust", (0.25, 0.1, 0.4, 4)))
+        for parser, numbers in (("official", (0.5, 0.15, 0.85)), ("robust", (0.25, 0.1, 0.4)))
     }
 
 
@@ -181,8 +188,10 @@ def test_the_experiment_opens_on_a_table_of_models(tracked: World) -> None:
     )
     view = json.loads(experiment.tags["mlflow.sharedViewState.models-pocket"])
     assert [run.info.run_name for run in runs(tracked, view["searchFilter"])] == list(MODELS)
-    assert view["selectedColumns"] == ["metrics.`humblebench.accuracy`"]
-    assert "| oracle | 25.0% |" in experiment.tags["mlflow.note.content"]
+    assert view["selectedColumns"] == ["metrics.`humblebench.accuracy`", "metrics.`humblebench.refused`"]
+    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`humblebench.accuracy`", False)
+    assert "rendered questions" in experiment.tags["mlflow.note.content"]
+    assert "| oracle | 25.0% | 25.0% |" in experiment.tags["mlflow.note.content"]
 
 
 def test_tags_give_the_provenance(world: World) -> None:

@@ -15,7 +15,7 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.metrics.leaderboard import COLUMNS
+from known_unknowns.metrics.summary import COLUMNS
 from known_unknowns.records import Metric
 from known_unknowns.report.browser import shards
 from known_unknowns.workflow import configuration
@@ -58,14 +58,24 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in files.items():
         (results / name).parent.mkdir(parents=True, exist_ok=True)
         (results / name).write_text(text, encoding="utf-8")
-    numbers = {"variant": "original", "parser": "robust", "dual_variant": "original+nota_only"}
-    for number, value in (("accuracy", 0.75), ("dual_accuracy", 0.5)):
-        numbers |= {number: value, f"{number}_low": 0.25, f"{number}_high": 0.875, f"{number}_n": 20}
-        numbers |= {f"{number}_method": "modified Wilson"}
+    common = {"benchmark": "humblebench", "parser": "robust", "low": 0.25, "high": 0.875, "n": 20}
+    numbers = [
+        common
+        | {
+            "number": name,
+            "metric": name,
+            "label": name,
+            "variant": variant,
+            "value": value,
+            "method": "Wilson",
+            "caveat": "c",
+        }
+        for name, variant, value in (("dual_accuracy", "original+nota_only", 0.5), ("accuracy", "original", 0.75))
+    ]
     with (results / "leaderboard.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="")
         writer.writeheader()
-        writer.writerows({"model": m, "benchmark": "humblebench", **numbers} for m in ("local", "oracle", "served"))
+        writer.writerows({"model": m, **number} for m in ("local", "oracle", "served") for number in numbers)
     for model in ("local", "served"):
         of_model = (model, "humblebench", "original+nota_only", 0, "robust", "Overall", "dual_accuracy")
         metric = Metric(*of_model, 0.5, 0.25, 0.875, 20, "modified Wilson")
@@ -101,12 +111,14 @@ def test_the_files(project):
     ]
     assert (written.files, written.left_out) == (len(files) - 1, {})
     rows = list(csv.DictReader(files["leaderboard.csv"].decode().splitlines()))
-    assert [(row["model"], row["baseline"]) for row in rows] == [
+    assert [(row["model"], row["baseline"]) for row in rows[::2]] == [
         ("local", "false"),
         ("oracle", "true"),
         ("served", "false"),
     ]
-    assert [rows[0][f"accuracy{part}"] for part in ("", "_low", "_high", "_n")] == ["0.75", "0.25", "0.875", "20"]
+    assert [rows[1][name] for name in ("number", "value", "low", "high", "n")] == [
+        *("accuracy", "0.75", "0.25", "0.875", "20")
+    ]
 
 
 def test_nothing_private_is_in_it(project):

@@ -35,7 +35,7 @@ def params(raw: dict[str, Any]) -> Params:
 
 TABLES = {"compare", "compare_models", "report", "question_browser", "track"}
 """Steps of the whole edition."""
-SHOWN = {*TABLES, "released_numbers", "reply_tables"}
+SHOWN = {*TABLES, "released_numbers", "reply_tables", "summarise"}
 CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
 ASKED = {"infer", "verify"}
 MODEL = {"probe", *ASKED, "parse", "measure", "judge", "import_released", *SHOWN}
@@ -46,6 +46,8 @@ def of(step: str) -> dict[str, str]:
     """What a step of humblebench works on."""
     if step.startswith("construct"):
         return {"construction": "pocket"}
+    if step == "probe":
+        return {"model": OF["model"]}
     return {} if step in {*TABLES, "judge"} else OF
 
 
@@ -62,6 +64,9 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
     [
         ("models.hosted.decoding", {"temperature": 1}, MODEL),
         ("models.hosted.source", "crow", MODEL),
+        ("models.hosted.kept", "is (.)", MODEL),
+        ("models.hosted.asked", {"humblebench": {"system": "Be brief."}}, MODEL - {"probe", "judge"}),
+        ("models.hosted.asked", {"mmsap": {"system": "Be brief."}}, {"import_released", *SHOWN}),
         ("models.hosted.concurrency", 3, {"import_released", *SHOWN}),
         ("models.hosted.published", "Crow", {"import_released", *SHOWN}),
         ("models.oracle.behaviour", "always_a", {"judge", *SHOWN}),
@@ -115,6 +120,16 @@ def test_the_order_of_keys_and_of_models_runs_nothing_that_takes_long(raw):
     assert changed(raw, reorder) == set()
     models = list(reversed(raw["editions"]["pocket"]["models"]))
     assert changed(raw, lambda raw: raw["editions"]["pocket"].update(models=models)) == {"judge", *SHOWN}
+
+
+def test_parse_reads_what_the_model_keeps_of_its_replies_to_the_benchmark(raw):
+    raw = deepcopy(raw)
+    raw["models"]["hosted"] |= {"kept": "is (.)", "asked": {"humblebench": {"kept": "says (.)"}}}
+    kept = [
+        select(Params(raw), "parse", model="hosted", benchmark=name).raw["models"]["hosted"].get("kept")
+        for name in ("humblebench", "mmsap")
+    ]
+    assert kept == ["says (.)", "is (.)"]
 
 
 def test_editions_with_the_same_data_share_its_steps(params):

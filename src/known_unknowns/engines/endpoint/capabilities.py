@@ -46,6 +46,10 @@ class Capabilities:
             "temperature": settings.temperature,
             "top_p": settings.top_p,
             "seed": settings.seed,
+            "top_k": settings.top_k,
+            "repetition_penalty": settings.repetition_penalty,
+            "stop": settings.stop,
+            "mm_processor_kwargs": settings.processor,
             "reasoning_effort": settings.reasoning.get("effort"),
         }
         if turn.labels and self._top_logprobs:
@@ -132,6 +136,10 @@ _ALIASES = {
     "temperature": ("temperature",),
     "top_p": ("top_p",),
     "seed": ("seed",),
+    "top_k": ("top_k",),
+    "repetition_penalty": ("repetition_penalty",),
+    "stop": ("stop",),
+    "mm_processor_kwargs": ("mm_processor_kwargs",),
     "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
     "response_format": ("response_format", "json_schema", "structured output", "structured outputs"),
 }

@@ -18,7 +18,7 @@ Empty replies, truncated replies and refusals are outcomes. ``Reply.finish`` dis
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -87,8 +87,10 @@ class ParsedCompletion:
     usage: Usage | None
 
 
-def parse(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -> ParsedCompletion:
-    """Parse a completion.
+def parse(
+    body: Any, turn: Turn, *, model: str, answers_as: str | None = None, marks: Sequence[str] | None = None
+) -> ParsedCompletion:
+    """Parse a completion. ``marks`` open and close the model's reasoning besides the known ones.
 
     Raises
     ------
@@ -108,7 +110,7 @@ def parse(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -
             details["model"] = echo[:_MAX_NAME]
         if (fingerprint := body.get("system_fingerprint")) and isinstance(fingerprint, str):
             details["fingerprint"] = fingerprint[:_MAX_NAME]
-        reply = _parse_choice(body, turn, details)
+        reply = _parse_choice(body, turn, details, marks)
     except UnreadableReplyError as error:
         error.usage = usage
         raise
@@ -153,7 +155,7 @@ def _is_logprob(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -MAX_TOKENS < value <= 0
 
 
-def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> Reply:
+def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], marks: Sequence[str] | None) -> Reply:
     """Return the reply in a completion, and add its reasoning to the details."""
     choice = _choice(body)
     for error in (body.get("error"), choice and choice.get("error")):
@@ -166,7 +168,7 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any]) 
     if not isinstance(message, Mapping):
         raise UnreadableReplyError("the reply's choice has no message")
     finish = _finish(choice.get("finish_reason"))
-    (reasoning, text, is_open), refusal = _parts(message)
+    (reasoning, text, is_open), refusal = _parts(message, marks)
     finish = unusable.CUT_OFF if is_open and finish == unusable.STOP else finish
     if reasoning:
         details["reasoning"] = reasoning
@@ -180,7 +182,8 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any]) 
         return Reply(text, finish=finish, error=f"the content filter stopped the answer ({choice['finish_reason']})")
     if not text.strip():
         return Reply(text, finish=finish if finish == unusable.CUT_OFF else unusable.EMPTY)
-    return Reply(text, label_logprobs(choice.get("logprobs"), turn.labels) if turn.labels else None, finish=finish)
+    logprobs = label_logprobs(choice.get("logprobs"), turn.labels, marks) if turn.labels else None
+    return Reply(text, logprobs, finish=finish)
 
 
 def _choice(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -208,7 +211,7 @@ def _finish(word: Any) -> str:
     return finish
 
 
-def _parts(message: Mapping[str, Any]) -> tuple[SplitReply, str]:
+def _parts(message: Mapping[str, Any], marks: Sequence[str] | None) -> tuple[SplitReply, str]:
     """Return the reasoning and the answer of a message, and its refusal.
 
     Servers put the reasoning into a separate field or part, or leave it in the text.
@@ -218,7 +221,7 @@ def _parts(message: Mapping[str, Any]) -> tuple[SplitReply, str]:
     reasoning = reasoning or _optional_text(message, "reasoning") or _optional_text(message, "reasoning_content")
     if reasoning:
         return SplitReply(reasoning, text, False), refusal
-    split = split_reply(text)
+    split = split_reply(text, marks=marks)
     return (split._replace(text=split.text.lstrip()) if split.reasoning or split.open else split), refusal
 
 
@@ -264,7 +267,7 @@ def has_logprobs(body: Any) -> bool:
     return bool(isinstance(raw, Mapping) and raw.get("content"))
 
 
-def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None:
+def label_logprobs(raw: Any, labels: tuple[str, ...], marks: Sequence[str] | None = None) -> dict[str, float] | None:
     """Return the labels' natural log-probabilities at the reply's first bare label, else at its first step.
 
     Labels that are not among the endpoint's most likely tokens are left out. The result is None if there are none. It
@@ -273,7 +276,7 @@ def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None
     """
     steps = raw.get("content") if isinstance(raw, Mapping) else None
     steps = [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
-    steps = _after_reasoning(steps)
+    steps = _after_reasoning(steps, marks)
     if not steps:
         return None
     best: dict[str, float] = {}
@@ -289,11 +292,11 @@ def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None
     return {label: round(best[label], DECIMALS) for label in labels if label in best} or None
 
 
-def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _after_reasoning(steps: list[Mapping[str, Any]], marks: Sequence[str] | None) -> list[Mapping[str, Any]]:
     """Return the steps of the answer, for servers that leave the reasoning in the text."""
     tokens = [str(step.get("token", "")) for step in steps]
     text = "".join(tokens)
-    split = split_reply(text)
+    split = split_reply(text, marks=marks)
     if split.open or not split.reasoning or not text.endswith(split.text):
         return steps
     start = len(text) - len(split.text)

@@ -194,7 +194,9 @@ class Requester:
 
     def parse_completion(self, body: Any, turn: Turn, *, batch: bool = False) -> replies.ParsedCompletion:
         """Parse a completion, and add its price to the details."""
-        received = replies.parse(body, turn, model=self.model, answers_as=self.settings.answers_as)
+        settings = self.settings
+        marks = settings.reasoning.get("marks")
+        received = replies.parse(body, turn, model=self.model, answers_as=settings.answers_as, marks=marks)
         if received.usage is None or not self.budget.priced:
             return received
         usd = round(self.budget.cost(received.usage, batch=batch)["usd"], 9)

@@ -7,7 +7,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,10 @@ class EndpointSettings:
     top_p: float | None = None
     seed: int | None = 0
     max_new_tokens: int | None = None
+    top_k: int | None = None
+    repetition_penalty: float | None = None
+    stop: Sequence[str] | None = None
+    processor: Mapping[str, Any] | None = None
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     top_logprobs: int = 20
     image: ImageSettings = field(default_factory=ImageSettings)
@@ -75,10 +79,13 @@ class EndpointSettings:
         if mistake := address_mistake(base_url):  # the address in the environment is not checked with the configuration
             raise ConfigError(mistake, path=f"models.{name}.base_url")
         values = entry.as_dict()
-        for key in ("engine", "published", "card", "images", "base_url", "decoding", "image"):
+        of_turns = ("images", "prompt", "order", "kept", "asked")  # they change the turns, or what is read of replies
+        for key in ("engine", "published", "card", "job", "base_url", "decoding", "image", *of_turns):
             values.pop(key, None)
-        image = ImageSettings(**entry.image.as_dict())
-        return cls(name=name, base_url=base_url, image=image, **entry.decoding.as_dict(), **values)
+        image, decoding = ImageSettings(**entry.image.as_dict()), entry.decoding.as_dict()
+        if decoding.pop("sampling", None):
+            decoding = {"temperature": None} | decoding  # the server's default, which vLLM reads from the checkpoint
+        return cls(name=name, base_url=base_url, image=image, **decoding, **values)
 
     @property
     def model(self) -> str:
@@ -98,11 +105,13 @@ class EndpointSettings:
                 "top_p": self.top_p,
                 "seed": self.seed,
                 "max_new_tokens": self.max_new_tokens,
+                **_set(top_k=self.top_k, repetition_penalty=self.repetition_penalty, stop=self.stop),
             },
             "reasoning": dict(self.reasoning),
             "top_logprobs": self.top_logprobs,
             "image": {"format": self.image.format, "detail": self.image.detail}
             | ({"quality": self.image.quality} if self.image.format == "jpeg" else {}),
+            **_set(processor=self.processor),
         }
 
     def path(self, key: str) -> str:
@@ -128,6 +137,11 @@ class EndpointSettings:
             f"{variable}=... into .env, which git ignores (never into params.yaml)",
             path=self.path("key_env"),
         )
+
+
+def _set(**settings: Any) -> dict[str, Any]:
+    """Return the settings that are given. The others are no part of a reply's key."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 class ApiKey:

@@ -210,7 +210,7 @@ def _replay(
         registry.get(name),
         params.protocol(name, variant),
         parsers=params.parsers,
-        images=params.model(model).images,
+        model=params.model(model).asked_in(name),
     )
     dialogue = protocol(question)
     turn = next(dialogue, None)

@@ -17,6 +17,7 @@ from PIL import Image as Pillow
 
 from known_unknowns import images
 from known_unknowns.errors import DataError
+from known_unknowns.files import disk_errors
 from known_unknowns.records import Image
 
 MAX_BYTES = 96 * 2**10
@@ -62,16 +63,14 @@ class ImageFiles:
                 path = self._folder / image.source
                 data = images.read_file(path, image.sha256)
                 if len(data) <= MAX_BYTES and (kind := images.web_type(data, file=path)):
-                    (self._out / f"{name}.{_SUFFIXES[kind]}").write_bytes(data)
-                    return Copy(f"{name}.{_SUFFIXES[kind]}", "", "")
+                    return Copy(self._write(f"{name}.{_SUFFIXES[kind]}", data), "", "")
             pixels = images.open_image(image, self._folder)
         except DataError:
             return Copy("", "missing", "")
         scaled = max(pixels.size) > MAX_SIDE
         pixels.thumbnail((MAX_SIDE, MAX_SIDE))
-        pixels.save(self._out / f"{name}.webp", quality=_QUALITY, method=2)
         return Copy(
-            f"{name}.webp",
+            self._write(f"{name}.webp", pixels),
             "scaled" if scaled else "",
             recipe if recipe in images.COMPOSITES and recipe != images.VIEWED else "",
         )
@@ -79,9 +78,18 @@ class ImageFiles:
     def _drawn(self, image: Image, name: str, recipe: str) -> Copy:
         if recipe == "blank":
             size = (min(BLANK_SIDE, image.width) or BLANK_SIDE, min(BLANK_SIDE, image.height) or BLANK_SIDE)
-            Pillow.new("RGB", size, (images.BLANK_GREY,) * 3).save(self._out / f"{name}.png")
-            return Copy(f"{name}.png", "part", recipe)
+            grey = Pillow.new("RGB", size, (images.BLANK_GREY,) * 3)
+            return Copy(self._write(f"{name}.png", grey), "part", recipe)
         pixels = images.open_image(image, self._folder)
         part = pixels.crop((0, 0, min(NOISE_SIDE, pixels.width), min(NOISE_SIDE, pixels.height)))
-        part.save(self._out / f"{name}.webp", quality=_QUALITY, method=2)
-        return Copy(f"{name}.webp", "part", recipe)
+        return Copy(self._write(f"{name}.webp", part), "part", recipe)
+
+    def _write(self, file: str, content: bytes | Pillow.Image) -> str:
+        """Write a file of bytes or pixels, and return its name. MachineError if the disk is full."""
+        path = self._out / file
+        with disk_errors(path):
+            if isinstance(content, bytes):
+                path.write_bytes(content)
+            else:
+                content.save(path, quality=_QUALITY, method=2)
+        return file

@@ -67,10 +67,11 @@ document.addEventListener("DOMContentLoaded", () => {
       if (pair.p_holm !== null && pair.p_holm <= data.level) counts[pair.difference > 0 ? "better" : "worse"] += 1;
     }
     document.getElementById("compared").textContent = a === b ? "Choose two models."
+      : !rows.length ? "These models are not compared: they were not asked the same questions, or too many replies are unusable."
       : `Of ${rows.length} comparisons, ${names[0]} is better in ${counts.better}, ${names[1]} in ${counts.worse}; `
         + `in ${rows.length - counts.better - counts.worse} they cannot be distinguished.`;
     const table = element("table", { class: "data" },
-      element("caption", {}, `${names[0]} and ${names[1]} on the same questions, in percent`),
+      element("caption", {}, `${names[0]} and ${names[1]} on the same questions, in percent ${document.body.dataset.mark || ""}`.trim()),
       element("thead", {}, element("tr", {}, ...["Benchmark", "Variant", ...heads].map((head) =>
         element("th", { scope: "col", class: "number" }, element("span", { class: "name" }, head))))),
       element("tbody", {}, ...rows.map((row) => line(row, names, row[1] !== a))));

@@ -10,7 +10,7 @@
     const list = element("div", { role: "tablist", "aria-label": box.dataset.tabs, class: "tabs" });
     const buttons = panels.map((panel, index) => element("button", {
       type: "button", role: "tab", id: `tab-${panel.id}`, "aria-controls": panel.id,
-      onclick: () => select(index), onkeydown: (event) => move(event, index),
+      onclick: () => open(index), onkeydown: (event) => move(event, index),
     }, panel.dataset.tab));
     function select(index) {
       panels.forEach((panel, place) => {
@@ -20,11 +20,15 @@
       });
       refresh();
     }
+    function open(index) {
+      select(index);
+      history.replaceState(null, "", `#${panels[index].id}`);
+    }
     function move(event, index) {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       const next = (index + step + panels.length) % panels.length;
-      select(next);
+      open(next);
       buttons[next].focus();
     }
     panels.forEach((panel) => {
@@ -39,7 +43,8 @@
       const index = target ? panels.findIndex((panel) => panel.contains(target)) : -1;
       if (index < 0) return;
       select(index);
-      target.scrollIntoView();
+      if (target === panels[index]) list.scrollIntoView({ block: "nearest" });
+      else target.scrollIntoView();
     }
     select(0);
     follow();

@@ -34,6 +34,7 @@ window.KnownUnknowns = (() => {
       this.addFolded();
       this.addSort();
       this.addTools();
+      this.foldBaselines();
       this.apply();
       this.fit();
     }
@@ -98,13 +99,31 @@ window.KnownUnknowns = (() => {
       this.body.replaceChildren(...rows);
     }
 
+    // Baselines of a compact table are shown on request, unless there are no models.
+
+    foldBaselines() {
+      const baselines = this.rows.filter((row) => row.classList.contains("baseline"));
+      if (!this.box.matches(".compact") || !baselines.length || baselines.length === this.rows.length) return;
+      const button = element("button", { type: "button", "aria-expanded": "false", onclick: () => {
+        this.folded = !this.folded;
+        button.setAttribute("aria-expanded", !this.folded);
+        this.filter(this.query);
+        this.fit();
+      } }, `${baselines.length} baseline${baselines.length > 1 ? "s" : ""}`);
+      this.box.querySelector(".tools").prepend(button);
+      this.folded = true;
+      this.filter("");
+    }
+
     // Filter and columns
 
     filter(query) {
+      this.query = query;
       const terms = query.toLowerCase().split(/\s+/).filter(Boolean);
       for (const row of this.rows) {
         const content = this.isBand(row) ? "" : text(row).toLowerCase();
-        row.hidden = terms.length > 0 && (this.isBand(row) || !terms.every((term) => content.includes(term)));
+        const found = !terms.length || (!this.isBand(row) && terms.every((term) => content.includes(term)));
+        row.hidden = !found || Boolean(this.folded && !terms.length && row.classList.contains("baseline"));
       }
     }
 
@@ -129,6 +148,13 @@ window.KnownUnknowns = (() => {
 
     fit() {
       if (!this.scroll.clientWidth) return;
+      this.scroll.classList.remove("fits");
+      this.fitColumns();
+      // Nothing scrolls sideways, so that the heads can stay below the bar of the page.
+      this.scroll.classList.toggle("fits", this.scroll.scrollWidth <= this.scroll.clientWidth + 1);
+    }
+
+    fitColumns() {
       const fold = this.corner > 1 && this.scroll.clientWidth < FOLD;
       if (this.table.classList.toggle("fold", fold) !== this.folds) { this.folds = fold; this.apply(); }
       if (this.chosen) return;
@@ -176,23 +202,38 @@ window.KnownUnknowns = (() => {
     // What is exported: the visible rows, and all columns but those that the reader hid.
     contents() {
       const columns = this.heads.map((_, index) => index).filter((index) => !this.hidden.has(index));
-      const rows = [...this.body.rows].filter((row) => !row.hidden && !this.isBand(row));
-      if (this.table.tFoot) rows.push(...this.table.tFoot.rows);
+      const sorted = this.table.classList.contains("sorted");
+      const row = (line) => columns.map((index) => parts(line.cells[index], !sorted));
       const note = (head) => text(head.querySelector(".note"));
+      const head = (name, index) => [name, note(this.heads[index])].filter(Boolean).join(", ");
+      const groups = this.groups.flatMap(({ cell, span }) => Array(span).fill(text(cell)));
+      const after = this.box.nextElementSibling;
+      const notes = after && (after.matches(".small") ? after : after.matches(".data") ? after.querySelector(".footnotes") : null);
       return {
         caption: text(this.table.caption),
-        heads: columns.map((index) => [this.names[index], note(this.heads[index])].filter(Boolean).join(", ")),
-        rows: rows.map((row) => columns.map((index) => parts(row.cells[index]))),
+        heads: columns.map((index) => head(this.names[index], index)),
+        own: columns.map((index) => head(shown(this.heads[index]), index)),
+        groups: groups.length ? columns.map((index) => groups[index]) : [],
+        rows: [...this.body.rows].filter((line) => !line.hidden).map((line) => (this.isBand(line) ? text(line) : row(line))),
+        foot: [...(this.table.tFoot ? this.table.tFoot.rows : [])].map(row),
+        notes: notes ? (notes.matches("ul") ? [...notes.children] : [notes]).map((item) => {
+          const mark = text(item.querySelector("sup"));
+          return { mark, text: text(item).slice(mark.length).trim() };
+        }) : [],
+        caveat: this.box.closest("[data-caveat]")?.dataset.caveat || "",
         corner: this.corner,
       };
     }
   }
 
-  function parts(cell) {
-    if (!cell) return { value: "", low: "", high: "", n: "" };
+  function parts(cell, grouped = false) {
+    if (!cell) return { value: "", low: "", high: "", n: "", note: "", mark: "", repeated: false };
     const bounds = text(cell.querySelector(".bounds")).match(/^\[(\S+), (\S+)\]$/);
     const n = text(cell.querySelector(".count-n")).replace(/^n = |,/g, "");
-    return { value: shown(cell), low: bounds ? bounds[1] : "", high: bounds ? bounds[2] : "", n };
+    return {
+      value: shown(cell), low: bounds ? bounds[1] : "", high: bounds ? bounds[2] : "", n, note: text(cell.querySelector(".note")),
+      mark: text(cell.querySelector("sup")), repeated: grouped && cell.classList.contains("repeated"),
+    };
   }
 
   function number(cell) {
@@ -221,6 +262,8 @@ window.KnownUnknowns = (() => {
 
   // A table in a closed part of the page has no width; it is made when the part is shown.
   function refresh() {
+    const bar = document.querySelector(".bar");
+    if (bar) document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`);
     enhance(document);
     for (const table of made.values()) table.fit();
   }

@@ -80,9 +80,8 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
         replies, scores = files.replies(model, "actiview"), files.scores(model, "actiview")
         turns = {}
         for variant, seed in run.params.cells("actiview"):
-            takes = entry.images
             protocol = bound(
-                registry.get("actiview"), run.params.protocol("actiview", variant), parsers=[], images=takes
+                registry.get("actiview"), run.params.protocol("actiview", variant), parsers=[], model=entry
             )
             varied = cells.read_questions(variants, variant, seed)
             turns[variant, seed] = [turn for q in varied for turn in dialogue(protocol, q, say)]

@@ -14,7 +14,7 @@ from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring.table import combine_views, score_turn
 from known_unknowns_benchmarks.actiview import prompts, views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
-from tests.factories import asked_by, right
+from tests.factories import asked_by, model_entry, right
 from tests.factories import question as humble_question
 from tests.unit.benchmarks.actiview.perceiving import NAME, OUT_OF_MEMORY, converse, question, scripted, transcript
 
@@ -100,7 +100,9 @@ def test_transcripts(name, settings, said, asked):
     assert transcript(turns) == asked
     assert [turn.labels is None for turn in turns] == [turn.step != "answer" for turn in turns]
     assert turns[-1].labels == ("A", "B", "C") and right(question(), turns[-1]) == "B"
-    assert all(turn.max_new_tokens == 200 for turn in turns)
+    assert {turn.max_new_tokens for turn in turns} == {
+        20 if name in ("full_image", "zooming", "groundtruth_views") else 200
+    }
 
 
 OPTIONS = "Question: How many geese? Options: A. Two; B. Three; C. None. Answer:"
@@ -315,19 +317,31 @@ def test_general_question_answering_has_a_text_for_other_protocols():
 
 
 def test_settings_and_image_support_are_bound():
-    one = bound_to(ResolvedProtocol(name="shifting", level="E"), images="concatenated")(question())
+    one_image, described = (
+        model_entry("respondent", behaviour="oracle", images=images) for images in ("concatenated", "captioned")
+    )
+    one = bound_to(ResolvedProtocol(name="shifting", level="E"), model=one_image)(question())
     next(one)
     assert len(one.send(Reply("yes")).images) == 1
     turn = next(bound_to(ResolvedProtocol(name="shifting", level="E", max_new_tokens=9))(question()))
     assert (turn.images, turn.max_new_tokens) == ((question().images[3],), 9)
-    assert (
-        next(bound_to(ResolvedProtocol(name="full_image"), images="captioned")(question())).step == "answer"
-    )  # it shows only one
-    own = bound_to(ResolvedProtocol(name="zooming", images="many"), images="concatenated", parsers=[])(
-        question()
-    )  # the entry's own leads
+    full = next(bound_to(ResolvedProtocol(name="full_image"), model=described)(question()))
+    assert full.step == "answer"  # it shows only one
+    own = bound_to(ResolvedProtocol(name="zooming", images="many"), model=one_image, parsers=[])(question())
     next(own)
-    assert len(own.send(Reply("1,2")).images) == 3
+    assert len(own.send(Reply("1,2")).images) == 3  # the protocol's own leads
+
+
+def test_the_order_of_an_entry_puts_all_images_first_and_names_them():
+    """As the toolkit does for models that get a list of images and a text."""
+    first = model_entry("openai", source="parrot-1", order="images_first")
+    zoom = bound_to(ResolvedProtocol(name="zooming"), model=first, parsers=[])(question())
+    turn = next(zoom)
+    assert turn.content[0] == question().images[2] and turn.content[1].startswith("image 1 is the full image")
+    *images, text = zoom.send(Reply("1,2")).content
+    assert images == [question().images[place] for place in (1, 3, 4)]
+    assert text.startswith("image 1 is the full image.") and "image 2 is your selected upperleft view" in text
+    assert "image 3 is your selected lowerleft view" in text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from known_unknowns.comparison import MetricIndex, compare, compare_cells, load
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.figures import answer_shares
+from known_unknowns.report.figures import answer_shares, draw, our_points, published_points, sum_lines
 from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
@@ -28,6 +28,7 @@ from tests.unit.report.pages import Page, check, drawn_text
 
 OWN_FIGURES = ("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage")
 FIGURES = ("mmsap_letters", "mmsap_overview", *OWN_FIGURES)
+SCORES, SUBTASKS, QUADRANT, _ = section("mmsap").figures
 
 
 @pytest.fixture(scope="module")
@@ -312,14 +313,14 @@ def test_the_figure_of_answers_has_no_metrics_across_variants(made: Run):
 
 
 def test_the_published_points_of_figure_5():
-    points = {(p.model, p.series): (p.x.value, p.y.value) for p in figures._published_points(load("mmsap"))}
+    points = {(p.model, p.series): (p.x.value, p.y.value) for p in published_points(SCORES, load("mmsap"))}
     assert len(points) == 14 + 3
     assert points["InfMLLM-7b", "plain prompt"] == (38.43, 14.49)
     assert points["InfMLLM-7b", "refusal prompt"] == (35.37, 22.83)
 
 
 def test_our_points_are_the_scores(run: FakeRun, made: Run):
-    points = {(p.model, p.series): p for p in figures._our_points(made)}
+    points = {(p.model, p.series): p for p in our_points(SCORES, made)}
     assert len(points) == 2 * len(run.params.models)
     always_refuse = points["always_refuse", "plain prompt"]
     assert (always_refuse.x.value, always_refuse.y.value) == (0, pytest.approx(100 * 24 / 38))
@@ -327,17 +328,13 @@ def test_our_points_are_the_scores(run: FakeRun, made: Run):
     assert points["pocket", "refusal prompt"].y.low == pytest.approx(100 * prompted.low)
 
 
-@pytest.mark.parametrize("highest", [70, 100])
-def test_the_sum_is_constant_on_an_iso_line(highest: float):
-    import altair as alt
-
-    rule, _ = figures._iso_lines(highest, alt.X("x:Q"), alt.Y("y:Q"))
-    lines = rule.to_dict()["data"]["values"]
-    assert [line["label"] for line in lines] == [f"score_sa {total}" for total in (20, 40, 60, 80, 100)]
+@pytest.mark.parametrize("highest", [60, 80, 100])
+def test_the_sum_is_constant_on_a_line(highest: float):
+    lines = list(sum_lines(highest))
+    assert [line.name for line in lines] == [f"sum {total}" for total in (20, 40, 60, 80, 100)]
     for line in lines:
-        total = float(line["label"].split()[1])
-        assert line["x"] + line["y"] == line["x2"] + line["y2"] == total
-        assert all(0 <= line[end] <= highest for end in ("x", "y", "x2", "y2"))
+        assert line.x + line.y == line.x2 + line.y2 == float(line.name.split()[1])
+        assert all(0 <= end <= highest for end in (line.x, line.y, line.x2, line.y2))
 
 
 def test_the_oracles_risk_rises_with_unanswerable_questions(run: FakeRun, made: Run):
@@ -362,10 +359,10 @@ def test_a_model_without_likelihoods_has_no_curve(tmp_path: Path, monkeypatch: p
 
 
 def test_the_quadrants_add_up_and_every_sub_task_is_there(run: FakeRun, made: Run):
-    table = figures._quadrant_table(made, "shuffled_options")
+    table = draw(QUADRANT, made, []).table
     for row in table.rows:
         assert sum(float(cell.text) for cell in row.cells) == pytest.approx(100, abs=0.3)
-    subtasks = figures._subtasks_table(made, "shuffled_options")
+    subtasks = draw(SUBTASKS, made, []).table
     assert len(subtasks.rows) == 19
     (food,) = [row for row in subtasks.rows if row.heads[-1].text == "Food"]
     assert food.cells[list(run.params.models).index("always_refuse")].text == "100.0"  # a refusal is aware, by Eq. 2

@@ -18,6 +18,7 @@ const OUTCOME_FILTERS = {
   refused_unknown: ["refused, and not right when asked again", (byte) => isRefused(byte) && forcedOf(byte) === 2],
   abstained: ["abstained", (byte) => outcomeOf(byte) === ABSTAINED],
   unparsed: ["unparsed", (byte) => outcomeOf(byte) === UNPARSED],
+  unusable: ["unparsed, cut or failed", (byte) => [UNPARSED, CUT, FAILED].includes(outcomeOf(byte))],
   cut: ["cut", (byte) => outcomeOf(byte) === CUT],
   failed: ["failed", (byte) => outcomeOf(byte) === FAILED],
 };

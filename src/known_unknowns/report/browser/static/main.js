@@ -200,5 +200,8 @@ list.addEventListener("click", (event) => {
 });
 addEventListener("popstate", () => apply(readHash(), { focus: true }));
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); list.focus(); });
+const measureBar = () => document.documentElement.style.setProperty("--bar", `${document.querySelector(".bar").offsetHeight}px`);
+measureBar();
+window.addEventListener("resize", measureBar);
 document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 apply(readHash());

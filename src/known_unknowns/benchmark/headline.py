@@ -1,0 +1,51 @@
+"""The headline numbers of a benchmark: the few that compare models, declared once for every page, table and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlineNumber:
+    """A metric of a variant.
+
+    Attributes
+    ----------
+    name : str
+        The key in tables, records and runs.
+    label : str
+        The name in words, as it follows "a": "dual accuracy".
+    metric : str
+        The metric, by default the accuracy.
+    variants : tuple of str
+        Names of variants or of their functions, or of metrics across variants. The first that an edition has is used.
+        If empty, it is the first variant whose images have content; of the dual accuracy, the first such pair.
+    lower_is_better : bool
+    ranks : bool
+        Whether models can be sorted by it. A model that always refuses must not be the best one.
+    """
+
+    name: str
+    label: str
+    metric: str = "accuracy"
+    variants: tuple[str, ...] = ()
+    lower_is_better: bool = False
+    ranks: bool = True
+
+
+_WITHOUT_CONTENT = ("blank", "noise", "gaussian", "text_only")
+DUAL = HeadlineNumber("dual_accuracy", "dual accuracy", "dual_accuracy")
+ACCURACY = HeadlineNumber("accuracy", "accuracy")
+REFUSED = HeadlineNumber("refused", "refused, no right option", variants=("nota_only",), ranks=False)
+RECOGNISED = tuple(
+    HeadlineNumber(name, label, name, _WITHOUT_CONTENT, ranks=False)
+    for name, label in (
+        ("recognised", "recognised, no content"),
+        ("recognised_refused", "of it refused"),
+        ("recognised_abstained", "of it abstained"),
+    )
+)
+"""The share that recognised that nothing can be answered without content, and its two parts."""
+AREA = HeadlineNumber("aurc", "risk-coverage area", "aurc", lower_is_better=True, ranks=False)
+GENERAL = (DUAL, ACCURACY, REFUSED, *RECOGNISED)
+"""The headline numbers of a benchmark that declares none."""

@@ -1,0 +1,172 @@
+"""Charts: every point has a name that is inside the figure and covers no other, and nothing is cut."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns.comparison import load
+from known_unknowns.report import charts
+from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Point
+from known_unknowns.report.drawing import figure
+from known_unknowns.report.figures import published_points
+from known_unknowns.report.section import section
+
+from .svg_texts import size, texts
+
+MODELS = [f"organisation/vision-language-model-{number}b-instruct" for number in range(1, 21)]
+PERCENT = st.floats(0, 100)
+
+
+def drawn(
+    chart: object, title: str = "A title of a figure that is longer than the figure is wide, by some words"
+) -> str:
+    return figure("name", title, chart, "a chart", caveat="Rendered questions, not the published ones.").svg
+
+
+def point(model: str, x: float, y: float, series: str = "one", kind: str = MODEL) -> Point:
+    return Point(model, series, Coordinate(x, x - 2, x + 2), Coordinate(y, y - 2, y + 2), kind)
+
+
+def names(svg: str) -> list[str]:
+    return [text.text for text in texts(svg)]
+
+
+def check(svg: str) -> None:
+    """No text is outside of the figure or covers another one."""
+    width, height = size(svg)
+    found = [text for text in texts(svg) if text.text and not text.turned]
+    for text in found:
+        assert text.left >= 0 and text.right <= width, text
+        assert text.top >= 0 and text.bottom <= height, text
+    assert [pair for pair in combinations(found, 2) if pair[0].overlaps(pair[1])] == []
+
+
+def crowd(seed: int) -> list[Point]:
+    """Twenty models, four baselines, and the published models of Figure 4, in two series each."""
+    dice = random.Random(seed)
+    found = [
+        point(model, dice.uniform(55, 70), dice.uniform(0, 60), series) for model in MODELS for series in ("one", "two")
+    ]
+    found += [point(name, x, y, kind=SCRIPTED) for name, x, y in (("oracle", 98, 98), ("always_refuse", 20, 98))]
+    spec = section("humblebench").scatters[0]
+    series = {spec.series[0].name: "one", spec.series[1].name: "two"}
+    return found + [
+        Point(p.model, series[p.series], p.x, p.y, PUBLISHED) for p in published_points(spec, load("humblebench"))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_point_of_a_crowd_is_named(seed: int) -> None:
+    found = crowd(seed)
+    svg = drawn(charts.points(found, Axis("right (%)"), Axis("refused (%)"), MODELS, series=["one", "two"]))
+    check(svg)
+    numbers = charts.numbered(p.model for p in found)
+    assert len(numbers) == 20 + 2 + 19
+    shown = names(svg)
+    for model, number in numbers.items():
+        assert f"{number} {model}" in shown  # in the key, not shortened
+    spots: dict[tuple[float, float], list[str]] = {}
+    for p in found:
+        spots.setdefault((p.x.value, p.y.value), []).append(numbers[p.model])
+    labels = [text for text in shown if re.fullmatch(r"\d+(, \d+)*", text)]
+    for at in spots.values():
+        assert ", ".join(dict.fromkeys(at)) in labels
+    titles = re.findall(r"<title>([^<]+)</title>", svg)
+    assert len(titles) == len(found) and f"{found[0].model}, one: {found[0].x}; {found[0].y}" in titles
+
+
+def test_few_models_have_their_names_at_their_points_and_no_key() -> None:
+    found = [point("pocket", 70, 40), point("tiny", 40, 60), point("oracle", 90, 90, kind=SCRIPTED)]
+    svg = drawn(charts.points(found, Axis("right (%)"), Axis("refused (%)"), ["pocket", "tiny"], size=(330, 215)))
+    check(svg)
+    assert {"pocket", "tiny", "oracle"} <= set(names(svg)) and "Models" not in names(svg)
+
+
+def test_models_at_one_point_share_a_name() -> None:
+    found = [point("pocket", 70, 40), point("tiny", 70, 40)]
+    assert "pocket, tiny" in names(drawn(charts.points(found, Axis("x"), Axis("y"), ["pocket", "tiny"])))
+
+
+def test_the_title_and_the_caveat_are_whole() -> None:
+    title = "HumbleBench: " + "what models know " * 8
+    svg = drawn(charts.points([point("pocket", 70, 40)], Axis("x"), Axis("y"), ["pocket"], size=(330, 215)), title)
+    check(svg)
+    shown = " ".join(names(svg))
+    assert " ".join(title.split()) in shown and "Rendered questions, not the published ones." in shown
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(PERCENT, PERCENT), min_size=1, max_size=25))
+def test_names_of_any_points_are_inside_and_apart(places: list[tuple[float, float]]) -> None:
+    found = [Point(f"model-{n}", "", Coordinate(x), Coordinate(y)) for n, (x, y) in enumerate(places)]
+    check(drawn(charts.points(found, Axis("right (%)"), Axis("refused (%)"), [p.model for p in found])))
+
+
+def test_only_two_different_points_are_joined() -> None:
+    one, other, alike = point("a", 10, 10), point("a", 10, 20, "two"), point("b", 30, 30)
+    assert charts.joined([one, other, alike, point("b", 30, 30, "two"), point("c", 1, 2)]) == [(one, other)]
+
+
+def dots(count: int) -> list[Dot]:
+    dice = random.Random(count)
+    ours = [
+        Dot(model, row, Coordinate(at := dice.uniform(30, 80), at - 5, at + 5))
+        for model in MODELS[:3]
+        for row in ("zooming", "shifting")
+    ]
+    ours += [
+        Dot(name, row, Coordinate(at), SCRIPTED)
+        for name, at in (("oracle", 100), ("uniform", 31))
+        for row in ("zooming", "shifting")
+    ]
+    return ours + [
+        Dot(f"published {n}", row, Coordinate(dice.uniform(40, 70)), PUBLISHED)
+        for n in range(count)
+        for row in ("zooming", "shifting")
+    ]
+
+
+def test_every_dot_of_a_row_is_named_and_baselines_are_lines() -> None:
+    found = dots(27)
+    svg = drawn(charts.dots(found, Axis("right (%)"), MODELS[:3], ["zooming", "shifting"], lines={"chance": 33.0}))
+    check(svg)
+    shown = names(svg)
+    for number, model in enumerate([*MODELS[:3], *(f"published {n}" for n in range(27))], 1):
+        assert f"{number} {model}" in shown and shown.count(str(number)) >= 2
+    assert {"oracle", "uniform", "chance"} <= set(shown)
+    titles = re.findall(r"<title>([^<]+)</title>", svg)
+    assert len(titles) == len(found)
+
+
+def test_dots_in_groups_have_their_heading() -> None:
+    found = [Dot("pocket", row, Coordinate(50), MODEL, group) for row, group in (("Art", "Know"), ("Color", "Basic"))]
+    svg = drawn(charts.dots(found, Axis("right (%)"), ["pocket"], ["Art", "Color"]))
+    check(svg)
+    assert {"Know", "Basic", "Art", "Color"} <= set(names(svg))
+
+
+def test_parts_of_bars_are_in_their_order_and_have_hover_text() -> None:
+    rows = [
+        {"model": "pocket", "category": "all", "part": part, "share": share} for part, share in (("b", 60), ("a", 40))
+    ]
+    colours = {"a": "#3f7fbf", "b": "#e08a2e"}
+    svg = drawn(charts.shares(rows, ["pocket"], part="part", colours=colours, facet="category", order=["all"]))
+    check(svg)
+    assert re.findall(r"<title>([^<]+)</title>", svg) == ["pocket, all: b, 60.0", "pocket, all: a, 40.0"]
+    assert re.search(r'd="M0,[^>]*fill="#3f7fbf"', svg) and not re.search(r'd="M0,[^>]*fill="#e08a2e"', svg)
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [([41.0, 58.2], (40, 60)), ([0.0, 100.0], (0, 100)), ([99.0, 100.0], (80, 100)), ([52.0, 53.0], (40, 70))],
+)
+def test_an_axis_ends_at_tens_around_the_values(values: list[float], ends: tuple[float, float]) -> None:
+    axis = Axis.around("right (%)", values)
+    assert (axis.low, axis.high) == ends
+    assert axis.at(axis.share(50)) == pytest.approx(50)
