@@ -108,7 +108,7 @@ example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions
 	  'tracking={enabled: false}' $(ARGS)
 	@rm -rf docs/example
 	@$(IN_VENV) known-unknowns bundle docs/example --params results/example/params.yaml --edition example
-	@rm -rf docs/example/tables docs/example/every_eval_ever docs/example/bundle.json
+	@cd docs/example && rm -rf tables every_eval_ever figures leaderboard.csv bundle.json .nojekyll
 
 dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, and check both with twine
 	@rm -rf build/dist

@@ -1,0 +1,1 @@
+shard("0e1fa703e484e924","H4sIAAAAAAAAA2Nmpi5gggBmMIKyUPhwcSwARRTCBgAdkliwoAAAAA==");

@@ -1,0 +1,1 @@
+shard("61df25ec1ba30ac6","H4sIAAAAAAAAA62LQQ4AIAzCzkD9/3dlnoxnm2VLIZP+wsImSseDqnVHpEl8LryPQ8tLzt6WbS9koAAAAA==");
