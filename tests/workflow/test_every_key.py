@@ -48,7 +48,11 @@ def vary(*variants: str) -> Plan:
 
 
 CARD = {"family": "Parrot", "licence": "MIT"}
-OF_ANY = {"images": ("concatenated", True), "job": ({"hours": 2}, False)}
+OF_ANY = {
+    "images": ("concatenated", True),
+    "job": ({"hours": 2}, False),
+    "samples": (1, True),  # more are refused of a greedy model
+}
 OF_BOTH = OF_ANY | {  # the new value, and whether it can change a reply or what is read of it
     "system": ("Be brief.", True),
     "prompt": ("{question} Think first.", True),
@@ -120,7 +124,7 @@ BENCHMARK = {
     "protocol": ("forced_choice", ASKED),
     "protocols": (["forced_choice"], vary("forced_choice")),
     "variants": (["original", "noise"], ASKED),
-    "seeds": ({"noise": [0, 1]}, vary("noise")),
+    "seeds": ({"noise": [1]}, vary("noise")),
     "data.pocket.seed": (2, DATA),
     "data.pocket.images": (3, DATA),
     "data.pocket.questions_per_image": (2, DATA),
@@ -133,7 +137,8 @@ EDITION = {
     "data": ("full", DATA),
     "benchmarks": (["humblebench", "mmsap"], None),
     "models": (["oracle", "pocket", "hosted", "always_a"], None),
-    "seeds": ([0, 1], vary(*asked.VARIANTS)),
+    "seeds": ([1], vary(*asked.VARIANTS)),
+    "samples": (1, ASKED),
     "published_models": (False, TABLES),
     "limit": (2, vary(*asked.VARIANTS)),
     "variants": ({"humblebench": ["original", "noise"]}, ASKED),

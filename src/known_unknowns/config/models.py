@@ -323,7 +323,7 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
 
     @property
     def greedy(self) -> bool:
-        return not (self.decoding.temperature or self.decoding.sampling)
+        return self.decoding.top_k == 1 or not (self.decoding.temperature or self.decoding.sampling)
 
     @model_validator(mode="after")
     def _is_sound(self) -> TransformersModel:

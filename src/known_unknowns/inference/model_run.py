@@ -12,12 +12,12 @@ from known_unknowns.config import ModelEntry, Params
 from known_unknowns.edition_files import asked
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines._batch_invariance import recorded_certificate
-from known_unknowns.errors import DataError
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.inference import bound_protocols, failures, lazy_engine, shards, shards_of
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
-from known_unknowns.records import Question, Reply
+from known_unknowns.records import Question, Reply, sample_of
 
 Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
 """The protocol and the questions of each variant and seed."""
@@ -139,6 +139,10 @@ def _run(
     """Return the engine and the outcome. The facts of the engine are beside ``journal``, its notes beside ``kept``."""
     engine = lazy_engine.engine(model, entry, journal)
     engine.notes = shards.notes_path(kept.path)
+    sampled = any(sample_of(seed) for _, seed in cells)
+    if sampled and engine.facts.get("decoding", {}).get("do_sample") is False:  # `sampling: checkpoint`, which does not
+        message = "the checkpoint decodes greedily, so that its samples would be the same reply; set samples: 1"
+        raise ConfigError(message, path=f"models.{model}.samples")
     try:
         return engine, run(cells, engine, kept, folder=questions, shard=shard)
     except lazy_engine.FactsChanged as changed:

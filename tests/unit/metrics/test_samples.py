@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from scipy import stats
 
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data.questions import vary
+from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import SAMPLE, AnsweredTurn, Metric, Question, Reply, Turn, runs_name
 from known_unknowns.scoring.table import parse
 from tests.cells import ONE, write_replies
 from tests.factories import question, variant_entry
+from tests.paths import ROOT
 from tests.unit.metrics.answered import params as params_of
 from tests.unit.metrics.answered import pick
 
@@ -160,6 +163,17 @@ def test_each_sample_is_asked_once_and_more_samples_ask_only_the_new_ones(tmp_pa
     assert asked == [30, 30, 0, 90, 0]
     replies = tables.read_replies(tmp_path / "replies" / "replies.parquet")
     assert len(replies) == len({reply.key for reply in replies}) == 90
+
+
+def test_a_checkpoint_that_does_not_sample_has_no_samples(tmp_path):
+    """Only the checkpoint tells what `sampling: checkpoint` is; the pocket model's is greedy."""
+    raw = dict(settings(2).raw)
+    entry = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["models"]["pocket"]
+    decoding = {"sampling": "checkpoint", "max_new_tokens": 2}
+    raw["models"] = {"m": entry | {"source": str(ROOT / "models/pocket"), "decoding": decoding, "samples": 2}}
+    assert not Params(raw).model("m").greedy
+    with pytest.raises(ConfigError, match=r"models\.m\.samples: the checkpoint decodes greedily"):
+        run(tmp_path, several(2), Params(raw))
 
 
 def test_the_sample_is_part_of_the_key_and_the_seed_is_not():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,11 @@ def test_the_page_shows_it(run, tmp_path):
     assert [text.removeprefix("revision in params.lock.yaml").strip() for text in shown()] == [
         "at 0123456789ab, 2 file(s), 2.0 MB"
     ] * 2
+
+
+def test_models_with_several_samples_are_named(run, tmp_path):
+    raw = deepcopy(dict(run.params.raw))
+    name = next(name for name in run.params.models if raw["models"][name]["engine"] == "respondent")
+    raw["models"][name]["samples"] = 3
+    run.params = Params(raw)
+    assert describe_run(run.params, results=run.results, data=run.data, root=tmp_path).samples == {name: 3}
