@@ -8,7 +8,7 @@ from known_unknowns_benchmarks.actiview.categories import TYPES
 
 SECTION = Section(
     title="ActiView",
-    headline=("full_image", "zooming", "shifting_r", "mixed"),
+    headline=("zooming", "shifting_r", "mixed", "full_image"),
     by_type=("full_image", "mixed"),
     names={
         "full_image": "full image",
