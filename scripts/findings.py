@@ -67,7 +67,9 @@ def figure(rows: list[Model]) -> alt.Chart:
     )
     x = alt.X("percent:Q", title="accuracy on HumbleBench-E in percent", scale=alt.Scale(domain=[0, 65]))
     scale = alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
-    colour = alt.Color("counted if:N", scale=scale, legend=alt.Legend(orient="top", title=None, labelLimit=400))
+    colour = alt.Color(
+        "counted if:N", scale=scale, legend=alt.Legend(orient="top", title=None, labelLimit=400, columns=1)
+    )
     shape = alt.Shape("counted if:N", scale=alt.Scale(domain=list(_COLOURS), range=["diamond", "circle"]), legend=None)
     dots = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=80, opacity=1)
     chart = rules + dots.encode(y=y, x=x, color=colour, shape=shape)
