@@ -88,7 +88,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Params]:
         folder = files.variants(benchmark)
         for name in names:
             vary(params.variant(name), files.question_table(benchmark), folder / f"{name}.parquet", seeds=[0])
-        cells = cells_of(params, params.model(MODEL), benchmark, folder)
+        cells = cells_of(params, MODEL, benchmark, folder)
         with Journal(root / "journal.jsonl") as journal:
             outcome = run(cells, Replies(), journal, folder=files.questions(benchmark))
         replies, scores = files.replies(MODEL, benchmark), files.scores(MODEL, benchmark)
