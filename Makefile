@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # a container may set it; each of the 100 jobs of a run would compile the package again
-.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin clean audit-table findings citation dist example
+.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin record clean audit-table findings citation dist example
 
 PYTHON ?= python3
 CORES ?= all
@@ -47,8 +47,6 @@ run: $(INSTALLED) ## From data to the report: answer, score, measure, compare (E
 	@rm -f $(AGAIN)
 	@$(SNAKEMAKE) $(ARGS)
 	@if [ -e $(AGAIN) ]; then rm $(AGAIN); $(SNAKEMAKE) $(ARGS); fi
-	@$(if $(ARGS),,$(IN_VENV) known-unknowns pin --results $(if $(EDITION),--edition $(EDITION)) >/dev/null \
-	  || echo "The run is complete. Only its record in dvc.lock failed." >&2)
 
 construct: $(INSTALLED) ## Questions from scene graphs to a release candidate (NAME=an entry of construction in params.yaml)
 	@$(IN_VENV) known-unknowns construct generators $(NAME) >/dev/null  # names an unknown entry
@@ -120,6 +118,9 @@ citation: $(INSTALLED) ## Maintainers: write the references of CITATION.cff from
 
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
+
+record: $(INSTALLED) ## Maintainers: record the results of a finished run in dvc.lock
+	@$(IN_VENV) known-unknowns pin --results $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 clean: ## Remove an edition's results and data; the environment, the replies in the journal and MLflow's runs stay
 	rm -rf results/$(CHOSEN) $(MADE)

@@ -128,5 +128,5 @@ def check_results_that_the_lock_does_not_name(project: Project) -> None:
     models = sorted((project.root / "results/pocket/models").iterdir())
     lines = dvc(project, "metrics", "show", *models).splitlines()[1:]
     assert [line.split()[0] for line in lines] == [f"results/pocket/models/{path.name}" for path in models]
-    project.run("known-unknowns", "pin", "--results")  # as `make run` does
+    project.run("known-unknowns", "pin", "--results")  # `make record`
     assert dvc(project, "metrics", "show").splitlines()[1:] == lines

@@ -71,7 +71,7 @@ def test_accuracy_of_the_respondents(finished, model):
 
 def test_the_report_names_the_benchmark_and_draws_its_labels(finished):
     report = finished.root / "results/yes_no/report"
-    assert "<h2>POPE</h2>" in (report / "index.html").read_text(encoding="utf-8")
+    assert "<h2>POPE (rendered)</h2>" in (report / "index.html").read_text(encoding="utf-8")
     audit = (report / "audit.html").read_text(encoding="utf-8")
     assert "the benchmark defines no check of its published files" in audit
     figure = (report / "figures/pope_answers.svg").read_text(encoding="utf-8")
