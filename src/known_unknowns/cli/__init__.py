@@ -168,12 +168,19 @@ def load(name: str) -> Any:
         module = import_module(GROUP_MODULES[name])
         chosen = typer.Typer(help=module.HELP, no_args_is_help=True, add_completion=False)
         for each, function in functions(module).items():
-            chosen.command(each)(function)
+            chosen.command(each, help=_text(function))(function)
     else:
         module = import_module(next(path for path, listed in COMMANDS.items() if name in listed))
         chosen = typer.Typer(add_completion=False)
-        chosen.command(name)(functions(module)[name])
+        function = functions(module)[name]
+        chosen.command(name, help=_text(function))(function)
     return typer.main.get_command(chosen)
+
+
+def _text(function: Callable[..., None]) -> str:
+    """Return a docstring with each paragraph in one line, unless ``\\b`` keeps its lines. Typer would keep all lines."""
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    return "\n\n".join(each if each.startswith("\b") else each.replace("\n", " ") for each in paragraphs)
 
 
 class _ImportedWhenChosen(TyperGroup):

@@ -46,6 +46,15 @@ def test_the_example_uses_options_of_the_command(name):
     assert options <= listed
 
 
+@pytest.mark.parametrize("name", commands())
+def test_paragraphs_break_only_at_the_width(name):
+    described = shown(name, "--help").partition("Example")[0].split("Usage:")[1]
+    for paragraph in described.split("\n\n")[1:]:
+        lines = [line.strip() for line in paragraph.strip().splitlines()]
+        for line, following in zip(lines, lines[1:], strict=False):
+            assert len(f" {line} {following.split()[0]}") > 98, f"{line!r} ends early"
+
+
 def test_the_exit_codes_are_listed():
     codes = dict(re.findall(r"^ *(\d) {2}(.+)$", shown("--help"), re.MULTILINE))
     assert set(codes) == {"0", "1", "2", "3", "4", "5"}
