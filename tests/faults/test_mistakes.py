@@ -84,7 +84,7 @@ def test_nested_overrides_have_their_types():
     overrides = {
         "tracking": {"enabled": "false"},
         "statistics": {"confidence": "0.9"},
-        "editions": {"pocket": {"seeds": ["0", "7"]}},
+        "editions": {"pocket": {"seeds": ["7"]}},
         "models": {"m": OPENAI | {"decoding": {"seed": "null"}}},
     }
     merged = copy.deepcopy(RAW)
@@ -95,7 +95,7 @@ def test_nested_overrides_have_their_types():
     params = configuration.check_merged(merged, overrides)
     assert params.tracking.enabled is False
     assert params.statistics.confidence == 0.9
-    assert params.raw["editions"]["pocket"]["seeds"] == [0, 7]
+    assert params.raw["editions"]["pocket"]["seeds"] == [7]
     assert params.raw["editions"]["pocket"]["models"] == RAW["editions"]["pocket"]["models"]
     assert params.raw["models"]["m"]["decoding"]["seed"] is None
 

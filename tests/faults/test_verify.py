@@ -78,7 +78,7 @@ def project(tmp_path, monkeypatch):
     params = Params(raw)
     monkeypatch.setattr(engines, "create", lambda name, entry: Model())
     with Journal(tmp_path / "journal/pocket/humblebench.jsonl") as journal:
-        run(cells_of(params, params.model("pocket"), "humblebench", variants), Model(), journal, folder=folder)
+        run(cells_of(params, "pocket", "humblebench", variants), Model(), journal, folder=folder)
     return params
 
 

@@ -75,6 +75,7 @@ def test_the_lock_names_no_registry_and_no_cuda_package(locked):
 
 def test_the_peers_are_pinned():
     assert pins((ROOT / "tests/peers.txt").read_text(encoding="utf-8").split()) == {
+        "every-eval-ever": "0.3.0",
         "humblebench": "1.0.2",
         "snakemake-executor-plugin-slurm": "2.8.0",
         "snakemake-executor-plugin-slurm-jobstep": "0.6.1",

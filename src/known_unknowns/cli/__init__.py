@@ -178,7 +178,7 @@ def load(name: str) -> Any:
 
 
 def _text(function: Callable[..., None]) -> str:
-    """Return a docstring with each paragraph in one line, unless ``\\b`` keeps its lines. Typer would keep all lines."""
+    """Return a docstring with a line for each paragraph, unless ``\\b`` keeps its lines. Typer would keep all lines."""
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
     return "\n\n".join(each if each.startswith("\b") else each.replace("\n", " ") for each in paragraphs)
 

@@ -326,8 +326,8 @@ def _check_rows(params: Params, published: Mapping[str, Sequence[PublishedCell]]
         named = params.model(model).get("published")
         claims = named if isinstance(named, Mapping) else {} if named is None else {"": named}
         for benchmark, row in claims.items():
-            if benchmark and benchmark not in params.raw["benchmarks"]:
-                reason = unknown_name(benchmark, params.raw["benchmarks"])
+            if benchmark and benchmark not in registry.names():
+                reason = unknown_name(benchmark, registry.names())
                 raise ConfigError(reason, path=f"models.{model}.published")
             among = rows.get(benchmark, set()) if benchmark else set().union(*rows.values())
             if row not in among and (not benchmark or benchmark in rows):

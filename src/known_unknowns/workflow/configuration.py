@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -124,7 +125,7 @@ def _repeated_replies(params: Params) -> Iterator[ConfigError]:
                 f"{name} decodes greedily: {count} samples would be the same reply; set samples: 1 in its entry, or"
             )
             yield ConfigError(f"{message} a temperature above 0 under `decoding`", path=f"{where}.samples")
-    known = every_variant()
+    known, alike = every_variant(), defaultdict[str, list[str]](list)
     for benchmark in edition.get("benchmarks", ()) if asked else ():
         if benchmark not in params.raw["benchmarks"]:
             continue
@@ -135,11 +136,15 @@ def _repeated_replies(params: Params) -> Iterator[ConfigError]:
                 if function is None or function.draws or len(seeds) == 1:
                     continue
                 own = variant in params.raw["benchmarks"][benchmark].get("seeds", {})
-                message = f"{variant} of {benchmark} has the same questions with each of the seeds {seeds}, so that "
-                yield ConfigError(
-                    f"{message}{asked[0]} would give the same replies; list one seed, or set `samples`",
-                    path=f"benchmarks.{benchmark}.seeds.{variant}" if own else f"editions.{params.edition}.seeds",
-                )
+                place = f"benchmarks.{benchmark}.seeds.{variant}" if own else f"editions.{params.edition}.seeds"
+                alike[place].append(f"{variant} of {benchmark}")
+    for place, (first, *others) in alike.items():
+        variants = f"{first} and of {len(others)} other variants" if others else first
+        yield ConfigError(
+            f"the questions of {variants} are the same with each seed, so that {asked[0]} would give the same replies; "
+            "list one seed, or set `samples`",
+            path=place,
+        )
 
 
 def _asked_otherwise(params: Params) -> Iterator[ConfigError]:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from itertools import pairwise
 from types import ModuleType
 
 import pytest
@@ -51,7 +52,7 @@ def test_paragraphs_break_only_at_the_width(name):
     described = shown(name, "--help").partition("Example")[0].split("Usage:")[1]
     for paragraph in described.split("\n\n")[1:]:
         lines = [line.strip() for line in paragraph.strip().splitlines()]
-        for line, following in zip(lines, lines[1:], strict=False):
+        for line, following in pairwise(lines):
             assert len(f" {line} {following.split()[0]}") > 98, f"{line!r} ends early"
 
 
