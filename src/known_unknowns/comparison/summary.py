@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -15,6 +16,7 @@ from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.rows import ComparisonRow
 from known_unknowns.comparison.verdicts import UNJUDGED, counts
 from known_unknowns.config import Params, catalogue
+from known_unknowns.errors import ConfigError
 from known_unknowns.records import OVERALL
 
 _MOST_ROWS = 5
@@ -131,10 +133,10 @@ def _published_data(benchmark: str, params: Params) -> Iterator[Step]:
     """Yield a step for each edition that asks the published questions, with the numbers that it can judge."""
     title = registry.get(benchmark).title
     for edition in _editions(benchmark, params, without=("scenes",)):
-        if number := len(judgeable(benchmark, params, edition)):
-            yield Step(
-                number, f"{title}: the questions are rendered; ask the published ones: make run EDITION={edition}"
-            )
+        with suppress(ConfigError):  # an edition with a mistake, which a run of it names
+            if number := len(judgeable(benchmark, params, edition)):
+                text = f"{title}: the questions are rendered; ask the published ones: make run EDITION={edition}"
+                yield Step(number, text)
 
 
 def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCell]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -283,12 +284,13 @@ def _advising(scope: _Scope) -> Raw:
     params, raw = scope.params, _shown(scope)
     keys = ("data", "benchmarks", "models", "published_models", "variants")
     others = {name: {key: entry[key] for key in keys if key in entry} for name, entry in params.raw["editions"].items()}
-    cells = [
-        (benchmark, variant)
-        for name, entry in others.items()
-        for benchmark in set(entry["benchmarks"]) & raw["benchmarks"].keys()
-        for variant in Params(dict(params.raw) | {"edition": name}).variants(benchmark)
-    ]
+    protocols, variants = set[str](), set[str]()
+    for name, entry in others.items():
+        other = Params(dict(params.raw) | {"edition": name})
+        for benchmark in set(entry["benchmarks"]) & raw["benchmarks"].keys():
+            with suppress(ConfigError):  # an edition with a mistake, which a run of it names
+                protocols |= {other.protocol_name(benchmark, variant) for variant in other.variants(benchmark)}
+                variants |= set(other.variants(benchmark))
     return raw | {
         "editions": others | {params.edition: raw["editions"][params.edition]},
         "models": {
@@ -297,9 +299,8 @@ def _advising(scope: _Scope) -> Raw:
             if any(name in each["models"] for each in others.values())
         }
         | raw["models"],
-        "variants": raw["variants"] | _of_section(params, "variants", (variant for _, variant in cells)),
-        "protocols": raw["protocols"]
-        | _of_section(params, "protocols", (params.protocol_name(*cell) for cell in cells)),
+        "variants": raw["variants"] | _of_section(params, "variants", variants),
+        "protocols": raw["protocols"] | _of_section(params, "protocols", protocols),
     }
 
 
