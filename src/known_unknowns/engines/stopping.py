@@ -78,9 +78,10 @@ async def pause(seconds: float) -> None:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     global _since
+    if _since is not None and number == signal.SIGINT:
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # unlike a handler, this also holds while the interpreter ends
     if _since is not None:
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
         return
     _since = time.monotonic()
     print(f"stopping: the requests under way have {GRACE_SECONDS:.0f} s to end", file=sys.stderr, flush=True)
