@@ -53,7 +53,7 @@ def test_every_candidate_is_released_or_dropped_with_a_reason(built):
 
 def test_the_run_ends_with_the_commands_of_the_review_and_the_release(built):
     _, printed = built
-    assert "Review     known-unknowns review construction/pocket/filtered.jsonl" in printed
+    assert "Review     known-unknowns review start construction/pocket/filtered.jsonl" in printed
     assert "Release    known-unknowns construct release pocket --decisions" in printed
 
 
