@@ -28,9 +28,9 @@ def small(params: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+def built(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     """A project with a release candidate, and the output of the run."""
-    project = Project.copy_of_tree(tmp_path_factory.mktemp("construct") / "project")
+    project = untouched.twin(tmp_path_factory.mktemp("construct") / "project")
     project.change_params(small)
     return project, project.snakemake(TARGET)
 
