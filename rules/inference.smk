@@ -15,7 +15,7 @@ rule probe:
     priority: 1
     retries: 0
     conda:
-        "../envs/models.yaml"
+        "envs/models.yaml"
     params:
         read=FUNCTIONS.read("probe"),
         journals=f"{JOURNAL}/{{model}}",
@@ -42,7 +42,7 @@ rule infer:
     group:
         FUNCTIONS.of_model(job_needs.group)
     conda:
-        "../envs/models.yaml"
+        "envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_parameters.threads)
     resources:
         gpu=FUNCTIONS.of_model(rule_parameters.gpus_besides_shards),
@@ -81,7 +81,7 @@ rule infer_shard:
     group:
         FUNCTIONS.of_model(job_needs.group)
     conda:
-        "../envs/models.yaml"
+        "envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_parameters.threads)
     resources:
         gpu=FUNCTIONS.of_model(rule_parameters.gpus),
@@ -121,7 +121,7 @@ rule verify_model:
     wildcard_constraints:
         model=any_of(ASKED),
     conda:
-        "../envs/models.yaml"
+        "envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_parameters.threads)
     resources:
         gpu=FUNCTIONS.of_model(rule_parameters.gpus),
