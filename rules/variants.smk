@@ -4,7 +4,7 @@
 rule vary:
     input:
         questions="<data>/questions/{benchmark}/questions.parquet",
-        corrections=lambda wildcards: rule_parameters.variant_files(
+        corrections=lambda wildcards: rule_functions.variant_files(
             PARAMS, wildcards.variant
         ),
     output:

@@ -16,8 +16,7 @@ from urllib.request import Request, build_opener
 import pytest
 
 from known_unknowns.errors import ConfigError
-from known_unknowns.workflow.guard import Guard, cookie_of, is_loopback
-from known_unknowns.workflow.local_server import HOST, address_of, chosen_token, listen
+from known_unknowns.workflow.guard import HOST, Guard, address_of, chosen_token, cookie_of, is_loopback, listen
 from known_unknowns.workflow.serve import _browser_page, _report_server, report_files
 
 TOKEN = "a-token_of_the_tests"

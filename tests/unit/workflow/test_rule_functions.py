@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration, rule_parameters, selection
-from known_unknowns.workflow.rule_functions import RuleFunctions
-from known_unknowns.workflow.targets import Targets, any_of
+from known_unknowns.workflow import configuration, rule_functions, selection
+from known_unknowns.workflow.rule_functions import RuleFunctions, Targets, any_of
 from tests.paths import ROOT
 
 
@@ -77,7 +76,7 @@ def test_what_is_compared_follows_from_the_wildcards(functions: RuleFunctions) -
 
 def test_the_code_of_an_engine_reruns_its_own_models_only():
     params = configuration.load(ROOT / "params.yaml")
-    code = {name: rule_parameters.engine_code(params, name, "mmsap") for name in ("oracle", "uniform", "pocket")}
+    code = {name: rule_functions.engine_code(params, name, "mmsap") for name in ("oracle", "uniform", "pocket")}
     assert code["oracle"] == code["uniform"] != code["pocket"]
 
 
@@ -95,7 +94,7 @@ def test_the_files_of_a_model_are_those_of_its_folder_and_of_its_own_adapter(tmp
         (tmp_path / file).write_text("")
     base = params.raw["models"]["pocket"] | {"source": str(tmp_path)}
     raw = params.raw | {"models": {"plain": base, "adapted": base | {"adapter": "one"}}}
-    found = {name: rule_parameters.weights(type(params)(raw), name) for name in ("plain", "adapted")}
+    found = {name: rule_functions.weights(type(params)(raw), name) for name in ("plain", "adapted")}
     shared = {str(tmp_path / file) for file in ("model.safetensors", "templates/a.jinja")}
     assert set(found["plain"]) == shared
     assert set(found["adapted"]) == shared | {
