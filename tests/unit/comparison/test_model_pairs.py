@@ -113,7 +113,8 @@ def test_variants_without_content_are_not_compared(run: Path) -> None:
 
 def test_power_prints_the_plan() -> None:
     plan = [
-        "power",
+        "plan",
+        "comparison",
         "--n",
         "660",
         "--images",

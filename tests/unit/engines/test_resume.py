@@ -43,7 +43,7 @@ def setup(tmp_path_factory):
 
 def start(setup, out, journal):
     command = [
-        *(sys.executable, "-m", "known_unknowns", "infer", "pocket", "humblebench"),
+        *(sys.executable, "-m", "known_unknowns", "step", "infer", "pocket", "humblebench"),
         *("--params", setup / "params.yaml", "--questions", setup / "questions", "--variants", setup / "variants"),
         *("--out", out, "--journal", journal),
     ]

@@ -232,7 +232,7 @@ def test_a_model_of_the_hub_is_not_checked(tmp_path):
 
 def test_the_command_writes_the_result(tmp_path):
     out = tmp_path / "probe.json"
-    command = ["probe", "pocket", "--out", str(out), "--params", str(ROOT / "params.yaml")]
+    command = ["models", "probe", "pocket", "--out", str(out), "--params", str(ROOT / "params.yaml")]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         assert CliRunner().invoke(app, command).exit_code == 0
