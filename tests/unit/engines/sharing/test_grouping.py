@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("torch")
@@ -25,6 +25,7 @@ asked = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(asked, st.integers(1, 9), st.integers(20, 200), st.integers(1, 5), st.integers(0, 9))
 def test_chunks_do_not_depend_on_answered_turns(turns, size, tokens, most, done):
     """Every turn occurs once, at most ``size`` in a batch; remaining batches do not depend on finished ones."""
