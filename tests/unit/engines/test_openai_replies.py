@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from known_unknowns.engines import unusable
 from known_unknowns.engines.endpoint.replies import (
     UnreadableReplyError,
     WrongModelError,
@@ -15,7 +16,6 @@ from known_unknowns.engines.endpoint.replies import (
     parse,
     same_model,
 )
-from known_unknowns.inference import failures
 from tests.servers.client import turn
 from tests.servers.endpoint import MODEL, completion
 
@@ -151,7 +151,7 @@ def test_reasoning_that_does_not_end_is_no_answer(opening, finish):
     reply = reading(content=f"{opening}The answer is A.", finish_reason=finish)
     assert (reply.text, reply.finish, reply.error) == ("", "length", None)
     assert reply.details["reasoning"] == "The answer is A."
-    assert failures.count([reply]) == {"length": 1}
+    assert unusable.count([reply]) == {"length": 1}
 
 
 def test_token_counts_of_the_endpoint_are_recorded():
