@@ -14,8 +14,9 @@ from PIL import Image as Pillow
 
 from known_unknowns import engines
 from known_unknowns.config import ModelEntry, OpenAIModel, TransformersModel
+from known_unknowns.engines._weights import WEIGHTS, tensors
 from known_unknowns.engines.unusable import ERROR, REJECTED, REMEDIES, class_of
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.records import Image, Reply, Turn
 
@@ -24,8 +25,6 @@ _COLOURS = ("red", "blue")
 _SIZE = 224
 _MAX_NEW_TOKENS = 256
 _SKIP = "check_served: false in its entry skips this check"
-_LENGTH_BYTES = 8
-"""A safetensors file begins with the length of its header, a little-endian integer."""
 
 
 def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[str, Any]:
@@ -78,26 +77,11 @@ def _incomplete(folder: Path) -> Iterator[str]:
             for name in sorted(named)
             if not (folder / name).is_file()
         )
-    for file in sorted(folder.rglob("*.safetensors")):
-        size = _stated_size(file)
-        if size is None:
-            yield f"{file} is no safetensors file"
-        elif size != file.stat().st_size:
-            yield f"{file} has {file.stat().st_size:,} bytes instead of {size:,}"
-
-
-def _stated_size(file: Path) -> int | None:
-    """Return the size of a safetensors file that follows from its header; None if it has none."""
-    with file.open("rb") as data:
-        length = int.from_bytes(data.read(_LENGTH_BYTES), "little")
-        if length > file.stat().st_size:
-            return None
+    for file in sorted(folder.rglob(WEIGHTS)):
         try:
-            header = json.loads(data.read(length))
-            ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            return None
-    return _LENGTH_BYTES + length + max(ends, default=0)
+            tensors(file)
+        except DataError as error:
+            yield str(error)
 
 
 def sees_images(model: str, entry: OpenAIModel) -> bool | None:

@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from known_unknowns.engines.endpoint.payload import CACHE_SIZE
+from known_unknowns.engines.endpoint.request import CACHE_SIZE
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.inference.runner import Outcome
@@ -105,11 +105,11 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
 
 def test_images_are_in_memory_only_during_their_requests(monkeypatch):
     """The number of encoded images in memory at the same time."""
-    from known_unknowns.engines.endpoint import payload
+    from known_unknowns.engines.endpoint import request
 
     alive = most = 0
 
-    class Counted(payload.SentImage):
+    class Counted(request.SentImage):
         __slots__ = ()
 
         def __init__(self, url, sha256):
@@ -122,7 +122,7 @@ def test_images_are_in_memory_only_during_their_requests(monkeypatch):
             nonlocal alive
             alive -= 1
 
-    monkeypatch.setattr(payload, "SentImage", Counted)
+    monkeypatch.setattr(request, "SentImage", Counted)
     asked = [turn(f"q{number}", recipe_image("uniform-noise", 8, 8, number)) for number in range(80)]
     with Endpoint(latency=0.001) as server:
         assert sum(map(len, engine(server.url, concurrency=6).answer(asked, folder=Path()))) == 80

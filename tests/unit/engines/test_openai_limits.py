@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from known_unknowns.engines.endpoint.error_messages import ErrorMessage, fitting_limit
+from known_unknowns.engines.endpoint.replies import ErrorMessage, fitting_limit
 from tests.servers.client import ask, turn, turns
 from tests.servers.endpoint import Endpoint, Response, completion, error
 

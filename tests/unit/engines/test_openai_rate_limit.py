@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from known_unknowns.engines import stopping
-from known_unknowns.engines.endpoint.rate_limit import CircuitBreaker, FailureRecord, RateLimiter
+from known_unknowns.engines.endpoint.client import CircuitBreaker, FailureRecord, RateLimiter
 from known_unknowns.errors import MachineError
 
 

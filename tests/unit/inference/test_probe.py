@@ -128,14 +128,14 @@ def local(folder: Path) -> ModelEntry:
 
 def test_a_checkpoint_must_have_all_its_bytes(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(WEIGHTS[:-1])
-    with pytest.raises(ConfigError, match=f"model.safetensors has {len(WEIGHTS) - 1} bytes instead of {len(WEIGHTS)}"):
+    with pytest.raises(ConfigError, match=f"it has {len(WEIGHTS) - 1} bytes instead of {len(WEIGHTS)}"):
         probe("m", local(tmp_path))
     finish(tmp_path / "journals", local(tmp_path))
     with pytest.raises(ConfigError, match="bytes instead of"):
         probe("m", local(tmp_path), tmp_path / "journals")
     for text in (b"", b"version https://git-lfs.github.com/spec/v1", b"\x02" + bytes(7) + b"[]"):
         (tmp_path / "model.safetensors").write_bytes(text)
-        with pytest.raises(ConfigError, match="no safetensors file"):
+        with pytest.raises(ConfigError, match="not a safetensors file"):
             probe("m", local(tmp_path))
 
 
