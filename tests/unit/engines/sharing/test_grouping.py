@@ -70,10 +70,6 @@ def test_images_of_a_chunk_fit_in_memory():
         assert sorted(map(len, chunks)) == expected
 
 
-def test_a_question_that_is_too_long_is_a_chunk_of_its_own():
-    assert list(prefix_chunks([turn((1,), words=999)] * 2, range(2), size=9, tokens=10, max_images=9)) == [[0], [1]]
-
-
 def test_the_prefix_ends_with_the_last_image():
     assert prompt_head(turn((1, 2), 3)) == prompt_head(turn((1, 2), 9))
     assert prompt_head(turn((1, 2))) != prompt_head(turn((2, 1)))
