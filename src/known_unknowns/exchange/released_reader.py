@@ -631,8 +631,9 @@ class ReleasedReader(Released):
                     state.add(WARNING, "several-versions", where, text)
             if slot.first() and not slot.files.get(LOG) and not settings[slot.setting].answers_only:
                 state.add(NOTE, "missing-log", where, "no log was released with the predictions")
-            if (file := slot.first()) and HISTORY in self.layout.files and not slot.first(HISTORY):
-                state.add(NOTE, "no-history", file.path, "the turns before the answer were not released")
+            counted = slot.first()
+            if counted and HISTORY in self.layout.files and not slot.first(HISTORY):
+                state.add(NOTE, "no-history", counted.path, "the turns before the answer were not released")
         used = {file.path for slot in slots.values() for same in slot.files.values() for file in same}
         for path in sorted({file.path for file in files} - used - set(self.layout.not_replies)):
             state.add(NOTE, "other-file", path, "of no known model and setting; not used")
