@@ -15,39 +15,29 @@ from known_unknowns_benchmarks.multiple_choice.options import labelled
 from known_unknowns_benchmarks.multiple_choice.refusals import find_refusal, is_standard_refusal
 from tests.unit.benchmarks.multiple_choice.own_files import BASE64, BENCHMARK, load, own_folder, row, write_csv
 
-REFUSALS = re.split(r";\s*", """None of the above; none of the above.; None of the other options; None of these; None of them;
+REFUSALS = re.split(
+    r";\s*",
+    """\
+None of the above; none of the above.; None of the other options; None of these; None of them;
 Neither of the above; None of the given options; None of the options are correct; No correct answer;
 There is no correct option; N/O/T/A; NOTA; I don't know; I don’t know.; I do not know the answer;
 Sorry, I can't help with it; I cannot tell; Not sure; Cannot be determined;
 Can't be determined from the image; It cannot be determined; The answer cannot be determined;
 Cannot tell; Impossible to say; Unanswerable; Not enough information; Insufficient information;
 Keine der genannten; Keine der oben genannten Antworten; Ich weiß nicht; Ninguna de las anteriores;
-Aucune de ces réponses; Je ne sais pas; 以上都不是; 无法确定; 不知道; わからない""")
-ANSWERS = [
-    text.strip()
-    for text in [
-        "None",
-        " Nothing",
-        " Unknown",
-        " No",
-        " Above the stove",
-        " None of the people is smiling",
-        " One of the above",
-        "\nAll of the above",
-        " Both of them",
-        ' A sign that reads "I don\'t know"',
-        " Not a dog",
-        " Notary",
-        " The answer",
-        "\nThe dog cannot be seen by the man",
-        " It is not sure-footed",
-        " Nota bene",
-    ]
-]
+Aucune de ces réponses; Je ne sais pas; 以上都不是; 无法确定; 不知道; わからない""",
+)
+ANSWERS = re.split(
+    r";\s*",
+    """\
+None; Nothing; Unknown; No; Above the stove; None of the people is smiling; One of the above;
+All of the above; Both of them; A sign that reads "I don't know"; Not a dog; Notary; The answer;
+The dog cannot be seen by the man; It is not sure-footed; Nota bene""",
+)
 
 
 def test_standard_phrasings_are_refusals_and_answers_are_not():
-    assert [text for text in REFUSALS if not is_standard_refusal(text)] == []
+    assert len(REFUSALS) == 37 and [text for text in REFUSALS if not is_standard_refusal(text)] == []
     assert [text for text in ANSWERS if is_standard_refusal(text)] == []
 
 
@@ -57,9 +47,27 @@ def test_a_named_refusal_replaces_the_phrasings(tmp_path):
     assert [question.refusal for question in named] == [0, None]
     assert [question.refusal for question in load(folder, tmp_path / "out", refusal=None)] == [None, None]
     both = load(folder, tmp_path / "out", refusal=["nothing of it", "NONE OF THE ABOVE"])
-ANSWERS = re.split(r";\s*", """None; Nothing; Unknown; No; Above the stove; None of the people is smiling; One of the above;
-All of the above; Both of them; A sign that reads "I don't know"; Not a dog; Notary; The answer;
-The dog cannot be seen by the man; It is not sure-footed; Nota bene""")       "D": (REFUSED, "D"),
+    assert [question.refusal for question in both] == [3, 3]
+
+
+def test_the_rows_of_recognised_refusals_are_stated(tmp_path):
+    rows = [row(n) for n in range(3)] + [row(3, D="Yellow")] + [row(4, A="Not sure", D="Black")]
+    contents = BENCHMARK.contents(own_folder(tmp_path / "own", rows), settings=None)
+    assert contents.with_refusal == 4
+    assert contents.notes == (
+        "4 of 5 questions have a refusal option, recognised by its phrasing: "
+        "'None of the above' in 3 (rows 2-4), 'Not sure' in 1 (row 6)",
+    )
+
+
+def test_the_strict_parser(tmp_path):
+    official = BENCHMARK.official
+    (question,) = load(own_folder(tmp_path / "own", [row(0)]), tmp_path / "out")
+    expected = {
+        "B": (ANSWERED, "B"),
+        "(B)": (ANSWERED, "B"),
+        "B. Green": (ANSWERED, "B"),
+        "D": (REFUSED, "D"),
         "none of the above.": (REFUSED, "D"),
         "The answer is B": (UNPARSED, None),
         "A car": (UNPARSED, None),
