@@ -16,7 +16,7 @@ from known_unknowns.command_options import (
     ScoresOfEdition,
     VariantFolder,
 )
-from known_unknowns.comparison.raw_replies import write_tables
+from known_unknowns.comparison.reply_tables import write_tables
 from known_unknowns.exchange.released import import_released as run
 from known_unknowns.exchange.released import write_published
 from known_unknowns.workflow import selection
