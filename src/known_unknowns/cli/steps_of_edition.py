@@ -22,12 +22,12 @@ from known_unknowns.command_options import (
     ScoresOfEdition,
     VariantFolder,
 )
-from known_unknowns.comparison.raw_replies import write_tables
+from known_unknowns.comparison.reply_tables import write_tables
 from known_unknowns.config import Params
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import released as releasing
-from known_unknowns.metrics import summary_files
+from known_unknowns.metrics import summary
 from known_unknowns.report import browser, page
 from known_unknowns.report.section import section
 from known_unknowns.workflow import end_products, selection
@@ -89,7 +89,7 @@ def summarise(
     """
     headline, leaderboard = headline or out.with_name("headline.csv"), leaderboard or out.with_name("leaderboard.csv")
     models = models or out.with_name("models")
-    summary_files.summarise(
+    summary.summarise(
         selection.load(params, "summarise", edition=edition),
         metrics,
         out=out,
@@ -101,7 +101,7 @@ def summarise(
     if digests:
         end_products.write_digests(digests, [out, plot, headline, leaderboard, *models.glob("*.json")])
     if table:
-        summary_files.write_all_metrics(metrics, table, chosen={})
+        summary.write_all_metrics(metrics, table, chosen={})
 
 
 def track(

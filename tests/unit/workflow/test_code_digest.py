@@ -23,7 +23,7 @@ ENTRIES = {
     "parse": ["known_unknowns.scoring.table"],
     "measure": ["known_unknowns.metrics.measure"],
     "summarise": ["known_unknowns.metrics.summary_files"],
-    "compare": ["known_unknowns.comparison.compare", "known_unknowns.comparison.model_pairs"],
+    "compare": ["known_unknowns.comparison.compare", "known_unknowns.comparison.pairs"],
     "report": ["known_unknowns.report.page", "known_unknowns.report.browser.build"],
     "track": ["known_unknowns.tracking"],
     "construct": ["known_unknowns_construction.steps", "known_unknowns_construction.benchmarks"],
