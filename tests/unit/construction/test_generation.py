@@ -14,11 +14,11 @@ from known_unknowns.benchmark import registry
 from known_unknowns.errors import ConfigError
 from known_unknowns_construction import importing, psg
 from known_unknowns_construction.benchmarks import humblebench as construction
-from known_unknowns_construction.benchmarks import humblebench_prompt as construction_prompt
-from known_unknowns_construction.candidates import CandidateImage, read_candidates, write_candidates
+from known_unknowns_construction.candidates import CandidateImage, read_candidates
 from known_unknowns_construction.json_replies import objects_in
+from known_unknowns_construction.jsonl import write_records
 from known_unknowns_construction.run_generator import run_generator
-from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph, read_graphs, write_graphs
+from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph, read_graphs
 from known_unknowns_pocket.benchmarks import humblebench as pocket
 from tests import paths
 
@@ -47,11 +47,11 @@ def test_the_pocket_edition_is_built_by_this_pipeline(tmp_path):
     generator = registry.pocket_of("humblebench").templates
     path = pocket.write_scene_folder(tmp_path / "psg", seed=1, images=4)
     imported = importing.import_graphs(psg.read_annotations(path), path.parent, tmp_path / "graphs", licence="MIT")
-    write_graphs(tmp_path / "graphs" / "graphs.jsonl", imported)
+    write_records(tmp_path / "graphs" / "graphs.jsonl", imported)
     graphs = list(read_graphs(tmp_path / "graphs" / "graphs.jsonl"))
     found, rejected, summary = run_generator("scenes", generator, graphs, folder=tmp_path, questions=5, seed=1)
     assert not rejected and summary.candidates == 20 and summary.kinds == {"attribute": 6, "object": 7, "relation": 7}
-    write_candidates(tmp_path / "graphs" / "candidates.jsonl", found)
+    write_records(tmp_path / "graphs" / "candidates.jsonl", found)
     candidates = list(read_candidates(tmp_path / "graphs" / "candidates.jsonl"))
     (released,) = construction.write(candidates, folder=tmp_path / "graphs", out=tmp_path / "release")
     (edition,) = [pocket.build(tmp_path / "edition", seed=1, images=4)]
@@ -95,7 +95,7 @@ def test_the_prompt_is_that_of_the_paper_word_for_word():
     paper = (paths.SHARED / "papers" / "004_231fee036f060948.txt").read_text(encoding="utf-8")
     start, end = paper.index("We are a group of scholars"), paper.index("Fig. A1:")
     printed = paper[start:end].replace("**", "").replace("```", "").replace("*", "")
-    assert printed.split() == construction_prompt.PROMPT.split()
+    assert printed.split() == construction.PROMPT.split()
 
 
 def test_the_prompt_holds_the_annotations_on_lines_of_their_own():
@@ -185,6 +185,4 @@ def test_the_schema_asks_for_the_printed_fields():
     schema = json.loads(construction.SCHEMA)
     entry = schema["properties"]["questions"]["items"]
     assert set(entry["required"]) == set(ENTRY) and entry["additionalProperties"] is False
-    assert (
-        re.search(r'"type": "(.*?)"', construction_prompt.PROMPT)[1].split("/") == entry["properties"]["type"]["enum"]
-    )
+    assert re.search(r'"type": "(.*?)"', construction.PROMPT)[1].split("/") == entry["properties"]["type"]["enum"]

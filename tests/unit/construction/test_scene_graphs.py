@@ -15,7 +15,8 @@ from PIL import Image, ImageDraw
 
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns_construction import importing, masks, psg
-from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph, read_graphs, write_graphs
+from known_unknowns_construction.jsonl import write_records
+from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph, read_graphs
 
 CLASSES = {
     "thing_classes": ["person", "cup"],
@@ -68,10 +69,10 @@ def panoptic() -> Image.Image:
 def test_an_annotation_is_parsed_wherever_its_classes_are(tmp_path, classes_last):
     path = write(tmp_path / "psg.json", [entry(9, captions=["A cup."])], classes_last=classes_last)
     (found,) = psg.read_annotations(path)
-    assert [segment.name for segment in found.segments] == ["person", "cup", "sky-other-merged"]
-    assert [segment.thing for segment in found.segments] == [True, True, False]
-    assert found.segments[0].box == (2, 5, 10, 20)
-    assert found.relations == ((0, "holding", 1), (2, "over", 0))
+    assert [node.name for node in found.objects] == ["person", "cup", "sky-other-merged"]
+    assert [node.thing for node in found.objects] == [True, True, False]
+    assert found.objects[0].box == (2, 5, 10, 20)
+    assert found.relations == (Relation("0", "holding", "1"), Relation("2", "over", "0"))
     assert (found.id, found.width, found.height, found.captions) == ("9", 40, 30, ("A cup.",))
 
 
@@ -117,7 +118,7 @@ def peak():
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 before = peak()
-count = sum(len(each.segments) for each in psg.read_annotations(Path(sys.argv[1])))
+count = sum(len(each.objects) for each in psg.read_annotations(Path(sys.argv[1])))
 print(count, peak() - before)
 """
 
@@ -198,7 +199,7 @@ def test_images_and_masks_are_imported_from_folders_and_nested_archives(tmp_path
             (source / name).mkdir(parents=True)
             (source / name / "000000000002.png").write_bytes(data)
     found = importing.import_graphs(psg.read_annotations(path), source, out, only={"2"}, licence="CC-BY-4.0")
-    assert write_graphs(out / "graphs.jsonl", found) == 1
+    assert write_records(out / "graphs.jsonl", found) == 1
     (graph,) = read_graphs(out / "graphs.jsonl")
     assert (out / graph.image.path).read_bytes() == image and (out / graph.mask).read_bytes() == mask
     assert graph.relations == (Relation("0", "holding", "1"), Relation("2", "over", "0"))
