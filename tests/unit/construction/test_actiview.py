@@ -153,10 +153,3 @@ def test_the_prompts_are_those_of_the_paper(name, start, end):
         return re.sub(r"[\s{}]", "", text)
 
     assert plain(getattr(construction, name)) == plain(printed)
-
-
-def test_objects_that_cannot_be_seen_apart_are_not_marked():
-    nodes = tuple(Node(str(k), "cup", (0, 0, k + 1, 10)) for k in range(12))
-    crowd = Node("crowd", "person", (0, 0, 99, 99), crowd=True)
-    found = construction.marked_objects(SceneGraph("1", CandidateImage("a.png", "0" * 64, 100, 100), (*nodes, crowd)))
-    assert [node.id for node in found] == [str(k) for k in range(2, 12)]
