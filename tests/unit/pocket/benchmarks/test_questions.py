@@ -86,7 +86,7 @@ def test_composition_of_the_options_does_not_reveal_a_refusal():
     rng = random.Random(1)
     directions = {True: Counter(), False: Counter()}
     colours = {True: Counter(), False: Counter()}
-    for scene, questions in many(220, letter=lambda _: rng.choice("AE")):
+    for scene, questions in many(160, letter=lambda _: rng.choice("AE")):
         for question in questions:
             refusal, options = question.answer == "E", question.options[:4]
             if question.kind == "texture":
@@ -97,13 +97,13 @@ def test_composition_of_the_options_does_not_reveal_a_refusal():
                 present = {thing.colour for thing in scene.objects}
                 colours[refusal][len(present & set(options))] += 1
     shares = [found[3] / sum(found.values()) for found in directions.values()]
-    assert abs(shares[0] - shares[1]) < 0.08 and all(set(found) == {2, 3} for found in directions.values())
+    assert abs(shares[0] - shares[1]) < 0.1 and all(set(found) == {2, 3} for found in directions.values())
     assert all(set(found) <= {4} for found in colours.values())
 
 
 def test_all_kinds_and_relations_occur():
     kinds, predicates, counts = Counter(), Counter(), Counter()
-    for _, questions in many(200):
+    for _, questions in many(120):
         for question in questions:
             kinds[question.kind] += 1
             if question.type == "Relation":
@@ -111,9 +111,9 @@ def test_all_kinds_and_relations_occur():
             if question.kind == "count":
                 counts[question.truth] += 1
     assert set(kinds) == {"existence", "count", "where", "related", "colour", "shape", "texture", "owner"}
-    assert min(kinds.values()) > 20
-    assert len(predicates) == 8 and min(predicates.values()) >= 8
-    assert set("0123456") <= set(counts) and max(counts.values()) < 0.5 * sum(counts.values())
+    assert min(kinds.values()) > 10
+    assert len(predicates) == 8 and min(predicates.values()) >= 4
+    assert set("012345") <= set(counts) and max(counts.values()) < 0.5 * sum(counts.values())
 
 
 def test_training_never_names_a_held_out_pair():

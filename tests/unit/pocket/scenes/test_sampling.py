@@ -1,9 +1,6 @@
 """Sampled scenes: reproducible, within the limits asked for, and free of doubtful layouts."""
 
 import math
-import os
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -21,31 +18,6 @@ from known_unknowns_pocket.scenes import (
     sample_scene,
     verdict,
 )
-
-PROGRAM = """
-import hashlib
-from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, relations, render, sample_scene
-digest = hashlib.sha256()
-for seed in range(12):
-    scene = sample_scene(seed, pairs=HELD_OUT_PAIRS if seed % 2 else None, prefer=HELD_OUT_PAIRS)
-    digest.update(repr((scene, list(relations(scene)))).encode())
-    digest.update(render(scene, 128, 96).tobytes())
-print(digest.hexdigest())
-"""
-
-
-def test_same_seed_same_scene_graph_and_pixels_in_any_process():
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("0", "77")
-    }
-    assert len(digests) == 1
 
 
 @settings(max_examples=25, deadline=None)
