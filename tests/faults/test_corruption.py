@@ -7,14 +7,13 @@ import shutil
 import zlib
 from dataclasses import dataclass
 
-import pyarrow as pa
 import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, json_files, tables
 from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.cli import main
-from known_unknowns.comparison.released import read_released
+from known_unknowns.comparison.published import read_released
 from known_unknowns.data.check import CheckResult, Quantity, as_json
 from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.inference.journal import Journal
@@ -32,9 +31,6 @@ FLIPS = 100
 class Row:
     name: str
     value: float
-
-
-SCHEMA = pa.schema([pa.field("name", pa.string()), pa.field("value", pa.float64())])
 
 
 def _metric(i):
@@ -60,8 +56,8 @@ TABLES = {
         tables.read_scores,
     ),
     "comparison": (
-        lambda path: tables.write_dataclasses(path, [Row(f"r{i}", i / 7) for i in range(20)], SCHEMA),
-        lambda path: tables.read_dataclasses(path, Row, SCHEMA, "a table of comparisons"),
+        lambda path: tables.write_dataclasses(path, [Row(f"r{i}", i / 7) for i in range(20)], Row),
+        lambda path: tables.read_dataclasses(path, Row, "a table of comparisons"),
     ),
 }
 

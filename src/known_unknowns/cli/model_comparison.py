@@ -13,8 +13,7 @@ import typer
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
-from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
-from known_unknowns.comparison.models import write_model_comparison
+from known_unknowns.comparison.pairs import Selection, as_text, compare_selection, write_model_comparison
 from known_unknowns.data.sample import smallest
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name

@@ -22,7 +22,7 @@ from known_unknowns.command_options import (
     ScoresOfEdition,
     VariantFolder,
 )
-from known_unknowns.comparison.raw_replies import write_tables
+from known_unknowns.comparison.reply_tables import write_tables
 from known_unknowns.config import Params
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import DataError

@@ -18,7 +18,7 @@ from known_unknowns.command_options import (
     RepliesTable,
     VariantFolder,
 )
-from known_unknowns.metrics import summary_files
+from known_unknowns.metrics import summary
 from known_unknowns.workflow import end_products, selection
 
 
@@ -73,7 +73,7 @@ def summarise(
     """
     headline, leaderboard = headline or out.with_name("headline.csv"), leaderboard or out.with_name("leaderboard.csv")
     models = models or out.with_name("models")
-    summary_files.summarise(
+    summary.summarise(
         selection.load(params, "summarise", edition=edition),
         metrics,
         out=out,
@@ -85,4 +85,4 @@ def summarise(
     if digests:
         end_products.write_digests(digests, [out, plot, headline, leaderboard, *models.glob("*.json")])
     if table:
-        summary_files.write_all_metrics(metrics, table, chosen={})
+        summary.write_all_metrics(metrics, table, chosen={})

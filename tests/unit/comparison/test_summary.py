@@ -11,9 +11,8 @@ import pytest
 
 from known_unknowns import config
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import Conditions, compare_cells, load, summarise
+from known_unknowns.comparison import Conditions, compare_cells, load, summarise, write_comparison
 from known_unknowns.comparison.conditions import Asked, conditions_of
-from known_unknowns.comparison.rows import write_comparison
 from known_unknowns.comparison.summary import judgeable, leading_rows
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
