@@ -9,7 +9,7 @@ import pytest
 
 from known_unknowns.errors import DataError
 from known_unknowns.report.error_tables import shares
-from known_unknowns.workflow.rule_parameters import error_tables
+from known_unknowns.workflow.rule_functions import error_tables
 from known_unknowns_construction.review.error_analysis import ErrorShare, write_table
 
 from .conftest import write

@@ -36,7 +36,7 @@ class ImageSettings:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """A model's entry with its defaults. schemas/params.schema.yaml and docs/endpoints.md explain the keys.
+    """A model's entry with its defaults. rules/schemas/params.schema.yaml and docs/endpoints.md explain the keys.
 
     Raises
     ------

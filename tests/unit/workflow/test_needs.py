@@ -10,8 +10,8 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration, edition_needs, job_needs
-from known_unknowns.workflow.edition_needs import ModelNeeds
+from known_unknowns.workflow import configuration, needs
+from known_unknowns.workflow.needs import ModelNeeds
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -54,7 +54,7 @@ def params_of(entry: dict[str, Any], tokens: int = 200) -> Params:
     ],
 )
 def test_memory(entry, attempt, expected):
-    assert expected <= job_needs.memory_mb(params_of(entry), "m", attempt) < expected + 1
+    assert expected <= needs.memory_mb(params_of(entry), "m", attempt) < expected + 1
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_memory(entry, attempt, expected):
     ],
 )
 def test_time_limit(entry, expected, tmp_path):
-    assert job_needs.minutes(params_of(entry), "m", "humblebench", tmp_path) == expected
+    assert needs.minutes(params_of(entry), "m", "humblebench", tmp_path) == expected
 
 
 SERVED = ENDPOINT | {"card": EIGHT["card"]}
@@ -93,37 +93,37 @@ SERVED = ENDPOINT | {"card": EIGHT["card"]}
     ],
 )
 def test_the_needs_of_a_model_of_an_edition(entry, expected, tmp_path):
-    assert edition_needs.of_edition(params_of(entry), tmp_path) == [expected]
+    assert needs.of_edition(params_of(entry), tmp_path) == [expected]
 
 
 def test_the_needs_of_an_edition_are_sums_and_the_largest_memory():
-    needs = [
+    each = [
         ModelNeeds("a", "in process", 16.0, 19.9, 1.9, 3.3),
         ModelNeeds("b", "server", 8.0, 10.9, 1.0, 2.0),
         ModelNeeds("c", "hosted"),
         ModelNeeds("d", "in process"),
     ]
-    assert edition_needs.totals(needs) == edition_needs.Totals(3, 1, 24.0, 19.9, 2.9, 5.3)
+    assert needs.totals(each) == needs.Totals(3, 1, 24.0, 19.9, 2.9, 5.3)
 
 
 def test_the_time_limit_follows_from_the_number_of_questions(tmp_path):
     table = tmp_path / "questions/humblebench/questions.parquet"
     entry = EIGHT | {"decoding": {"max_new_tokens": 400_000}}  # 400.28 s per question
     tables.write_questions(table, [question(f"q{number}", images=()) for number in range(10)])
-    assert job_needs.minutes(params_of(entry), "m", "humblebench", tmp_path) == 164  # 133.4 and 30 minutes
+    assert needs.minutes(params_of(entry), "m", "humblebench", tmp_path) == 164  # 133.4 and 30 minutes
 
 
 def test_the_job_that_writes_the_tables_of_shards_needs_no_model(tmp_path):
     sharded, whole = params_of(EIGHT | {"shards": 2}), params_of(EIGHT)
-    assert job_needs.table_memory_mb(sharded, "m") == 4295 and job_needs.table_memory_mb(whole, "m") == 22443
-    assert job_needs.table_minutes(sharded, "m", "humblebench", tmp_path) == 60
-    assert job_needs.table_minutes(whole, "m", "humblebench", tmp_path) == 430
+    assert needs.table_memory_mb(sharded, "m") == 4295 and needs.table_memory_mb(whole, "m") == 22443
+    assert needs.table_minutes(sharded, "m", "humblebench", tmp_path) == 60
+    assert needs.table_minutes(whole, "m", "humblebench", tmp_path) == 430
 
 
 def test_only_fast_respondents_share_a_job():
-    assert job_needs.group(params_of(ORACLE), "m") == job_needs.RESPONDENTS
+    assert needs.group(params_of(ORACLE), "m") == needs.RESPONDENTS
     for entry in (ORACLE | {"seconds_per_reply": 1}, ENDPOINT, EIGHT):
-        assert job_needs.group(params_of(entry), "m") is None
+        assert needs.group(params_of(entry), "m") is None
 
 
 def profile(name: str) -> dict[str, Any]:
@@ -141,6 +141,6 @@ def test_the_cluster_profile_differs_from_the_default_only_where_clusters_do():
 
 def test_the_groups_of_a_profile_are_those_of_rules():
     rules = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
-    groups = {*re.findall(r'group:\n +"(\w+)"', rules), job_needs.RESPONDENTS}
+    groups = {*re.findall(r'group:\n +"(\w+)"', rules), needs.RESPONDENTS}
     named = {text.partition("=")[0] for text in profile("slurm")["group-components"]}
     assert named == groups
