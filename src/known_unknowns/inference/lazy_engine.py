@@ -35,17 +35,7 @@ class FactsChanged(Exception):
 
 
 class LazyEngine:
-    """An `Engine` with stored facts, which creates the real one at the first turn.
-
-    Parameters
-    ----------
-    name : str
-        The model's name in params.yaml.
-    entry : TransformersModel
-        Its entry.
-    stored : mapping
-        The content of the facts file.
-    """
+    """An `Engine` with the ``stored`` facts of a file, which creates the real one at the first turn."""
 
     scripted = False
 

@@ -61,14 +61,7 @@ class Capabilities:
     def adapt(self, sent: Mapping[str, Any], parameter: str, words: str) -> bool:
         """Return whether a rejection concerns a parameter that was sent; that parameter is then changed or omitted.
 
-        Parameters
-        ----------
-        sent : mapping
-            The parameters that were sent.
-        parameter : str
-            The parameter that the endpoint names; "" if it names none.
-        words : str
-            The endpoint's message.
+        ``parameter`` is the one that the endpoint names ("" if it names none), ``words`` its message.
         """
         names = [name for name in sent if name == parameter]
         names += [name for name in _ALIASES if name in sent and _mentions(words, *_ALIASES[name])]
