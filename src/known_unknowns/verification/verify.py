@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +35,6 @@ NEAR_TIE_FLOAT32, NEAR_TIE = 0.01, 0.5
 """Largest difference of the two most likely options, in nats, that rounding can reverse: in float32, where batching
 changes log-probabilities by about 1e-5, and in half precision or behind an endpoint, where it does by about 0.1."""
 CONFIDENCE = 0.95
-
-ROWS = pa.schema(
-    [
-        *(pa.field(name, pa.string()) for name in ("model", "benchmark", "variant")),
-        pa.field("seed", pa.int64()),
-        *(pa.field(name, pa.string()) for name in ("question_id", "step", "key", "way", "cause")),
-        *(pa.field(name, pa.string()) for name in ("recorded", "answer")),
-        *(pa.field(name, pa.bool_()) for name in ("flip", "text_changed", "failed")),
-        *(pa.field(name, pa.float64()) for name in ("gap", "difference")),
-        pa.field("near_tie", pa.bool_()),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +76,11 @@ class Comparison:
     gap: float | None
     difference: float | None
     near_tie: bool | None
+
+
+_TYPES = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_(), "float": pa.float64()}
+ROWS = pa.schema([(each.name, _TYPES[str(each.type).removesuffix(" | None")]) for each in fields(Comparison)])
+"""The columns of the table of comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
