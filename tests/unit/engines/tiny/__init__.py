@@ -26,8 +26,11 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Tiny:
-    """``parts`` gives the model and its processor. ``least`` to ``most`` images stand in one prompt. ``from_folder``: the processor loads without torchvision.
-    ``control_tokens``: the processor can keep one in a question as text. ``shares``: a prefix can be shared at all."""
+    """``parts`` gives the model and its processor. ``least`` to ``most`` images stand in one prompt.
+
+    ``from_folder``: the processor loads without torchvision. ``control_tokens``: the processor can keep one in a
+    question as text. ``shares``: a prefix can be shared at all.
+    """
 
     parts: Callable[[], tuple[Any, Any]]
     least: int = 0
