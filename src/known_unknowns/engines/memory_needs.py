@@ -108,7 +108,7 @@ def require_memory(name: str, entry: TransformersModel, device: str) -> None:
     if weights > free:
         raise MachineError(
             f"models.{name}: it does not fit into memory: {numbers}. Free memory, or use another device, dtype or "
-            "model (known-unknowns models --fits)"
+            "model (known-unknowns models list --fits)"
         )
     if weights * MARGIN > free:
         print(f"{name}: it may not fit into memory: {numbers}", file=sys.stderr, flush=True)

@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from known_unknowns import engines, json_files, tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel, typed_model
 from known_unknowns.edition_files import EditionFiles
@@ -326,6 +324,6 @@ def _counted(found: Mapping[str, Any]) -> str:
 def write(result: VerificationResult, folder: Path) -> Path:
     """Write <model>/<benchmark>.json, the summary, and <benchmark>.parquet, one row for each turn and way."""
     path = summary_path(folder, result.model, result.benchmark)
-    tables.write_dataclasses(path.with_suffix(".parquet"), result.rows, ROWS)
+    tables.write_dataclasses(path.with_suffix(".parquet"), result.rows, Comparison)
     json_files.write(path, result.summary())
     return path

@@ -40,7 +40,7 @@ def setup(tmp_path_factory):
 
 def command(setup, model, out, journal):
     return [
-        *(sys.executable, "-m", "known_unknowns", "infer", model, "humblebench"),
+        *(sys.executable, "-m", "known_unknowns", "step", "infer", model, "humblebench"),
         *("--params", setup / "params.yaml", "--questions", setup / "questions", "--variants", setup / "variants"),
         *("--out", out, "--journal", journal),
     ]

@@ -208,7 +208,7 @@ def test_a_small_checkpoint_is_asked_and_a_large_one_only_read(tiny_folder, monk
 
 def test_the_command_writes_the_result(tmp_path):
     out = tmp_path / "probe.json"
-    command = ["probe", "pocket", "--out", str(out), "--params", str(ROOT / "params.yaml")]
+    command = ["models", "probe", "pocket", "--out", str(out), "--params", str(ROOT / "params.yaml")]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         assert CliRunner().invoke(app, command).exit_code == 0
