@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +74,6 @@ class Comparison:
     gap: float | None
     difference: float | None
     near_tie: bool | None
-
-
-_TYPES = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_(), "float": pa.float64()}
-ROWS = pa.schema([(each.name, _TYPES[str(each.type).removesuffix(" | None")]) for each in fields(Comparison)])
-"""The columns of the table of comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
