@@ -69,21 +69,8 @@ class Generation:
 def explained(answers: Iterator[Item], model: Any, *, path: str, worked: Callable[[], bool]) -> Iterator[Item]:
     """Yield the items of an iterator over a model's replies, and explain an error before the first reply.
 
-    Parameters
-    ----------
-    answers : iterator
-        The replies.
-    model : PreTrainedModel
-        The model.
-    path : str
-        The path of its entry, for the error.
-    worked : callable
-        Returns whether the model has given a reply.
-
-    Raises
-    ------
-    ConfigError
-        The model or its processor failed before the first reply, so that the fault is not in a question.
+    Raises ConfigError, for the key ``path``, if the model or its processor failed before it ``worked``: the fault is
+    then not in a question.
     """
     while True:
         try:

@@ -28,26 +28,11 @@ _TOKENS_PER_PREFIX = 1024
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How much is computed together.
+    """How much is computed together: questions in one chunk, their tokens, tokens of one pass, and so on.
 
-    Attributes
-    ----------
-    tokens : int
-        Tokens of questions in one chunk.
-    tokens_per_pass : int
-        Tokens of one pass; longer passes are not more efficient.
-    batch_size : int
-        Questions in one chunk.
-    prefixes : int
-        Prefixes computed in one pass.
-    images : int
-        Different images in one chunk, approximately.
-
-    Notes
-    -----
     On a CPU these numbers depend on the machine's total memory, not on the free memory, so that a resumed run uses the
     same chunks. Prefixes are computed one at a time there, so that their bits do not depend on other prefixes in the
-    pass.
+    pass. ``images`` is the approximate number of different images in one chunk.
     """
 
     tokens: int

@@ -38,19 +38,7 @@ class ReplyBuilder:
     def build(
         self, turn: Turn, prompt: Sequence[int], new_tokens: Sequence[int], recorder: LabelRecorder, row: int
     ) -> Reply:
-        """Return the reply in a row of a pass.
-
-        Parameters
-        ----------
-        turn : Turn
-            The turn.
-        prompt, new_tokens : sequence of int
-            The tokens of its prompt and of its reply, which padding may follow.
-        recorder : LabelRecorder
-            The recorder of the pass.
-        row : int
-            The reply's row in the recorder.
-        """
+        """Return the reply in a ``row`` of a pass. Padding may follow its new tokens."""
         images = sum(token in self._image_tokens for token in prompt) if self._image_tokens else None
         tokens, finish = self._cut_at_end(new_tokens)
         if not recorder.sound(row, len(tokens)):

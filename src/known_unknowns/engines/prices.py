@@ -119,18 +119,10 @@ def _price(row: Mapping[str, Any]) -> Price:
 
 
 def spent(replies: Iterable[Reply]) -> dict[str, float | int | None]:
-    """Return sums over replies: tokens in and out, reasoning tokens, and the US dollars recorded with them.
+    """Return sums over distinct replies: tokens in and out, reasoning tokens, and the US dollars recorded with them.
 
-    Parameters
-    ----------
-    replies : iterable of Reply
-        Distinct replies. A reply that serves two questions was paid once.
-
-    Returns
-    -------
-    dict
-        Each sum covers the replies that have the number, and is None if there are none: "counted" replies have a
-        number of tokens, "priced" ones a price.
+    Each sum covers the replies that have the number, and is None if there are none: "counted" replies have a number of
+    tokens, "priced" ones a price.
     """
     replies = list(replies)
     details = [reply.details or {} for reply in replies]

@@ -44,17 +44,7 @@ _UNSHARED_BATCH_SIZE = 8
 class TransformersEngine:
     """Answers turns with a checkpoint.
 
-    Parameters
-    ----------
-    name : str
-        The model's name in params.yaml.
-    entry : TransformersModel
-        Its entry.
-
-    Raises
-    ------
-    ConfigError
-        The checkpoint cannot be used (see `_checkpoint.load`), or the device does not exist.
+    Raises ConfigError if the checkpoint cannot be used (see `_checkpoint.load`), or the device does not exist.
 
     Notes
     -----

@@ -45,17 +45,16 @@ def ask(*content: Image | str, labels: Sequence[str] | None = LETTERS, limit: in
 
 
 CASES: dict[str, list[Turn]] = {
-    "five-questions-an-image": [ask(image, question) for image in (WIDE, TALL) for question in QUESTIONS],
-    "one-question-an-image": [ask(image, QUESTIONS[0]) for image in (SMALL, WIDE, TALL, SQUARE)],
+    "five-questions-an-image": [*(ask(WIDE, each) for each in QUESTIONS), *(ask(TALL, each) for each in QUESTIONS[:2])],
+    "one-question-an-image": [ask(image, QUESTIONS[0]) for image in (SMALL, SQUARE)],
     "several-images": [
         *(ask(SMALL, WIDE, question) for question in QUESTIONS[:3]),
         ask(WIDE, SMALL, QUESTIONS[0]),
         *(ask(TALL, TALL, SQUARE, question) for question in QUESTIONS[:2]),
     ],
     "text-before-the-image": [
-        *(ask("Look at the picture first.", WIDE, question) for question in QUESTIONS[:3]),
+        *(ask("Look at the picture first.", WIDE, question) for question in QUESTIONS[:2]),
         ask("Describe what you see.", WIDE, QUESTIONS[0]),
-        ask(QUESTIONS[1], WIDE),
         ask(QUESTIONS[1], TALL),
         ask("First", SMALL, "and then", WIDE, QUESTIONS[0]),
         ask("First", SMALL, "and then", WIDE, QUESTIONS[1]),
