@@ -37,7 +37,6 @@ class MMUPD(Benchmark):
     official = part("official.official")
     metrics = part("metrics.METRICS")
     audit = part("audit.audit")
-    section = part("section.SECTION")
     section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:

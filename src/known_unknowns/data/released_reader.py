@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
+from known_unknowns.benchmark.exchange import NO_PREDICTION
 from known_unknowns.benchmark.loading import read_json
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
@@ -26,7 +27,6 @@ from known_unknowns.benchmark.released_images import with_published_images
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.released import MANIFEST, read_manifest
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import NO_PREDICTION
 from known_unknowns.records import Question
 from known_unknowns.variants import VARIANTS
 from known_unknowns.yaml_reader import parse_yaml
