@@ -16,7 +16,7 @@ from tests.unit.benchmarks.actiview.fake_report import of, right
 from tests.unit.report.fake_run import FakeRun
 
 
-@pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
+@pytest.mark.parametrize("takes", ["many", "concatenated"])
 def test_every_image_of_a_dialogue_is_found(tmp_path: Path, takes: str):
     kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")
     made = fake_report.make(tmp_path, fake_report.params(kept, images=takes), per_class=1)
