@@ -17,7 +17,7 @@ from known_unknowns.comparison.audit.relations import (
     product,
     rounding_error,
 )
-from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
+from known_unknowns_benchmarks.mmsap.format import BASIC, BEYOND, KNOW, SUBSETS
 
 TableRow = Mapping[str, PublishedCell]
 FIRST_SCORES, FIRST_RATES = "Table 1, first preprint", "Table 2, first preprint"

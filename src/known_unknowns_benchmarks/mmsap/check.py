@@ -22,8 +22,7 @@ from known_unknowns.config import DataEntry, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.mmsap import loader as mmsap
-from known_unknowns_benchmarks.mmsap.categories import BEYOND, SUBSETS
-from known_unknowns_benchmarks.mmsap.format import Fields, rows
+from known_unknowns_benchmarks.mmsap.format import BEYOND, SUBSETS, Fields, rows
 
 _OPTIONS = 5
 
