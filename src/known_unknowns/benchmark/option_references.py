@@ -198,8 +198,8 @@ def keeps_its_meaning_without_answer(question: Question) -> bool:
     """Whether the refusal is the only right option after the right option is removed.
 
     No other option may speak of options: "Both A and B" or "Not A" could hold. The answer may not join the texts of
-    others ("red and blue"), which would be half right. If the refusal speaks of options, the one that is removed must be
-    one of them.
+    others ("red and blue"), which would be half right. If the refusal speaks of options, the removed one must be among
+    them.
     """
     if question.answer is None or question.refusal is None or question.answer == question.refusal:
         return True  # there is no option to remove
