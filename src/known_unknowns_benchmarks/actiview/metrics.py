@@ -287,10 +287,6 @@ def view_necessity(with_views: Mapping[str, bool], without: Mapping[str, bool]) 
     with_views, without : mapping from str to bool
         Whether each question, by its id, was answered correctly.
 
-    Returns
-    -------
-    ViewNecessity
-
     Raises
     ------
     ValueError
@@ -328,10 +324,6 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     ----------
     dialogues : sequence of sequence of AnsweredTurn
         All turns of each question of one variant.
-
-    Returns
-    -------
-    Cost
 
     Raises
     ------

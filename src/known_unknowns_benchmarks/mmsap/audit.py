@@ -29,13 +29,6 @@ _MEANS = 0.05
 def spread_as_published(spread: float, runs: int) -> float:
     """Convert our standard deviation over runs (ddof = 1) to that of the first preprint (ddof = 0).
 
-    Parameters
-    ----------
-    spread : float
-        Standard deviation with ddof = 1.
-    runs : int
-        The number of runs.
-
     Returns
     -------
     float

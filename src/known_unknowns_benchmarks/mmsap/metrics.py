@@ -278,11 +278,6 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
     metrics : mapping from str to Metric
         The metrics of one category by name.
 
-    Yields
-    ------
-    Metric
-        ``refusal_number``.
-
     References
     ----------
     .. [1] Wang et al., MM-SAP, final version, Equation 7.
