@@ -22,6 +22,7 @@ from known_unknowns.benchmark.checks import (
 from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
+from known_unknowns.yaml_reader import parse_yaml
 from known_unknowns_benchmarks.actiview.format import (
     CATEGORIES,
     DATA,
@@ -38,24 +39,7 @@ from known_unknowns_benchmarks.actiview.loader import RELEASED_SEED, random_star
 from known_unknowns_benchmarks.actiview.released import RELEASED
 
 _SUFFIXES = ("", "_resized", "_resized_lines", "_0_0", "_1_0", "_0_1", "_1_1")
-_MISSPELLINGS = {
-    "Lef-hand": "Left-hand",
-    "Righ-hand": "Right-hand",
-    "Siri Lanka": "Sri Lanka",
-    "Combodia": "Cambodia",
-    "Souel": "Seoul",
-    "Swiss": "Switzerland",
-    "Netherland": "Netherlands",
-    "activitiy": "activity",
-    "gallary": "gallery",
-    "restuarant": "restaurant",
-    "Churchs": "Churches",
-    "likey": "likely",
-    "bycicles": "bicycles",
-    "motocycle": "motorcycle",
-    "doreamon": "Doraemon",
-}
-"""Misspelt words of the published texts. The loader keeps them."""
+_MISSPELLINGS = parse_yaml(Path(__file__).with_name("misspellings.yaml").read_text(encoding="utf-8"))
 _LEVEL_VIEWS = {"E": "a view with an entire clue", "M": "a view with only partial clues", "H": "a view without clues"}
 
 

@@ -74,12 +74,16 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     return quantities, [*findings, *images.findings, *images.closing()]
 
 
-def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:
-    """Check a row of the base setting, which the questions are made of."""
+def _key_and_options(row: Row, state: _State) -> tuple[str, int | None, str | None, list[str] | None]:
     where = f"{row.file.name}, row {row.number}"
     index = state.attempt("index", where, lambda: index_of(row))
     kind = state.attempt("type", where, lambda: type_of(row))
-    texts = state.attempt("unreadable-options", where, lambda: options_of(row))
+    return where, index, kind, state.attempt("unreadable-options", where, lambda: options_of(row))
+
+
+def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:
+    """Check a row of the base setting, which the questions are made of."""
+    where, index, kind, texts = _key_and_options(row, state)
     data = state.attempt("unreadable-image", where, lambda: image_of(row))
     if data is not None:
         images.add({"bytes": data, "path": None}, row.file.parent, file=row.file, row=row.number, where=where)
@@ -99,10 +103,7 @@ def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None
 
 def _option_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:
     """Compare a row of the option setting with the row of the base setting, and with the rule of the loader."""
-    where = f"{row.file.name}, row {row.number}"
-    index = state.attempt("index", where, lambda: index_of(row))
-    kind = state.attempt("type", where, lambda: type_of(row))
-    texts = state.attempt("unreadable-options", where, lambda: options_of(row))
+    where, index, kind, texts = _key_and_options(row, state)
     if index is None or kind is None or texts is None:
         return
     base = state.options.get((kind, index))
