@@ -91,13 +91,8 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
     """Build the content of section.html.j2."""
     cells = load(run.benchmark)
     outcomes = Outcomes(run, results=results, data=data)
-    drawn = [
-        figures.needed(run, outcomes),
-        figures.cost_in_images(run, outcomes),
-        figures.cost_in_tokens(run, outcomes),
-    ]
     return ExtraContent(
-        figures=drawn,
+        figures=[figures.needed(run, outcomes), figures.cost_in_images(run, outcomes)],
         links={
             "papers": "The paper's tables",
             "parser-effect": "Effect of the parser",
