@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from known_unknowns.records import Metric
@@ -107,41 +107,26 @@ CostPoint = tuple[str, str, Metric, Cost]
 
 
 def cost_in_images(run: Run, outcomes: Outcomes) -> Figure:
-    """Draw accuracy against the number of images sent."""
-    return _cost_figure("images", "images per question", lambda cost: cost.images, run, outcomes)
-
-
-def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
-    """Draw accuracy against visual tokens, for the models whose engine counts them."""
-    return _cost_figure("tokens", "visual tokens per question", lambda cost: cost.visual_tokens, run, outcomes)
-
-
-def _cost_figure(
-    unit: str, x_title: str, amount: Callable[[Cost], float | None], run: Run, outcomes: Outcomes
-) -> Figure:
-    thing, repeated = {
-        "images": ("images", "An image that is sent in two turns counts twice."),
-        "tokens": ("visual tokens", "The visual tokens of an image that is sent in two turns count twice."),
-    }[unit]
-    name, title = f"actiview_cost_{unit}", f"Accuracy against cost in {thing}"
-    found = [point for point in _cost_points(run, outcomes) if amount(point[3]) is not None]
+    """Draw accuracy against the number of images sent. The table also has turns and tokens."""
+    name, title = "actiview_cost_images", "Accuracy against cost in images"
+    found = list(_cost_points(run, outcomes))
     if not found:
-        return placeholder(name, title, f"not drawn: no engine of this run counts {thing}")
+        return placeholder(name, title, "not drawn: no model of this run was asked")
     points = [
-        Point(model, run.section.name(variant), Coordinate(amount(cost) or 0), y, kind(run, model))
+        Point(model, run.section.name(variant), Coordinate(cost.images), y, kind(run, model))
         for model, variant, metric, cost in found
         if (y := Coordinate.of(metric)) is not None
     ]
     series = [run.section.name(variant) for variant in COSTED if variant in run.variants]
     highest = max(point.x.value for point in points) or 1
-    x_axis, y_axis = Axis(x_title, 0, highest, tick=0), Axis("right (%)")
+    x_axis, y_axis = Axis("images per question", 0, highest, tick=0), Axis("right (%)")
     chart = charts.points(points, x_axis, y_axis, own_models(run), series=series)
     alt_text = (
-        f"Scatter plot of the {x_title} (horizontal) and accuracy in percent (vertical) of "
+        "Scatter plot of the images per question (horizontal) and accuracy in percent (vertical) of "
         f"{len({p.model for p in points})} models in {len({p.series for p in points})} pipelines, with error bars. The "
         "table below has the numbers."
     )
-    note = f"Means over all questions. {repeated} {parsed(run, run.main_parser)}"
+    note = f"Means over all questions. An image that is sent in two turns counts twice. {parsed(run, run.main_parser)}"
     return figure(name, title, chart, alt_text, note=note, table=_cost_table(found, run), caveat=run.caveat)
 
 

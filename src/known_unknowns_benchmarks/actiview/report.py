@@ -1,4 +1,4 @@
-"""The report's section on ActiView: the paper's tables, the effect of the parsers, figures and worked cases."""
+"""The report's section on ActiView: the paper's tables, the effect of the parsers, and figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell
 from known_unknowns.report.page import ExtraContent
 from known_unknowns.report.paper_tables import Footnotes, Layout, PaperTable, paper_table
 from known_unknowns.report.tables import ACCURACY, Run, confidence
-from known_unknowns_benchmarks.actiview import case_figures, figures
+from known_unknowns_benchmarks.actiview import figures
 from known_unknowns_benchmarks.actiview.audit import CHANCE, HUMAN
 from known_unknowns_benchmarks.actiview.averages import of_split
 from known_unknowns_benchmarks.actiview.format import TYPES
@@ -91,23 +91,16 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
     """Build the content of section.html.j2."""
     cells = load(run.benchmark)
     outcomes = Outcomes(run, results=results, data=data)
-    drawn = [
-        figures.needed(run, outcomes),
-        figures.cost_in_images(run, outcomes),
-        figures.cost_in_tokens(run, outcomes),
-    ]
     return ExtraContent(
-        figures=drawn,
+        figures=[figures.needed(run, outcomes), figures.cost_in_images(run, outcomes)],
         links={
             "papers": "The paper's tables",
             "parser-effect": "Effect of the parser",
             "views": "Use of views",
-            "cases": "Cases",
         },
         values={
             "tables": paper_tables(run, cells, compared),
             "effects": parser_effects(run, outcomes),
-            "strips": case_figures.worked_cases(run, outcomes, data=data),
         },
     )
 
