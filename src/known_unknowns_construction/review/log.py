@@ -11,9 +11,11 @@ import threading
 from pathlib import Path
 from zlib import crc32
 
+from pydantic import ValidationError
+
 from known_unknowns.errors import DataError
 from known_unknowns.files.append_file import AppendFile, Closing
-from known_unknowns_construction.review.records import Decision
+from known_unknowns_construction.review.records import DECISION, Decision
 
 _SUFFIX = b', "crc32": "%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)
@@ -35,8 +37,8 @@ def parse_decision(line: bytes) -> Decision | None:
     if suffix != _SUFFIX % crc32(text):
         return None
     try:
-        return Decision.from_dict(json.loads(text + b"}"))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return DECISION.validate_json(text + b"}")
+    except ValidationError:
         return None
 
 

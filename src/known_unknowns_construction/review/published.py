@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +25,12 @@ from known_unknowns_construction.review.items import (
 )
 from known_unknowns_construction.review.records import Content
 
+_FLAGS = {
+    UNPARSED: ("parser", "the parser found no option in the reply"),
+    CUT: ("cut", "the length limit ended the reply before an answer"),
+    ABSTAINED: ("abstained", "the reply says that it cannot answer, and chooses no option"),
+    REFUSED: ("over-refusal", "the model refused, but an option is correct"),
+}
 _SHOWN_COLUMNS = ("models", "right", "refused", "abstained", "top", "top_count")
 
 
@@ -177,26 +184,11 @@ def is_error(score: Score) -> bool:
 
 def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Item:
     item = _of_question(question, folder)
-    flags: Sequence[tuple[str, str]] = ()
-    if score.outcome == UNPARSED:
-        flags = (("parser", "the parser found no option in the reply"),)
-    elif score.outcome == CUT:
-        flags = (("cut", "the length limit ended the reply before an answer"),)
-    elif score.outcome == ABSTAINED:
-        flags = (("abstained", "the reply says that it cannot answer, and chooses no option"),)
-    elif score.outcome == REFUSED:
-        flags = (("over-refusal", "the model refused, but an option is correct"),)
-    elif question.refusal is not None and question.answer == question.refusal:
-        flags = (("under-refusal", "the model chose an option, but refusing is correct"),)
-    return Item(
-        id=item.id,
-        group=item.group,
-        category=item.category,
-        content=item.content,
-        images=item.images,
-        flags=tuple(flags),
-        wrong=WrongAnswer(reply, score.outcome, _label(question, score)),
-    )
+    flags = [_FLAGS[score.outcome]] if score.outcome in _FLAGS else []
+    if not flags and question.refusal is not None and question.answer == question.refusal:
+        flags = [("under-refusal", "the model chose an option, but refusing is correct")]
+    wrong = WrongAnswer(reply, score.outcome, _label(question, score))
+    return replace(item, flags=tuple(flags), wrong=wrong)
 
 
 def _label(question: Question, score: Score) -> str:

@@ -22,17 +22,11 @@ from known_unknowns_construction.review.decisions import (
     Outcome,
     apply_decisions,
     counts_of,
-    outcome,
+    outcomes,
     standing,
 )
 from known_unknowns_construction.review.items import Source
 from known_unknowns_construction.review.records import UNDO, Decision
-
-
-def outcomes(source: Source, decisions: Sequence[Decision], *, required: int = 1) -> dict[str, Outcome]:
-    """Return the outcome of each item of a source, in its order."""
-    found = standing(decisions)
-    return {item.id: outcome(item.content, found.get(item.id, {}).values(), required=required) for item in source.items}
 
 
 def summary(
@@ -53,9 +47,9 @@ def summary(
         Seed of their bootstrap.
     """
     found = standing(decisions)
-    after = outcomes(source, decisions, required=required)
-    reasons = Counter(decision.reason for each in after.values() for decision in each.decisions if decision.reason)
     contents = {item.id: item.content for item in source.items}
+    after = outcomes(contents, decisions, required=required)
+    reasons = Counter(decision.reason for each in after.values() for decision in each.decisions if decision.reason)
     groups = {item.id: item.group for item in source.items}
     return {
         "title": source.title,
@@ -111,7 +105,7 @@ def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, requi
                 "state": found.state,
                 "adjudicated": found.adjudicated,
                 "reasons": list(found.reasons),
-                "after": found.content.as_dict() if found.state == MODIFIED and found.content else None,
+                "after": asdict(found.content) if found.state == MODIFIED and found.content else None,
             }
             for identifier, found in applied.outcomes.items()
         ],
@@ -142,18 +136,18 @@ def write_corrections(
     Mapping
         Id of each question to its outcome.
     """
-    after = outcomes(source, decisions, required=required)
+    after = outcomes({item.id: item.content for item in source.items}, decisions, required=required)
     entries = [
         {
             "id": item.id,
             "sha256": item.content.sha256,
             "why": "; ".join(after[item.id].reasons),
-            "before": item.content.as_dict(),
-            "after": after[item.id].content.as_dict() if after[item.id].content else None,  # type: ignore[union-attr]
+            "before": asdict(item.content),
+            "after": asdict(content) if (content := after[item.id].content) else None,
         }
         for item in source.items
         if after[item.id].state in (MODIFIED, DELETED)
     ]
-    content = {"format": FORMAT, "benchmark": benchmark, "corrections": entries}
-    write_text(out, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    corrections = {"format": FORMAT, "benchmark": benchmark, "corrections": entries}
+    write_text(out, json.dumps(corrections, indent=1, ensure_ascii=False) + "\n")
     return after

@@ -24,7 +24,7 @@ from known_unknowns_construction.datasheet import table as markdown_table
 from known_unknowns_construction.release import release
 from known_unknowns_construction.review.decisions import content_of
 from known_unknowns_construction.review.log import decision_line
-from known_unknowns_construction.review.records import Content, Decision
+from known_unknowns_construction.review.records import DECISION, Content, Decision
 from tests.paths import ROOT
 
 
@@ -158,7 +158,7 @@ def test_a_reviewed_question_of_another_form_is_refused(work, tmp_path):
     line = json.loads(edited.read_bytes().splitlines()[0])
     line["after"]["options"][4] = "None of these"
     del line["crc32"]
-    changed = decision_line(Decision.from_dict(line))
+    changed = decision_line(DECISION.validate_python(line))
     edited.write_bytes(changed + b"".join(edited.read_bytes().splitlines(keepends=True)[1:]))
     with pytest.raises(DataError, match=r"1 of 12 questions do not .*scenes-\w+-0: the last option is 'None of these'"):
         release(work, [edited])
