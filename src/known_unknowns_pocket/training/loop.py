@@ -291,16 +291,7 @@ class _Run:
 def _can_resume(saved: dict[str, Any], wanted: dict[str, Any], done: dict[str, int]) -> bool:
     """Whether a run with the ``wanted`` settings may continue one with the ``saved`` settings.
 
-    Everything must be the same except stages that were not begun. Only values are compared, in the order of the
-    fields, so that a checkpoint remains valid after a field is renamed.
+    Everything must be the same except stages that were not begun.
     """
     begun = [stage for stage in saved["stages"] if done[stage["name"]]]
-    ours = saved | {"stages": begun}
-    theirs = wanted | {"stages": list(wanted["stages"])[: len(begun)]}
-    return _values(ours) == _values(theirs)
-
-
-def _values(settings: Any) -> Any:
-    if isinstance(settings, dict):
-        return [_values(value) for value in settings.values()]
-    return [_values(value) for value in settings] if isinstance(settings, list | tuple) else settings
+    return saved | {"stages": begun} == wanted | {"stages": list(wanted["stages"][: len(begun)])}

@@ -24,6 +24,7 @@ from known_unknowns_pocket.training.samples import (
 
 VIEWS_PER_SCENE = 3
 """How often a scene is used."""
+_TURNS = (np.fliplr, np.flipud, lambda image: image.swapaxes(0, 1))
 
 
 def vision_samples(seed: str, *, side: int, grid: int, recoloured: float, views: bool = False) -> list[TrainingSample]:
@@ -65,18 +66,6 @@ def _turned(pixels: np.ndarray, labels: np.ndarray, rng: random.Random) -> Train
     """Return one of the eight orientations of a square."""
     grid = round(labels.shape[-1] ** 0.5)
     labels = labels.reshape(-1, grid, grid)
-    for turn in rng.sample((_across, _down, _over), rng.randint(0, 3)):
+    for turn in rng.sample(_TURNS, rng.randint(0, 3)):
         pixels, labels = turn(pixels), turn(labels.transpose(1, 2, 0)).transpose(2, 0, 1)
     return TrainingSample(np.ascontiguousarray(pixels)[None], labels.reshape(1, len(labels), -1).copy(), ())
-
-
-def _across(image: np.ndarray) -> np.ndarray:
-    return image[:, ::-1]
-
-
-def _down(image: np.ndarray) -> np.ndarray:
-    return image[::-1]
-
-
-def _over(image: np.ndarray) -> np.ndarray:
-    return image.transpose(1, 0, 2)
