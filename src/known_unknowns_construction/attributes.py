@@ -49,22 +49,8 @@ def describe(
 ) -> tuple[list[SceneGraph], dict[str, Any]]:
     """Return the graphs with a description of each object, and counts.
 
-    Parameters
-    ----------
-    graphs : sequence of SceneGraph
-    model : str
-        The model's name in params.yaml.
-    entry : ModelEntry
-        Its entry.
-    journal : Path
-        The journal of the replies.
-    folder : Path
-        The folder of the graph file.
-
-    Raises
-    ------
-    DataError
-        If no object could be described.
+    ``model`` is the name in params.yaml, ``folder`` that of the graph file. Raises DataError if no object could be
+    described.
     """
     wanted = {
         f"{graph.id}/{node.id}": (node, crop)

@@ -58,23 +58,11 @@ def release(
 ) -> tuple[Path, Mapping[str, Any]]:
     """Write the release of a construction, and return its folder and the counts.
 
-    Parameters
-    ----------
-    work : Workspace
-    decisions : sequence of Path
-        Decision files of the review. Without them, the release is a candidate that nobody has reviewed.
-    required : int
-        Number of reviewers that every question needs.
-    partial : bool
-        Whether questions without a decision are left out. Else they are an error.
+    Without ``decisions``, files of the review, it is a candidate that nobody has reviewed. Every question needs
+    ``required`` reviewers; with ``partial``, questions without a decision are left out.
 
-    Raises
-    ------
-    ConfigError
-        If the benchmark has no published format, or the review is not finished.
-    DataError
-        If no question is left, or one does not have the benchmark's form, for example because a reviewer edited the
-        refusal.
+    Raises ConfigError if the benchmark has no published format or the review is not finished, and DataError if no
+    question is left or one does not have the benchmark's form, for example because a reviewer edited the refusal.
     """
     part = work.construction
     if part.write is None:

@@ -36,16 +36,7 @@ from known_unknowns_construction.scene_graph import SceneGraph, read_graphs
 
 @dataclass(frozen=True)
 class Workspace:
-    """An entry of the section ``construction``, and where its files are.
-
-    Parameters
-    ----------
-    params : Params
-    name : str
-        The key of the entry.
-    root : Path
-        The project's folder.
-    """
+    """An entry of the section ``construction``, and where its files are below the project's folder ``root``."""
 
     params: Params
     name: str

@@ -21,21 +21,9 @@ Ratings = Sequence[Sequence[Hashable | None]]
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Compute Cohen's kappa of two reviewers.
+    """Return Cohen's kappa of the categories that two reviewers gave to the same questions (Cohen, 1960).
 
-    Parameters
-    ----------
-    first, second : sequence
-        The categories that each of them gave to the same questions.
-
-    Returns
-    -------
-    float or None
-        None without questions, or if both gave the same single category to all.
-
-    References
-    ----------
-    .. [1] Cohen, "A Coefficient of Agreement for Nominal Scales", 1960.
+    None without questions, or if both gave the same single category to all.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} judgements; give those of the same questions")
@@ -43,21 +31,9 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
 
 
 def krippendorff_alpha(ratings: Ratings) -> float | None:
-    """Compute Krippendorff's alpha for nominal data.
+    """Return Krippendorff's alpha for nominal data (Krippendorff, 2011).
 
-    Parameters
-    ----------
-    ratings : sequence of sequences
-        `Ratings`. Questions with fewer than two judgements have no effect.
-
-    Returns
-    -------
-    float or None
-        None if no question has two judgements, or if all of them are the same category.
-
-    References
-    ----------
-    .. [1] Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011.
+    Questions with fewer than two judgements have no effect. None if no question has two, or if all are the same.
     """
     return _value(_alpha(_counted(ratings), _ones(len(ratings))))
 
@@ -104,20 +80,9 @@ def agreement(
 ) -> list[Agreement]:
     """Compare reviewers: each pair by Cohen's kappa, and all of them by Krippendorff's alpha.
 
-    Decisions of adjudicators do not count, since they saw those of the others.
-
-    Parameters
-    ----------
-    contents : Mapping
-        Id of each question to its content.
-    groups : Mapping
-        Id of each question to its image. The bootstrap draws images.
-    found : Mapping
-        `known_unknowns_construction.review.decisions.standing`.
-    confidence : float
-        Level of the intervals.
-    seed : int
-        Seed of the bootstrap.
+    ``contents`` and ``groups`` have the content and the image of each question by its id; the bootstrap draws images.
+    ``found`` is what `known_unknowns_construction.review.decisions.standing` returns. Decisions of adjudicators do not
+    count, since they saw those of the others.
     """
     judged = {
         item: {name: decision for (role, name), decision in of_item.items() if role == REVIEWER}

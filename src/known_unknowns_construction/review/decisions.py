@@ -55,10 +55,7 @@ def content_of(candidate: Candidate) -> Content:
 def read_decisions(paths: Iterable[str | Path]) -> list[Decision]:
     """Read decision files in order. A line that was torn at the end of a file by a crash is left out.
 
-    Raises
-    ------
-    DataError
-        If a file cannot be read, or a line inside it is damaged.
+    Raises DataError if a file cannot be read, or a line inside it is damaged.
     """
     found: dict[str, Decision] = {}
     for path in map(Path, paths):
@@ -124,17 +121,7 @@ def result(decision: Decision, content: Content) -> tuple[str, Content | None, s
 
 
 def outcome(content: Content, decisions: Iterable[Decision], *, required: int = 1) -> Outcome:
-    """Return what the standing decisions on one item make of it (see the rules of the module).
-
-    Parameters
-    ----------
-    content : Content
-        The item's present content.
-    decisions : iterable of Decision
-        The values of `standing` for the item.
-    required : int
-        Number of reviewers without whom the item is pending.
-    """
+    """Return what the standing decisions on one item make of it (see the rules of the module)."""
     every = list(decisions)
     valid = [decision for decision in every if decision.sha256 == content.sha256]
     stale = len(every) - len(valid)

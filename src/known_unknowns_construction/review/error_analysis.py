@@ -81,16 +81,7 @@ def error_table(
 ) -> list[ErrorShare]:
     """Return the share of each tag among the tagged wrong answers, overall and for each category.
 
-    Parameters
-    ----------
-    source : Source
-        The wrong answers. If they are a random sample of all wrong answers, the intervals are those of all of them.
-    decisions : sequence of Decision
-        All decisions, undone ones included.
-    required : int
-        Number of reviewers without whom a wrong answer is pending.
-    confidence : float
-        Level of the intervals, which are clustered by image.
+    The intervals are clustered by image. If the items are a random sample of all wrong answers, they are those of all.
     """
     after = outcomes({item.id: item.content for item in source.items}, decisions, required=required)
     rows = []

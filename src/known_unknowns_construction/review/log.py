@@ -45,10 +45,7 @@ def parse_decision(line: bytes) -> Decision | None:
 def read_log(path: Path) -> tuple[list[Decision], int]:
     """Return the decisions of a file, and the offset at which the last whole line ends.
 
-    Raises
-    ------
-    DataError
-        If a line other than an incomplete last one is damaged.
+    Raises DataError if a line other than an incomplete last one is damaged.
     """
     decisions: list[Decision] = []
     end = 0
@@ -75,17 +72,8 @@ def read_log(path: Path) -> tuple[list[Decision], int]:
 class DecisionLog(Closing):
     """A decision file opened for appending; a context manager. One process at a time may hold it.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file. It and its folder are created if they are absent.
-
-    Raises
-    ------
-    DataError
-        If a line is damaged.
-    MachineError
-        If another process holds the file.
+    The file and its folder are created. Raises DataError if a line is damaged, MachineError if another process holds
+    it.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -113,15 +101,8 @@ class DecisionLog(Closing):
     def append(self, decision: Decision) -> bool:
         """Append a decision. When this returns, it is on the disk.
 
-        Returns
-        -------
-        bool
-            False if a decision with the same key was there before, for example because a browser sent it again.
-
-        Raises
-        ------
-        MachineError
-            If the disk is full. The file is as before.
+        False if a decision with the same key was there before, for example because a browser sent it again. Raises
+        MachineError if the disk is full; the file is then as before.
         """
         line = decision_line(decision)
         with self._lock:

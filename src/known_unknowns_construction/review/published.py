@@ -41,22 +41,11 @@ def content_of_question(question: Question) -> Content:
 
 
 def benchmark_source(title: str, questions: Path, *, listed: Path | None = None) -> Source:
-    """Return a benchmark's questions as items.
+    """Return a benchmark's questions as items; images are in the folder of the table ``questions``.
 
-    Parameters
-    ----------
-    title : str
-        Name of the benchmark.
-    questions : Path
-        Table of the published questions; images are in its folder.
-    listed : Path, optional
-        A CSV file with a column ``id``: the questions to review, in this order. Its other columns are shown, and a row
-        of ``all_wrong.csv`` becomes a flag.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read, or an id is not one of the questions.
+    ``listed`` is a CSV file with a column ``id``: the questions to review, in this order. Its other columns are shown,
+    and a row of ``all_wrong.csv`` becomes a flag. Raises DataError if a file cannot be read, or an id is not one of the
+    questions.
     """
     every = tables.read_questions(questions)
     if listed is None:
@@ -135,29 +124,11 @@ def error_source(
     sample: int | None = None,
     seed: int = 0,
 ) -> Source:
-    """Return the wrong answers of a model as items.
+    """Return the wrong answers of a model, by a parser, as items.
 
-    They have the order of the questions. A sample has a random order, so that the first ones of it are a sample too.
-
-    Parameters
-    ----------
-    title : str
-        Names the model, the benchmark and the variant.
-    questions, scores, replies : Part
-        Rows of the same variant and seed.
-    images : Path
-        The folder of the questions' images.
-    parser : str
-        The parser whose outcomes count.
-    sample : int, optional
-        Number of wrong answers to draw; by default all.
-    seed : int
-        Seed of the drawing.
-
-    Raises
-    ------
-    DataError
-        If a table cannot be read, or no answer is wrong.
+    ``questions``, ``scores`` and ``replies`` are rows of the same variant and seed, ``images`` is the folder of the
+    images. The items have the order of the questions. A ``sample`` of so many has a random order, so that its first
+    ones are a sample too. Raises DataError if a table cannot be read, or no answer is wrong.
     """
     asked = {question.id: question for question in tables.read_questions(questions)}
     of_parser = final_scores(tables.read_scores(scores)).get(parser, {})

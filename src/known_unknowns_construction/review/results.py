@@ -32,20 +32,7 @@ from known_unknowns_construction.review.records import UNDO, Decision
 def summary(
     source: Source, decisions: Sequence[Decision], *, required: int = 1, confidence: float = 0.95, seed: int = 0
 ) -> dict[str, Any]:
-    """Return the counts, the work of each reviewer, and the agreement, as JSON-able values.
-
-    Parameters
-    ----------
-    source : Source
-    decisions : sequence of Decision
-        All decisions, undone ones included.
-    required : int
-        Number of reviewers without whom an item is pending.
-    confidence : float
-        Level of the intervals of the agreement.
-    seed : int
-        Seed of their bootstrap.
-    """
+    """Return the counts, the work of each reviewer, and the agreement, as JSON-able values."""
     found = standing(decisions)
     contents = {item.id: item.content for item in source.items}
     after = outcomes(contents, decisions, required=required)
@@ -82,18 +69,10 @@ def _reviewers(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
 
 
 def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, required: int = 1) -> AppliedDecisions:
-    """Write what decisions make of a file of candidates.
+    """Write what decisions make of a file of candidates to the folder ``out``.
 
-    Parameters
-    ----------
-    path : Path
-        The candidates.
-    decisions : sequence of Decision
-    out : Path
-        The folder to write: ``final.jsonl`` has the kept and modified candidates, ``review.json`` the counts and the
-        outcome of each candidate with its reasons. Paths of images in ``final.jsonl`` are those of ``path``.
-    required : int
-        Number of reviewers without whom a candidate is pending.
+    ``final.jsonl`` has the kept and modified candidates, with the image paths of ``path``; ``review.json`` the counts
+    and the outcome of each candidate with its reasons.
     """
     applied = apply_decisions(read_candidates(path), decisions, required=required)
     write_records(out / "final.jsonl", applied.final)
@@ -117,24 +96,9 @@ def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, requi
 def write_corrections(
     benchmark: str, source: Source, decisions: Sequence[Decision], out: Path, *, required: int = 1
 ) -> Mapping[str, Outcome]:
-    """Write the corrections of a published benchmark that decisions make, for the variant ``corrected``.
+    """Write the corrections of a published benchmark to a JSON file, for the variant ``corrected``.
 
-    Parameters
-    ----------
-    benchmark : str
-        Name of the benchmark.
-    source : Source
-        Its questions as published.
-    decisions : sequence of Decision
-    out : Path
-        The JSON file. Pending and disputed questions are not in it.
-    required : int
-        Number of reviewers without whom a question is pending.
-
-    Returns
-    -------
-    Mapping
-        Id of each question to its outcome.
+    Pending and disputed questions are not in it. Returns the outcome of each question by its id.
     """
     after = outcomes({item.id: item.content for item in source.items}, decisions, required=required)
     entries = [

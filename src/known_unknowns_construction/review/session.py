@@ -159,12 +159,7 @@ class Review:
     def decide(self, request: Request) -> Decision:
         """Check a decision and append it. When this returns, it is on the disk.
 
-        Raises
-        ------
-        RejectedRequest
-            If the decision is not possible.
-        MachineError
-            If it cannot be written.
+        Raises RejectedRequest if the decision is not possible, MachineError if it cannot be written.
         """
         item = self.item(request.reviewer, request.item)
         if request.sha256 != self._digests[request.item]:
@@ -191,10 +186,7 @@ class Review:
     def undo(self, reviewer: str, key: str) -> int | None:
         """Withdraw the reviewer's last decision that counts, by an appended line.
 
-        Returns
-        -------
-        int or None
-            The place of its item; None if there is no decision to undo.
+        Returns the place of its item; None if there is no decision to undo.
         """
         self.queue(reviewer)
         with self._lock:
@@ -269,12 +261,9 @@ class Review:
 
 
 def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | None:
-    """Return the changed content of a request after checking the request.
+    """Return the changed content of a request, or None.
 
-    Raises
-    ------
-    RejectedRequest
-        If the action is not one of ``actions``, or what it needs is missing or not sound.
+    Raises RejectedRequest if the action is not one of ``actions``, or what it needs is missing or not sound.
     """
     if request.action not in actions:
         raise RejectedRequest(f"the action is {request.action!r}; this review has {', '.join(actions)}")

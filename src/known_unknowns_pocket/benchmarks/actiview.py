@@ -97,12 +97,7 @@ def questions(
 ) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
     """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
 
-    A smaller number of images gives the first ones.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    A smaller number of images gives the first ones. Raises ValueError if a number is out of range.
     """
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     return _questions(seed, images, questions_per_image)

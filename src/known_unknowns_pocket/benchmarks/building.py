@@ -8,13 +8,7 @@ from typing import Any
 
 
 def check_numbers(*, images: int, questions_per_image: int = 1, most: int = 1) -> None:
-    """Check the arguments of a builder; ``most`` is the largest ``questions_per_image``.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
+    """Raise ValueError if an argument of a builder is out of range; ``most`` is the largest ``questions_per_image``."""
     if images < 1:
         raise ValueError(f"images={images}: give at least 1")
     if not 1 <= questions_per_image <= most:

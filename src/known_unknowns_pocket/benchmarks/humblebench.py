@@ -66,13 +66,8 @@ def questions(
 ) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
     """Yield the benchmark's images with their questions: the content of the file without the pixels.
 
-    The types are as even as the numbers allow, for each image and in total; so are the right letters of each
-    type.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The types are as even as the numbers allow, for each image and in total; so are the right letters of each type.
+    Raises ValueError if a number is out of range.
     """
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     return _questions(seed, images, questions_per_image)
@@ -108,12 +103,7 @@ def build(
 def content_digest(parquet_path: Path | str) -> str:
     """Return the SHA-256, in hexadecimal, of ids, texts, labels, types, image paths and pixels.
 
-    It does not depend on the compression of the images and of the table.
-
-    Raises
-    ------
-    ValueError
-        If the file's columns are not HumbleBench's.
+    It does not depend on the compression of the images and of the table. Raises ValueError for other columns.
     """
     digest = ContentDigest()
     with pq.ParquetFile(parquet_path) as file:

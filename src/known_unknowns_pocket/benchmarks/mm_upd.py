@@ -60,22 +60,9 @@ _ATTEMPTS = 500
 class Problem:
     """A standard question and its unsolvable counterpart, before their options are rotated.
 
-    Attributes
-    ----------
-    subset : str
-        AAD, IASD or IVQD.
-    ability : str
-        The template of the question.
-    stem : str
-        The question.
-    options : tuple of str
-        The options of the standard question.
-    truth : str
-        The right one.
-    upd_options : tuple of str
-        The options of the unsolvable question.
-    scene, upd_scene : int
-        Numbers of the two images.
+    ``subset`` is AAD, IASD or IVQD, ``ability`` the template of the question. ``options`` are those of the standard
+    question with ``truth`` the right one, ``upd_options`` those of the unsolvable one. ``scene`` and ``upd_scene`` are
+    the numbers of the images.
     """
 
     subset: str
@@ -107,10 +94,7 @@ def _scene(name: str) -> Scene:
 def problems(seed: int, images: int, questions_per_image: int = 3) -> Iterator[Problem]:
     """Yield the problems by image, one of each of the first ``questions_per_image`` subsets.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range. IVQD needs two images.
+    Raises ValueError if a number is out of range. IVQD needs two images.
     """
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     if images < 2:

@@ -70,10 +70,7 @@ class Question:
 def counts(images: int) -> dict[str, int]:
     """Return the number of each subset's images, in the papers' proportions (largest remainder).
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than three images, one for each subset.
+    Raises ValueError if there are fewer than three images, one for each subset.
     """
     if images < len(SUBSETS):
         raise ValueError(f"images={images}: give at least {len(SUBSETS)}, one for each subset")
@@ -90,14 +87,9 @@ def questions(
 ) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
     """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
 
-    Options are in random order: among any 20 consecutive questions of a subset, each of A to E is right four
-    times and the refusal four times (Table 6 has about a fifth for each). A smaller number of images gives the
-    first ones of each subset.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Options are in random order: among any 20 consecutive questions of a subset, each of A to E is right four times and
+    the refusal four times (Table 6 has about a fifth for each). A smaller number of images gives the first ones of each
+    subset. Raises ValueError if a number is out of range.
     """
     found = counts(images)
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)

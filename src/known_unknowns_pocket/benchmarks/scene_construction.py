@@ -126,12 +126,7 @@ def write_scenes(out: Path, scenes: Sequence[RenderedScene], *, advance: Advance
 def scene_of(graph: SceneGraph) -> Scene:
     """Return the scene in a graph.
 
-    Raises
-    ------
-    ConfigError
-        If it has none, because it is not a rendered scene.
-    DataError
-        If the scene is not valid.
+    Raises ConfigError if it has none, because it is not a rendered scene, and DataError if the scene is not valid.
     """
     values = graph.extra.get("scene")
     if values is None:

@@ -37,16 +37,10 @@ _VOCABULARY_MIX = SampleMix(subtasks=4, questions=8, unanswerable=6, text_tasks=
 
 
 def copy_checkpoint(settings: Settings, work: Path, folder: Path) -> None:
-    """Copy the checkpoint of the last stage of ``settings`` to another work folder, if there is one and that has none.
+    """Copy the checkpoint after the last stage of ``settings`` to another work folder.
 
-    Parameters
-    ----------
-    settings : Settings
-        The settings of a training that ends earlier than the one in ``work``.
-    work : Path
-        The work folder of the model.
-    folder : Path
-        The other work folder; created if absent.
+    ``settings`` are those of a training that ends earlier than the one in ``work``. The folder is created; a checkpoint
+    that it has stays.
     """
     folder.mkdir(parents=True, exist_ok=True)
     finished = work / checkpoint_after(settings.stages[-1].name)

@@ -28,18 +28,10 @@ _TURNS = (np.fliplr, np.flipud, lambda image: image.swapaxes(0, 1))
 
 
 def vision_samples(seed: str, *, side: int, grid: int, recoloured: float, views: bool = False) -> list[TrainingSample]:
-    """Return `VIEWS_PER_SCENE` samples without prompts of one scene.
+    """Return `VIEWS_PER_SCENE` samples without prompts of one scene; they depend on ``seed`` alone.
 
-    Parameters
-    ----------
-    seed : str
-        The samples depend on it alone.
-    side, grid : int
-        Side of the image in pixels, and patches along a side.
-    recoloured : float
-        Share of recoloured images (`known_unknowns_pocket.training.recolouring`).
-    views : bool
-        Render the scene or a view of it in ActiView's form instead of HumbleBench's.
+    ``recoloured`` is the share of recoloured images (`known_unknowns_pocket.training.recolouring`). With ``views``, the
+    scene or a view of it is rendered in ActiView's form instead of HumbleBench's.
     """
     rng = random.Random(f"pocket-training/look/{seed}")
     if rng.random() < SHARE_NOTHING_TO_SEE:
