@@ -23,7 +23,7 @@ from known_unknowns.progress import Advance
 from known_unknowns.records import Image
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.format import DATA, GROUNDTRUTH, LEVELS, Clue
-from known_unknowns_pocket.benchmarks import balanced_draws
+from known_unknowns_pocket.benchmarks import building
 from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
 from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, SceneImage, clues, sample
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
@@ -177,7 +177,7 @@ def _draw(scene_image: SceneImage, folder: Path) -> None:
 
 
 def _questions(seed: int, images: int, most: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    categories = balanced_draws.by_shares(SHARES)
+    categories = building.by_shares(SHARES)
     asked = 0
     for index in range(images):
         wanted = [next(categories) for _ in range(most if index % SHARED_EVERY == SHARED_EVERY - 1 else 1)]

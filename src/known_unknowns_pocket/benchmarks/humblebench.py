@@ -20,8 +20,7 @@ from known_unknowns_construction.benchmarks.humblebench import FILE_NAME, PARQUE
 from known_unknowns_construction.candidates import Candidate, CandidateImage
 from known_unknowns_construction.generation import candidates_of, without_model
 from known_unknowns_construction.scene_graph import SceneGraph
-from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
-from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.questions import TYPES, Question, questions_for
 from known_unknowns_pocket.benchmarks.scene_construction import (
     CLASSES,

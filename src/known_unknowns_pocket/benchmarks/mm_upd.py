@@ -37,8 +37,7 @@ from known_unknowns_benchmarks.mm_upd.format import (
     WITHHOLD,
     rows,
 )
-from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
-from known_unknowns_pocket.benchmarks.image_files import pixel_facts
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, pixel_facts
 from known_unknowns_pocket.benchmarks.object_names import pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES, Draft, colour, count, shape, texture
 from known_unknowns_pocket.scenes import ALL_PAIRS, HELD_OUT_PAIRS, TEXTURES, Pair, Scene, render, sample_scene

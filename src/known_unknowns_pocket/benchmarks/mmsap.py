@@ -23,9 +23,8 @@ from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
 from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
 from known_unknowns_benchmarks.mmsap.format import REFUSAL
-from known_unknowns_pocket.benchmarks import balanced_draws, mmsap_basic, mmsap_beyond, mmsap_emblems
-from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
-from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
+from known_unknowns_pocket.benchmarks import building, mmsap_basic, mmsap_beyond, mmsap_emblems
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
 from known_unknowns_pocket.benchmarks.mmsap_images import ASPECTS, SceneImage, draw
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, sample_scene
@@ -160,8 +159,8 @@ def _questions(seed: int, images: Mapping[str, int], most: int) -> Iterator[tupl
         name = f"mmsap/{seed}/{subset}"
         make = makers[subset](random.Random(f"{name}/decks"))
         rng = random.Random(f"{name}/options")
-        places = balanced_draws.places(rng)
-        sub_tasks = balanced_draws.by_shares(SHARES[subset])
+        places = building.places(rng)
+        sub_tasks = building.by_shares(SHARES[subset])
         for index in range(images[subset]):
             wanted = [next(sub_tasks) for _ in range(most if _is_shared(subset, index) else 1)]
             scene_image, drafts = _scene_image(f"{name}/{index}", f"images/{subset}/{index:05d}.png", wanted, make)

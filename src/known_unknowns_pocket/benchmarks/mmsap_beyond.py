@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from known_unknowns_pocket.benchmarks.balanced_draws import alternating
+from known_unknowns_pocket.benchmarks.building import alternating
 from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
 from known_unknowns_pocket.benchmarks.object_names import absent_pairs, any_name, pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES
