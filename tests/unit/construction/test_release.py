@@ -19,8 +19,6 @@ from known_unknowns.workflow import configuration
 from known_unknowns_construction import release as releasing
 from known_unknowns_construction import steps
 from known_unknowns_construction.candidates import read_candidates
-from known_unknowns_construction.datasheet import datasheet
-from known_unknowns_construction.datasheet import table as markdown_table
 from known_unknowns_construction.release import release
 from known_unknowns_construction.review.decisions import content_of
 from known_unknowns_construction.review.log import decision_line
@@ -98,14 +96,6 @@ def test_the_datasheet_says_that_nobody_has_reviewed_it(candidate_release):
     assert "**Not reviewed.**" in text and "| kept by reviewers | not reviewed |  |" in text
     assert "| scenes | none | not stated | none | 12 |" in text
     assert "- The filter solvable did not run: it needs models." in text
-
-
-def test_the_datasheet_counts_replies_that_are_no_questions(candidate_release, work):
-    _, counts = candidate_release
-    rejected = {"figure_a1": {"rejected": {"broken_json": 3, "refused": 1}}}
-    text = datasheet("small", "HumbleBench", {**counts, "generation": rejected}, work.construction)
-    assert "| figure_a1 | broken_json | 3 |\n| figure_a1 | refused | 1 |" in text
-    assert "not a question" not in datasheet("small", "HumbleBench", counts, work.construction)
 
 
 def decide(work, folder: Path, reviewer: str, actions) -> Path:
@@ -209,7 +199,3 @@ def test_a_missing_step_is_named_with_its_command(tmp_path):
     ):
         with pytest.raises(DataError, match=f"not made yet; run  known-unknowns construct {step}$"):
             run(missing)
-
-
-def test_cells_of_the_datasheet_stay_text():
-    assert markdown_table(["a"], [["x | <b>\ny"]]).splitlines()[-1] == "| x \\| &lt;b> y |"
