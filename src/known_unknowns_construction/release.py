@@ -68,7 +68,7 @@ def release(
     if part.write is None:
         raise ConfigError(
             f"this benchmark's format is not written; review the questions in {work.filtered}, then run  "
-            "known-unknowns review-apply",
+            "known-unknowns review apply",
             path=f"construction.{work.name}.benchmark",
         )
     place = {graph.id: number for number, graph in enumerate(work.read_graphs())}

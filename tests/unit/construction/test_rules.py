@@ -57,3 +57,4 @@ def test_the_closing_message_has_the_numbers_of_questions(tmp_path):
     (counts.parent / "release_candidate").mkdir()
     message = construction_rules.closing_message(["pocket"], tmp_path)
     assert "Candidate  construction/pocket/release_candidate/README.md" in message and "Release " in message
+    assert "known-unknowns review start construction/pocket/filtered.jsonl" in message

@@ -1,6 +1,6 @@
 """A file of candidates with images, objects and hostile texts.
 
-python -m tests.unit.construction.review.demo build/demo      # and  known-unknowns review build/demo/candidates.jsonl
+python -m tests.unit.construction.review.demo build/demo   # and known-unknowns review start build/demo/candidates.jsonl
 """
 
 from __future__ import annotations

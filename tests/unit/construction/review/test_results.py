@@ -90,7 +90,7 @@ def test_corrections_become_a_variant(project):
         _decision(second, "delete", reason="unclear"),
         *other,
     )
-    text = run("review-apply", "--benchmark", NAME, "--out", "corrections/x.json", *PARAMS)
+    text = run("review", "apply", "--benchmark", NAME, "--out", "corrections/x.json", *PARAMS)
     assert "modified         1  (10.00%)" in text and "disputed         1" in text
     assert "corrected: {corrections: corrections/x.json}" in text
     entries = json.loads(Path("corrections/x.json").read_text())["corrections"]
@@ -171,7 +171,7 @@ def test_wrong_answers_and_their_shares(project):
     tags = {"1": "counting", "2": "counting", "3": "perception", "4": "under-refusal", "6": "counting"}
     lines = [_decision(QUESTIONS[int(name)], "tag", tag=tag) for name, tag in tags.items()]
     log(project / f"reviews/pocket/errors/{MODEL}/{NAME}/original-seed0.jsonl", *lines)
-    text = run("review-summary", "--errors", MODEL, NAME, "--out", "errors.csv", *PARAMS)
+    text = run("review", "summary", "--errors", MODEL, NAME, "--out", "errors.csv", *PARAMS)
     assert "n = 5 tagged wrong answers" in text
     rows = {(r["category"], r["tag"]): r for r in csv.DictReader(Path("errors.csv").read_text().splitlines())}
     counting = rows["Overall", "counting"]
@@ -195,17 +195,17 @@ def test_candidates_and_their_summary(tmp_path, monkeypatch):
     changed = replace(content_of(items[1]), answer="E")
     bo = [decided(0, "keep", "bo"), decided(1, "modify", "bo", after=changed), decided(2, "keep", "bo")]
     log(tmp_path / "bo.jsonl", *bo, decided(3, "delete", "bo", reason="unclear"))
-    text = run("review-summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2")
+    text = run("review", "summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2")
     assert "ann       reviewer  5        0       4.0 s        5 keep" in text
-    assert "2 disputed (q2, q4): decide them with  known-unknowns review --adjudicate" in text
-    shown = json.loads(run("review-summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2", "--json"))
+    assert "2 disputed (q2, q4): decide them with  known-unknowns review start --adjudicate" in text
+    shown = json.loads(run("review", "summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2", "--json"))
     assert shown["counts"] == {
         "initial": 6, "kept": 2, "modified": 0, "deleted": 0, "final": 2, "pending": 2, "disputed": 2, "stale": 0
     }  # fmt: skip
     assert [(row["scale"], row["n"], row["same"]) for row in shown["agreement"]] == [
         ("action", 4, 0.5), ("action", 4, 0.5), ("answer", 4, 0.5), ("answer", 4, 0.5)
     ]  # fmt: skip
-    text = run("review-apply", "candidates.jsonl", "--also", "bo.jsonl", "--out", "reviewed")
+    text = run("review", "apply", "candidates.jsonl", "--also", "bo.jsonl", "--out", "reviewed")
     assert "final            3  (50.00%)" in text
     assert [c.id for c in read_candidates(tmp_path / "reviewed/final.jsonl")] == ["q1", "q3", "q5"]
     written = json.loads((tmp_path / "reviewed/review.json").read_text())
@@ -214,5 +214,5 @@ def test_candidates_and_their_summary(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [[], ["c.jsonl", "--benchmark", NAME]])
 def test_one_thing_is_reviewed(arguments):
-    result = CliRunner().invoke(cli.app, ["review", *arguments])
+    result = CliRunner().invoke(cli.app, ["review", "start", *arguments])
     assert "give one of PATH, --benchmark NAME and --errors MODEL BENCHMARK" in str(result.exception)

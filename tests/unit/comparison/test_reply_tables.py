@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from known_unknowns import tables
-from known_unknowns.comparison.raw_replies import TABLES, write_tables
+from known_unknowns.comparison.reply_tables import TABLES, write_tables
 from known_unknowns.config import Params
 from known_unknowns.records import Score
 from tests.cells import write_scores
