@@ -66,10 +66,10 @@ def questions(
     """Yield the benchmark's images with their questions: the content of the file without the pixels.
 
     The types are as even as the numbers allow, for each image and in total; so are the right letters of each type.
-    Raises ValueError if a number is out of range.
     """
-    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
-    return _questions(seed, images, questions_per_image)
+    rendered = scene_images(seed, images)
+    for index, found in draw_questions([each.scene for each in rendered], seed, questions_per_image, name=NAME):
+        yield rendered[index], found
 
 
 def build(
@@ -117,13 +117,6 @@ def content_digest(parquet_path: Path | str) -> str:
                 fields = {name: row[name] for name in ("question_id", "question", "label", "type")}
                 digest.add({"path": row["image"]["path"], **pixels, **fields})
     return digest.hexdigest()
-
-
-def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
-    rendered = scene_images(seed, images)
-    drawn = draw_questions([each.scene for each in rendered], seed, per_image, name=NAME)
-    for index, found in drawn:
-        yield rendered[index], found
 
 
 def _scene_image(seed: int, index: int) -> RenderedScene:

@@ -76,7 +76,6 @@ class Problem:
 
 def scenes(seed: int, images: int) -> tuple[Scene, ...]:
     """Return the benchmark's scenes in the order of the images."""
-    check_numbers(images=images)
     return tuple(_scene(f"mm_upd/{seed}/{index}") for index in range(images))
 
 
@@ -91,17 +90,8 @@ def _scene(name: str) -> Scene:
 
 
 def problems(seed: int, images: int, questions_per_image: int = 3) -> Iterator[Problem]:
-    """Yield the problems by image, one of each of the first ``questions_per_image`` subsets.
-
-    Raises ValueError if a number is out of range. IVQD needs two images.
-    """
-    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
-    if images < 2:
-        raise ValueError(f"images={images}: give at least 2, because a question of IVQD has another one's image")
-    return _problems(seed, scenes(seed, images), questions_per_image)
-
-
-def _problems(seed: int, drawn: Sequence[Scene], questions_per_image: int) -> Iterator[Problem]:
+    """Yield the problems by image, one of each of the first ``questions_per_image`` subsets."""
+    drawn = scenes(seed, images)
     for index, scene in enumerate(drawn):
         rng = random.Random(f"mm_upd/{seed}/questions/{index}")
         drafts = _drafts(scene, rng)
@@ -173,6 +163,9 @@ def build(
     The arguments are those of `Render`. The same arguments and library versions give the same
     bytes, other versions at least the same questions.
     """
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
+    if images < 2:
+        raise ValueError(f"images={images}: give at least 2, because a question of IVQD has another one's image")
     found, drawn = list(problems(seed, images, questions_per_image)), scenes(seed, images)
 
     @cache
