@@ -20,8 +20,7 @@ from known_unknowns_construction.benchmarks.humblebench import FILE_NAME, PARQUE
 from known_unknowns_construction.candidates import Candidate, CandidateImage
 from known_unknowns_construction.generation import candidates_of, without_model
 from known_unknowns_construction.scene_graph import SceneGraph
-from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
-from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.questions import TYPES, Question, questions_for
 from known_unknowns_pocket.benchmarks.scene_construction import (
     CLASSES,
@@ -66,16 +65,11 @@ def questions(
 ) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
     """Yield the benchmark's images with their questions: the content of the file without the pixels.
 
-    The types are as even as the numbers allow, for each image and in total; so are the right letters of each
-    type.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The types are as even as the numbers allow, for each image and in total; so are the right letters of each type.
     """
-    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
-    return _questions(seed, images, questions_per_image)
+    rendered = scene_images(seed, images)
+    for index, found in draw_questions([each.scene for each in rendered], seed, questions_per_image, name=NAME):
+        yield rendered[index], found
 
 
 def build(
@@ -108,12 +102,7 @@ def build(
 def content_digest(parquet_path: Path | str) -> str:
     """Return the SHA-256, in hexadecimal, of ids, texts, labels, types, image paths and pixels.
 
-    It does not depend on the compression of the images and of the table.
-
-    Raises
-    ------
-    ValueError
-        If the file's columns are not HumbleBench's.
+    It does not depend on the compression of the images and of the table. Raises ValueError for other columns.
     """
     digest = ContentDigest()
     with pq.ParquetFile(parquet_path) as file:
@@ -128,13 +117,6 @@ def content_digest(parquet_path: Path | str) -> str:
                 fields = {name: row[name] for name in ("question_id", "question", "label", "type")}
                 digest.add({"path": row["image"]["path"], **pixels, **fields})
     return digest.hexdigest()
-
-
-def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
-    rendered = scene_images(seed, images)
-    drawn = draw_questions([each.scene for each in rendered], seed, per_image, name=NAME)
-    for index, found in drawn:
-        yield rendered[index], found
 
 
 def _scene_image(seed: int, index: int) -> RenderedScene:

@@ -241,22 +241,9 @@ def _exclude(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Exclude held-out classes from logits; return a loss that keeps them at the mean of other wrong classes.
 
-    Parameters
-    ----------
-    guesses : Tensor, shape (n, classes)
-        Logits.
-    places : Tensor, shape (n,)
-        Place of each row.
-    held_out_words : Tensor, shape (2, m)
-        Places and classes to exclude. They are never right in training, so a model without this would learn that
-        they are less likely than any other wrong class.
-    groups : sequence of Tensor
-        Classes that are compared with each other.
-
-    Returns
-    -------
-    tuple of Tensor
-        The logits without the excluded classes, and the loss.
+    The logits are (n, classes). ``places`` has the place of each row, ``held_out_words``, (2, m), the places and
+    classes to exclude, ``groups`` the classes that are compared with each other. Excluded classes are never right in
+    training, so a model without this would learn that they are less likely than any other wrong class.
     """
     at, columns = (held_out_words[0][:, None] == places).nonzero().T
     mask = torch.zeros_like(guesses, dtype=torch.bool)
