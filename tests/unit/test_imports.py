@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from tests.paths import SOURCE
 
 
@@ -16,11 +14,6 @@ def loaded(program):
 def test_the_command_line_imports_no_large_package():
     heavy = {"torch", "transformers", "pandas", "pyarrow", "numpy", "scipy", "mlflow", "dvc", "snakemake", "altair"}
     assert not loaded("import known_unknowns.cli") & heavy
-
-
-def test_scripted_respondents_load_without_the_workflow_and_torch():
-    program = "import known_unknowns.inference.runner, known_unknowns.inference, known_unknowns.engines.respondents"
-    assert not loaded(program) & {"snakemake", "mlflow", "dvc", "altair", "torch"}
 
 
 IMPORT_ALL = """
@@ -42,17 +35,3 @@ def test_base_modules_and_all_engines_import_without_the_workflow():
     base = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
     engines = {path.stem for path in (SOURCE / "engines").glob("*.py")} - {"__init__"}
     assert {f"known_unknowns.{name}" for name in base} | {f"known_unknowns.engines.{name}" for name in engines} <= names
-
-
-@pytest.mark.parametrize("module", ["snakemake", "mlflow", "dvc"])
-def test_only_tracking_its_server_and_the_functions_of_rules_name_the_workflows_tools(module):
-    """Only Snakemake calls the functions of rules, and only they import it."""
-    allowed = {"mlflow": ("tracking/", "workflow/mlflow_server.py"), "snakemake": "workflow/rule_functions.py"}
-    users = [
-        str(path.relative_to(SOURCE))
-        for path in SOURCE.rglob("*.py")
-        if any(
-            line.strip().startswith((f"import {module}", f"from {module}")) for line in path.read_text().splitlines()
-        )
-    ]
-    assert all(module in allowed and user.startswith(allowed[module]) for user in users), users
