@@ -62,16 +62,8 @@ class Variant:
 def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path, out: Path) -> None:
     """Write the tables of the module's docstring. A table without rows has its header only.
 
-    Parameters
-    ----------
-    params : Params
-    benchmark : str
-    variants : Path
-        The benchmark's folder of variants.
-    scores : Path
-        The edition's folder of scores. Of each variant, the first seed counts.
-    out : Path
-        The folder to write.
+    ``variants`` is the benchmark's folder of variants, ``scores`` the edition's folder of scores; of each variant, the
+    first seed counts.
 
     Raises
     ------
