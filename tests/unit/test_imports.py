@@ -1,4 +1,4 @@
-"""An engine runs where only torch and transformers are installed, and ``--help`` imports no heavy library."""
+"""``--help`` imports no heavy library, and only parts that need the tools of the workflow import them."""
 
 import subprocess
 import sys
@@ -16,22 +16,15 @@ def test_the_command_line_imports_no_large_package():
     assert not loaded("import known_unknowns.cli") & heavy
 
 
-IMPORT_ALL = """
-import importlib, pkgutil, sys
-import known_unknowns
-
-sys.modules.update(dict.fromkeys({absent}))  # None makes an import fail as if the package were not installed
-for module in pkgutil.walk_packages(known_unknowns.__path__, "known_unknowns."):
-    if not module.name.startswith({skipped}) and not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-"""
-
-
-def test_base_modules_and_all_engines_import_without_the_workflow():
-    """Only tracking needs MLflow, and only the report needs altair."""
-    absent = ("snakemake", "mlflow", "dvc", "altair", "vl_convert")
-    skipped = ("known_unknowns.tracking", "known_unknowns.report", "known_unknowns.benchmarks.")
-    names = loaded(IMPORT_ALL.format(absent=absent, skipped=skipped) + "print(*sys.modules)\n")
-    base = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
-    engines = {path.stem for path in (SOURCE / "engines").glob("*.py")} - {"__init__"}
-    assert {f"known_unknowns.{name}" for name in base} | {f"known_unknowns.engines.{name}" for name in engines} <= names
+@pytest.mark.parametrize("module", ["snakemake", "mlflow", "dvc"])
+def test_only_tracking_its_server_and_the_functions_of_rules_name_the_workflows_tools(module):
+    """Only Snakemake calls the functions of rules, and only they import it."""
+    allowed = {"mlflow": ("tracking/", "workflow/mlflow_server.py"), "snakemake": "workflow/rule_functions.py"}
+    users = [
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if any(
+            line.strip().startswith((f"import {module}", f"from {module}")) for line in path.read_text().splitlines()
+        )
+    ]
+    assert all(module in allowed and user.startswith(allowed[module]) for user in users), users
