@@ -89,7 +89,7 @@ def test_a_command_that_reads_a_damaged_table_fails_and_names_it(tmp_path, monke
     path.write_bytes(changed)
     names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}
     options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
-    monkeypatch.setattr("sys.argv", ["known-unknowns", "summarise", str(path), *options])
+    monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
     with pytest.raises(SystemExit) as stopped:
         main()
     said = capsys.readouterr().err
@@ -192,7 +192,7 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
         monkeypatch.setenv("KNOWN_UNKNOWNS_PARAMS", "params.yaml")
     names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}
     options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
-    monkeypatch.setattr("sys.argv", ["known-unknowns", "summarise", str(path), *options])
+    monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == DataError.exit_code

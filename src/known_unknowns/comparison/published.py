@@ -24,7 +24,7 @@ def read(*paths: Path, benchmark: str) -> Published:
     Parameters
     ----------
     *paths : Path
-        The file published.yaml, and further files with more ``blocks``, ``facts`` and ``orders``.
+        The file published.yaml, and further files with more ``blocks``, ``facts``, ``orders`` and ``relations``.
     benchmark : str
         The benchmark's name.
 
@@ -38,6 +38,7 @@ def read(*paths: Path, benchmark: str) -> Published:
     cells: dict[tuple[str, ...], PublishedCell] = {}
     facts: dict[str, Fact] = {}
     orders: list[Mapping[str, Any]] = []
+    relations: list[Mapping[str, Any]] = []
     for path in paths:
         try:
             part = parse_yaml(path.read_text(encoding="utf-8"))
@@ -50,11 +51,12 @@ def read(*paths: Path, benchmark: str) -> Published:
                 cells[cell.key] = cell
             facts |= {name: Fact(fact["value"], fact["source"]) for name, fact in part.get("facts", {}).items()}
             orders += part.get("orders", ())
+            relations += part.get("relations", ())
         except KeyError as error:
             raise DataError(f"the key {error} is missing", file=path) from error
         except (ValueError, TypeError, yaml.YAMLError) as error:
             raise DataError(str(error), file=path) from error
-    return Published(benchmark, tuple(cells.values()), facts, tuple(orders))
+    return Published(benchmark, tuple(cells.values()), facts, tuple(orders), tuple(relations))
 
 
 def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[PublishedCell]:

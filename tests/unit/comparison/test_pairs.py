@@ -262,7 +262,7 @@ def test_dual_needs_a_changed_variant_with_refusals(changed: str) -> None:
 
 def test_power_prints_the_plan() -> None:
     options = "--n 660 --images 330 --accuracy 0.8 --correlation 0.4 --difference"
-    plan = ["power", *options.split()]
+    plan = ["plan", "comparison", *options.split()]
     output = CliRunner().invoke(cli.app, [*plan, "0.05"]).output
     assert "power for a difference of 5 points: 80.2%" in output  # R: 0.8020839636, see tests of metrics.power
     assert "images needed for 80% power: 329, with 2 questions each" in output

@@ -22,7 +22,7 @@ ENTRIES = {
     "release": ["known_unknowns.exchange.released"],
     "parse": ["known_unknowns.scoring.table"],
     "measure": ["known_unknowns.metrics.measure"],
-    "summarise": ["known_unknowns.metrics.summary_files"],
+    "summarise": ["known_unknowns.metrics.summary"],
     "compare": ["known_unknowns.comparison.compare", "known_unknowns.comparison.pairs"],
     "report": ["known_unknowns.report.page", "known_unknowns.report.browser.build"],
     "track": ["known_unknowns.tracking"],

@@ -1,6 +1,7 @@
 """The audit of published numbers: what they imply, recomputed from the printed digits.
 
-`audit` runs the checks that apply to any benchmark (`checks`) and those of the benchmark itself, which its ``audit``
+`audit` runs the checks that apply to any benchmark (`checks`), those that its published.yaml declares (`declared`), and
+those of the benchmark itself, which its ``audit``
 function yields from its `Published` numbers. `relations` and `grim` have the building blocks of both.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import MODEL, Finding, Published, PublishedCell
 from known_unknowns.comparison.audit.checks import generic_checks
+from known_unknowns.comparison.audit.declared import declared_relations
 from known_unknowns.comparison.published import read
 
 
@@ -38,7 +40,9 @@ def audit_published(numbers: Published) -> tuple[Finding, ...]:
     """Return the findings on published numbers; see `audit`."""
     if not numbers.cells:
         return ()
-    found = dict.fromkeys([*generic_checks(numbers), *registry.get(numbers.benchmark).audit(numbers)])
+    found = dict.fromkeys(
+        [*generic_checks(numbers), *declared_relations(numbers), *registry.get(numbers.benchmark).audit(numbers)]
+    )
     order = {table: place for place, table in enumerate(dict.fromkeys(cell.table for cell in numbers.cells))}
     return tuple(sorted(found, key=lambda finding: order.get(finding.table, len(order))))
 
