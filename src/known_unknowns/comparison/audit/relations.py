@@ -126,14 +126,7 @@ def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Der
 def inconsistent(derived: Iterable[Derived], text: str, strength: str = IMPOSSIBLE) -> Iterator[Finding]:
     """Yield a finding for each value that does not follow, and for two of one column that fit after an exchange.
 
-    Parameters
-    ----------
-    derived : iterable of Derived
-        The values.
-    text : str
-        The sentence; ``{}`` in it is the implied value.
-    strength : str
-        The strength of the findings.
+    ``text`` is the sentence of the findings; ``{}`` in it is the implied value.
     """
     odd = [one for one in derived if not one.is_consistent]
     for one in odd:
