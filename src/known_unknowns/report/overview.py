@@ -1,4 +1,4 @@
-"""The first screen: which model knows best what it does not know. Its tables; `overview_text` has its sentences."""
+"""The first screen: which model knows best what it does not know. Its tables, its sentences and its figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from known_unknowns.benchmark import registry
@@ -18,7 +18,23 @@ from known_unknowns.config import catalogue
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
 from known_unknowns.records import Metric
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, sentence_case
+from known_unknowns.report import charts
+from known_unknowns.report.charts import Axis, Coordinate, Point
+from known_unknowns.report.drawing import BASELINE, Figure, figure, model_colours, placeholder
+from known_unknowns.report.figures import kind, own_models
+from known_unknowns.report.formatting import (
+    DASH,
+    Cell,
+    Head,
+    Row,
+    Table,
+    counted,
+    interval,
+    metric_cell,
+    move_n_to_heading,
+    percent,
+    sentence_case,
+)
 from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 
@@ -181,30 +197,35 @@ class Overview:
 def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
     """Return the table of models, best first and baselines last, and the reasons of the columns that are undefined."""
     run, numbers = overview.run, list(overview.numbers)
-    undefined = _undefined(overview)
+    has_verdicts = any(overview.verdicts(model)[0] for model in overview.models)
     heads = [Head(number.label, note=_note(overview, number)) for number in numbers]
     heads.insert(1, Head("unusable", note="unparsed, cut, failed"))
-    tested = f"by {overview.tested.label}" if overview.tested and overview.tested != overview.primary else ""
-    judged = any(overview.verdicts(model)[0] for model in overview.models)
     if overview.ranks:
+        tested = f"by {overview.tested.label}" if overview.tested and overview.tested != overview.primary else ""
         heads.insert(0, Head("rank", note=tested))
-    if judged:
+    if has_verdicts:
         heads.append(Head("verdicts", note="published numbers"))
-    rows: list[Row] = []
-    for model, kind in _order([overview]).items():
+    rows = []
+    for model, kind_ in _order([overview]).items():
         cells = [_short(overview.value(model, number)) for number in numbers]
         cells.insert(1, _unusable(overview, model))
-        cells = [*([_rank(overview, model)] if overview.ranks else []), *cells]
-        rows.append(Row((Head(model, note=kind),), (*cells, *([_verdicts(overview, model)] if judged else [])), kind))
-    counted, counted_rows = move_n_to_heading(heads, rows)
-    heads = [
-        replace(new, note=", ".join(dict.fromkeys(filter(None, [old.note, new.note]))))
-        for old, new in zip(heads, counted, strict=True)
-    ]
+        if overview.ranks:
+            cells.insert(0, _rank(overview, model))
+        if has_verdicts:
+            cells.append(_verdicts(overview, model))
+        rows.append(Row((Head(model, note=kind_),), tuple(cells), kind_))
+    columns, body = _with_n(heads, rows)
     caption = f"{overview.title}: percent of questions with {confidence(run)} intervals, {run.main_parser} parser"
     if overview.primary:
         caption += f", sorted by {overview.primary.label}"
-    return Table(caption, ("Model",), tuple(heads), counted_rows), undefined
+    return Table(caption, ("Model",), columns, body), _undefined(overview)
+
+
+def _with_n(heads: Sequence[Head], rows: Sequence[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
+    """Move n from the cells into the headings, after their notes."""
+    counted_heads, body = move_n_to_heading([replace(head, note="") for head in heads], rows)
+    notes = (", ".join(filter(None, [h.note, c.note])) for h, c in zip(heads, counted_heads, strict=True))
+    return tuple(replace(head, note=note) for head, note in zip(heads, notes, strict=True)), body
 
 
 def matrix(overviews: Sequence[Overview]) -> Table | None:
@@ -216,24 +237,18 @@ def matrix(overviews: Sequence[Overview]) -> Table | None:
     cards = {name: card for name in models for o in overviews if (card := _card(o, name)) is not None}
     if len(overviews) < 2 and not cards:
         return None
-    heads = [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews]
-    rows: Sequence[Row] = [
-        Row((Head(name, note=kind),), tuple(_linked(overview, name) for overview in overviews), kind)
-        for name, kind in models.items()
-    ]
-    counted, rows = move_n_to_heading(heads, rows)
-    heads = [
-        replace(h, note=", ".join(filter(None, [h.note, c.note * (c != h)])))
-        for h, c in zip(heads, counted, strict=True)
-    ]
+    columns, rows = _with_n(
+        [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews],
+        [Row((Head(name, note=k),), tuple(_linked(o, name) for o in overviews), k) for name, k in models.items()],
+    )
     if cards:
-        heads += [Head("parameters", note="billions"), Head("family"), Head("licence")]
-        rows = [replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows]
+        columns = (*columns, Head("parameters", note="billions"), Head("family"), Head("licence"))
+        rows = tuple(replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows)
     first = next((o for o in overviews if o.primary), overviews[0])
     caption = f"Headline number of each benchmark in percent, with {confidence(first.run)} intervals"
     if first.primary:
         caption += f", sorted by {first.primary.label} on {first.title}"
-    return Table(caption, ("Model",), tuple(heads), tuple(rows))
+    return Table(caption, ("Model",), columns, rows)
 
 
 def _order(overviews: Sequence[Overview]) -> dict[str, str]:
@@ -321,3 +336,220 @@ def _verdicts(overview: Overview, model: str) -> Cell:
     found, reason = overview.verdicts(model)
     text = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
     return Cell(text or DASH, title=reason, kind="plain" if found else "number")
+
+
+_NAMED = 3
+"""Number of models that a sentence names."""
+
+
+def sentences(overview: Overview) -> tuple[str, ...]:
+    """Return three sentences with numbers, or fewer if no model can be compared."""
+    if not overview.models:
+        return (f"No model answered {overview.title}; the rows are scripted baselines.",)
+    if not overview.ranked:
+        return (f"No model is ranked on {overview.title}: too many of their replies are unusable.",)
+    best = overview.leading(overview.ranked[0])
+    if overview.primary is None or best is None or best.value is None:
+        return (f"No ranked model has a number on {overview.title} that models are sorted by.",)
+    return tuple(filter(None, [_best(overview), _distance(overview), _guesses(overview)]))
+
+
+def _highest(overview: Overview) -> list[str]:
+    """Return the models with the best number."""
+    best = overview.leading(overview.ranked[0])
+    equal = [name for name in overview.ranked[1:] if best and (m := overview.leading(name)) and m.value == best.value]
+    return [overview.ranked[0], *equal]
+
+
+def _best(overview: Overview) -> str:
+    best, *equal = _highest(overview)
+    number, metric = overview.primary, overview.leading(best)
+    label = number.label if number else ""
+    shown, n = _shown(metric), DASH if metric is None else f"{metric.n:,}"
+    if equal:
+        return f"{_listed([best, *equal])} have the same {label} on {overview.title}: {shown}, n = {n}."
+    what = f"answers {shown} of {n} {overview.title} questions correctly, and refuses them without their right option"
+    if overview.pair is None or not (metric and metric.value):
+        kind = "lowest" if number and number.lower_is_better else "highest"
+        several = overview.ranked[1:] and metric and metric.value
+        if several:
+            return f"{best} has the {kind} {label} on {overview.title}: {shown}, n = {n}."
+        return f"{best} has {'an' if label[:1] in 'aeiou' else 'a'} {label} of {shown} on {overview.title}, n = {n}."
+    if not overview.ranked[1:]:
+        return f"{best} {what} ({label})."
+    if not _is_distinguished(overview):
+        return f"{best} has the highest {label}: it {what}."
+    return f"{best} knows best what it does not know: it {what} ({label})."
+
+
+def _distance(overview: Overview) -> str:
+    """Return whether the paired tests distinguish the best model from the others."""
+    best, others = overview.ranked[0], overview.ranked[1:]
+    it = best if _highest(overview)[1:] else "It"
+    if not others:
+        excluded = overview.models[1:]
+        count = len(overview.baselines)
+        beside = f", beside {count} scripted baseline{'' if count == 1 else 's'}" if count else ""
+        return f"It is the only model of this run{' with usable replies' if excluded else ''}{beside}."
+    if overview.tested != overview.primary:
+        return "There is no paired test of this number."
+    tests = _tests(overview)
+    if not tests:
+        return "The models were not compared with each other."
+    same = _same(overview)
+    closest = next(name for name in (*same, *others) if name in tests)
+    test = _difference(tests[closest], best)
+    if len(same) > 1:
+        return f"{it} cannot be distinguished from {len(same)} other models ({_listed(same)}); {closest}: {test}."
+    if same:
+        return f"{it} cannot be distinguished from {closest}: {test}."
+    number = len(tests)  # models without a number are not compared
+    count = {1: "the other model", 2: "both other models"}.get(number, f"all {number} other models")
+    if number < len(others):
+        count = "the other model with this number" if number == 1 else f"all {number} other models with this number"
+    return f"The paired tests distinguish it from {count}; {closest}: {test}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Name models, the first ones of a long list: "a, b, c and 2 more"."""
+    if len(names) > _NAMED + 1:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return ", ".join(names)
+
+
+def _tests(overview: Overview) -> dict[str, PairedRow]:
+    """Return the paired tests of the best model by the other model."""
+    best = overview.ranked[0]
+    return {
+        row.model_b if row.model_a == best else row.model_a: row
+        for row in overview.tests
+        if best in (row.model_a, row.model_b) and row.difference is not None
+    }
+
+
+def _same(overview: Overview) -> list[str]:
+    """Return the models that the tests do not distinguish from the best one."""
+    tests, level = _tests(overview), 1 - overview.run.confidence
+    return [name for name in overview.ranked[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
+
+
+def _is_distinguished(overview: Overview) -> bool:
+    """Return whether the tests distinguish the best model from every other model that has the number."""
+    return bool(_tests(overview)) and not _same(overview)
+
+
+def _difference(row: PairedRow, best: str) -> str:
+    """Return a difference as text: "+3.0 [+0.8, +5.3] points, p = 0.0210 (Holm, 3 pairs)"."""
+    sign = 1 if row.model_a == best else -1
+    bounds = ""
+    if row.low is not None and row.high is not None:
+        low, high = sorted((sign * row.low, sign * row.high))
+        bounds = f" [{percent(low, signed=True)}, {percent(high, signed=True)}]"
+    p = row.p_holm or 0.0
+    corrected = "" if row.pairs == 1 else f" (Holm, {row.pairs} pairs)"
+    value = "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
+    return f"{percent(sign * (row.difference or 0.0), signed=True)}{bounds} points, p {value}{corrected}"
+
+
+def _guesses(overview: Overview) -> str:
+    parts = []
+    several = bool(overview.ranked[1:])
+    if refused := overview.named("refused"):
+        parts.append(
+            f"{'refuse' if several else 'refuses'} {_range(overview, refused)} of the questions without a right option"
+        )
+    if recognised := overview.named("recognised"):
+        verb = "recognise" if several else "recognises"
+        share, of = _range(overview, recognised), "those" if refused else "the questions"
+        parts.append(f"{verb} that {share} of {of} without content in the image cannot be answered")
+    if parts:
+        return f"{'The models' if several else 'It'} {' and '.join(parts)}."
+    if overview.primary is None or overview.primary.metric != ACCURACY:
+        return ""
+    accuracy = _range(overview, overview.primary)
+    chance = _shown(overview.run.chance(overview.ranked[0], overview.numbers[overview.primary]))
+    who = "The models answer" if several else "It answers"
+    return f"{who} {accuracy} of the questions correctly; a uniform guess is right in {chance}."
+
+
+def _range(overview: Overview, number: HeadlineNumber) -> str:
+    """Return the lowest and the highest number of all ranked models."""
+    metrics = (overview.value(model, number) for model in overview.ranked)
+    values = [metric.value for metric in metrics if metric is not None and metric.value is not None]
+    if not values:
+        return DASH
+    shown = dict.fromkeys(percent(value) for value in (min(values), max(values)))
+    return f"{' to '.join(shown)}%"
+
+
+def _shown(metric: Metric | None) -> str:
+    """Return a metric as text: "72.2% [67.0, 77.4]"."""
+    if metric is None or metric.value is None:
+        return DASH
+    bounds = interval(metric.low, metric.high)
+    return f"{percent(metric.value)}%{' ' if bounds else ''}{bounds}"
+
+
+_SIZE = (330, 215)
+"""Size of the plot in pixels, small enough for a phone."""
+
+
+def draw_figure(overview: Overview, name: str) -> Figure:
+    """Draw the models, and the scripted baselines in grey. Without refusals, only the accuracy is drawn."""
+    run, refused = overview.run, overview.named("refused")
+    accuracy = "accuracy"
+    if not refused and overview.primary and overview.primary.metric == ACCURACY:
+        accuracy = overview.primary.label
+    title = f"{overview.title}: {accuracy}"
+    if refused:
+        title += " and refusals without a right option"
+    points = []
+    for model in (*overview.models, *overview.sorted(overview.baselines)):
+        x = Coordinate.of(overview.number(model, overview.main, ACCURACY))
+        y = Coordinate.of(overview.value(model, refused)) if refused else x
+        if x is not None and y is not None:
+            points.append(Point(model, "", x, y, kind(run, model)))
+    if not points:
+        return placeholder(name, title, "not drawn: nothing was measured")
+    x_axis = Axis.around(f"{accuracy} (%)", [end for point in points for end in point.x.ends])
+    if refused:
+        y_axis = Axis.around("refused, no right option (%)", [end for point in points for end in point.y.ends])
+        chart = charts.points(points, x_axis, y_axis, own_models(run), size=_SIZE)
+    else:
+        chart = _bars(points, x_axis, model_colours(own_models(run)))
+    baselines = sum(point.kind == charts.SCRIPTED for point in points)
+    axes = "accuracy (horizontal) and refusals without a right option (vertical)" if refused else accuracy
+    models = counted(len(points) - baselines, "model")
+    alt_text = (
+        f"Plot of {axes} on {overview.title}, in percent with intervals, for {models} of this run and "
+        f"{counted(baselines, 'scripted baseline')} in grey. The table beside it has the numbers."
+    )
+    notes = [
+        "The ideal is the upper right corner." if refused else "",
+        "Grey: scripted baselines." if baselines else "",
+    ]
+    return figure(name, title, chart, alt_text, note=" ".join(filter(None, notes)), caveat=run.caveat)
+
+
+def _bars(points: list[Point], x: Axis, colours: dict[str, str]) -> Any:
+    """Return a chart with a line for each model."""
+    import altair as alt
+
+    rows = [
+        {
+            "model": p.model,
+            "x": p.x.value,
+            "low": p.x.low,
+            "high": p.x.high,
+            "colour": colours.get(p.model, BASELINE),
+            "hover": f"{p.model}: {p.x}",
+        }
+        for p in points
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("model:N", sort=[p.model for p in points], title=None), color=alt.Color("colour:N", scale=None)
+    )
+    return alt.layer(
+        base.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(x=alt.X(**x.channel("low")), x2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X(**x.channel("x")), description="hover:N"),
+    ).properties(width=_SIZE[0], height={"step": 22})

@@ -93,14 +93,6 @@ def test_models_at_one_point_share_a_name() -> None:
     assert "pocket, tiny" in names(drawn(charts.points(found, Axis("x"), Axis("y"), ["pocket", "tiny"])))
 
 
-def test_the_title_and_the_caveat_are_whole() -> None:
-    title = "HumbleBench: " + "what models know " * 8
-    svg = drawn(charts.points([point("pocket", 70, 40)], Axis("x"), Axis("y"), ["pocket"], size=(330, 215)), title)
-    check(svg)
-    shown = " ".join(names(svg))
-    assert " ".join(title.split()) in shown and "Rendered questions, not the published ones." in shown
-
-
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(PERCENT, PERCENT), min_size=1, max_size=25))
 def test_names_of_any_points_are_inside_and_apart(places: list[tuple[float, float]]) -> None:
@@ -160,18 +152,6 @@ def test_parts_of_bars_are_in_their_order_and_have_hover_text() -> None:
     check(svg)
     assert re.findall(r"<title>([^<]+)</title>", svg) == ["pocket, all: b, 60.0", "pocket, all: a, 40.0"]
     assert re.search(r'd="M0,[^>]*fill="#3f7fbf"', svg) and not re.search(r'd="M0,[^>]*fill="#e08a2e"', svg)
-
-
-def test_many_facets_are_in_two_columns() -> None:
-    heights, models = [], [f"vision-language-{number}b" for number in range(20)]
-    for count in (9, 18):
-        facets = [f"variant {number}" for number in range(count)]
-        rows = [{"model": model, "variant": facet, "part": "a", "share": 100} for facet in facets for model in models]
-        svg = drawn(charts.shares(rows, models, part="part", colours={"a": "#3f7fbf"}, facet="variant", order=facets))
-        check(svg)
-        heights.append(size(svg)[1])
-        assert set(facets) <= set(names(svg))
-    assert heights[1] == pytest.approx(heights[0], rel=0.02)
 
 
 @pytest.mark.parametrize(

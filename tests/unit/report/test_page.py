@@ -133,11 +133,6 @@ def test_the_headline_has_the_values_of_the_metrics(run: FakeRun, pages: dict[st
     assert f"{value} [{low}, {high}]" in of_figure and "Right on HumbleBench-E n = 60" in of_figure
 
 
-def test_types_are_in_the_papers_order(pages: dict[str, Page]) -> None:
-    text = pages[OWN]["humblebench-types"].text
-    assert text.index("Object") < text.index("Relation") < text.index("Attribute") < text.index("Overall")
-
-
 def test_the_provenance_is_shown(pages: dict[str, Page]) -> None:
     page = pages["provenance.html"]
     text = words(page["run"].text)
@@ -181,12 +176,6 @@ def test_fewer_variants_make_a_smaller_report(tmp_path: Path) -> None:
     for name in FIGURES[:2]:
         text = drawn_text((run.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8"))
         assert re.search(r"not drawn: original(, noise were| was) not run", text)
-
-
-@pytest.mark.usefixtures("no_figures")
-def test_no_headline_variant_at_all(tmp_path: Path) -> None:
-    pages = write(make(tmp_path, questions=15, variants_kept=["text_only"]))
-    assert "No image" in pages[OWN]["humblebench-headline"].text
 
 
 @pytest.mark.usefixtures("no_figures")
