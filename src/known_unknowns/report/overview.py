@@ -338,10 +338,6 @@ def _verdicts(overview: Overview, model: str) -> Cell:
     return Cell(text or DASH, title=reason, kind="plain" if found else "number")
 
 
-_NAMED = 3
-"""Number of models that a sentence names."""
-
-
 def sentences(overview: Overview) -> tuple[str, ...]:
     """Return three sentences with numbers, or fewer if no model can be compared."""
     if not overview.models:
@@ -351,91 +347,74 @@ def sentences(overview: Overview) -> tuple[str, ...]:
     best = overview.leading(overview.ranked[0])
     if overview.primary is None or best is None or best.value is None:
         return (f"No ranked model has a number on {overview.title} that models are sorted by.",)
-    return tuple(filter(None, [_best(overview), _distance(overview), _guesses(overview)]))
+    first = overview.ranked[0]
+    tests = {
+        row.model_b if row.model_a == first else row.model_a: row
+        for row in overview.tests
+        if first in (row.model_a, row.model_b) and row.difference is not None
+    }
+    level = 1 - overview.run.confidence
+    same = [name for name in overview.ranked[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
+    equal = [name for name in overview.ranked if (m := overview.leading(name)) and m.value == best.value]
+    found = (
+        _best_sentence(overview, overview.primary, best, equal, is_distinguished=bool(tests) and not same),
+        _distance_sentence(overview, tests, same, subject="It" if len(equal) == 1 else first),
+        _guesses_sentence(overview, overview.primary),
+    )
+    return tuple(filter(None, found))
 
 
-def _highest(overview: Overview) -> list[str]:
-    """Return the models with the best number."""
-    best = overview.leading(overview.ranked[0])
-    equal = [name for name in overview.ranked[1:] if best and (m := overview.leading(name)) and m.value == best.value]
-    return [overview.ranked[0], *equal]
-
-
-def _best(overview: Overview) -> str:
-    best, *equal = _highest(overview)
-    number, metric = overview.primary, overview.leading(best)
-    label = number.label if number else ""
-    shown, n = _shown(metric), DASH if metric is None else f"{metric.n:,}"
-    if equal:
-        return f"{_listed([best, *equal])} have the same {label} on {overview.title}: {shown}, n = {n}."
-    what = f"answers {shown} of {n} {overview.title} questions correctly, and refuses them without their right option"
-    if overview.pair is None or not (metric and metric.value):
-        kind = "lowest" if number and number.lower_is_better else "highest"
-        several = overview.ranked[1:] and metric and metric.value
-        if several:
-            return f"{best} has the {kind} {label} on {overview.title}: {shown}, n = {n}."
-        return f"{best} has {'an' if label[:1] in 'aeiou' else 'a'} {label} of {shown} on {overview.title}, n = {n}."
-    if not overview.ranked[1:]:
+def _best_sentence(
+    overview: Overview, number: HeadlineNumber, metric: Metric, equal: Sequence[str], *, is_distinguished: bool
+) -> str:
+    best, label, shown, on = equal[0], number.label, _shown(metric), f"on {overview.title}"
+    is_alone = not overview.ranked[1:]
+    if len(equal) > 1:
+        return f"{_listed(equal)} have the same {label} {on}: {shown}, n = {metric.n:,}."
+    if overview.pair is None or not metric.value:
+        if is_alone or not metric.value:
+            return f"{best} has {'an' if label[:1] in 'aeiou' else 'a'} {label} of {shown} {on}, n = {metric.n:,}."
+        kind = "lowest" if number.lower_is_better else "highest"
+        return f"{best} has the {kind} {label} {on}: {shown}, n = {metric.n:,}."
+    what = f"answers {shown} of {metric.n:,} {overview.title} questions correctly, "
+    what += "and refuses them without their right option"
+    if is_alone:
         return f"{best} {what} ({label})."
-    if not _is_distinguished(overview):
+    if not is_distinguished:
         return f"{best} has the highest {label}: it {what}."
     return f"{best} knows best what it does not know: it {what} ({label})."
 
 
-def _distance(overview: Overview) -> str:
+def _distance_sentence(overview: Overview, tests: Mapping[str, PairedRow], same: Sequence[str], *, subject: str) -> str:
     """Return whether the paired tests distinguish the best model from the others."""
     best, others = overview.ranked[0], overview.ranked[1:]
-    it = best if _highest(overview)[1:] else "It"
     if not others:
-        excluded = overview.models[1:]
         count = len(overview.baselines)
-        beside = f", beside {count} scripted baseline{'' if count == 1 else 's'}" if count else ""
-        return f"It is the only model of this run{' with usable replies' if excluded else ''}{beside}."
+        beside = f", beside {counted(count, 'scripted baseline')}" if count else ""
+        usable = " with usable replies" if overview.models[1:] else ""
+        return f"It is the only model of this run{usable}{beside}."
     if overview.tested != overview.primary:
         return "There is no paired test of this number."
-    tests = _tests(overview)
     if not tests:
         return "The models were not compared with each other."
-    same = _same(overview)
     closest = next(name for name in (*same, *others) if name in tests)
-    test = _difference(tests[closest], best)
+    test = f"{closest}: {_difference(tests[closest], best)}"
     if len(same) > 1:
-        return f"{it} cannot be distinguished from {len(same)} other models ({_listed(same)}); {closest}: {test}."
+        return f"{subject} cannot be distinguished from {len(same)} other models ({_listed(same)}); {test}."
     if same:
-        return f"{it} cannot be distinguished from {closest}: {test}."
-    number = len(tests)  # models without a number are not compared
-    count = {1: "the other model", 2: "both other models"}.get(number, f"all {number} other models")
-    if number < len(others):
-        count = "the other model with this number" if number == 1 else f"all {number} other models with this number"
-    return f"The paired tests distinguish it from {count}; {closest}: {test}."
+        return f"{subject} cannot be distinguished from {test}."
+    number = len(tests)
+    which = "the other model" if number == 1 else f"all {number} other models"
+    if number < len(others):  # models without the number are not compared
+        which += " with this number"
+    elif number == 2:
+        which = "both other models"
+    return f"The paired tests distinguish it from {which}; {test}."
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Name models, the first ones of a long list: "a, b, c and 2 more"."""
-    if len(names) > _NAMED + 1:
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
-    return ", ".join(names)
-
-
-def _tests(overview: Overview) -> dict[str, PairedRow]:
-    """Return the paired tests of the best model by the other model."""
-    best = overview.ranked[0]
-    return {
-        row.model_b if row.model_a == best else row.model_a: row
-        for row in overview.tests
-        if best in (row.model_a, row.model_b) and row.difference is not None
-    }
-
-
-def _same(overview: Overview) -> list[str]:
-    """Return the models that the tests do not distinguish from the best one."""
-    tests, level = _tests(overview), 1 - overview.run.confidence
-    return [name for name in overview.ranked[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
-
-
-def _is_distinguished(overview: Overview) -> bool:
-    """Return whether the tests distinguish the best model from every other model that has the number."""
-    return bool(_tests(overview)) and not _same(overview)
+    """Name models, the first three of a long list: "a, b, c and 2 more"."""
+    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
 def _difference(row: PairedRow, best: str) -> str:
@@ -443,33 +422,30 @@ def _difference(row: PairedRow, best: str) -> str:
     sign = 1 if row.model_a == best else -1
     bounds = ""
     if row.low is not None and row.high is not None:
-        low, high = sorted((sign * row.low, sign * row.high))
-        bounds = f" [{percent(low, signed=True)}, {percent(high, signed=True)}]"
+        bounds = " " + interval(*sorted((sign * row.low, sign * row.high)), signed=True)
     p = row.p_holm or 0.0
     corrected = "" if row.pairs == 1 else f" (Holm, {row.pairs} pairs)"
     value = "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
     return f"{percent(sign * (row.difference or 0.0), signed=True)}{bounds} points, p {value}{corrected}"
 
 
-def _guesses(overview: Overview) -> str:
+def _guesses_sentence(overview: Overview, primary: HeadlineNumber) -> str:
+    refused, recognised = overview.named("refused"), overview.named("recognised")
+    several = len(overview.ranked) > 1
+    who, s = ("The models", "") if several else ("It", "s")
     parts = []
-    several = bool(overview.ranked[1:])
-    if refused := overview.named("refused"):
-        parts.append(
-            f"{'refuse' if several else 'refuses'} {_range(overview, refused)} of the questions without a right option"
-        )
-    if recognised := overview.named("recognised"):
-        verb = "recognise" if several else "recognises"
+    if refused:
+        parts.append(f"refuse{s} {_range(overview, refused)} of the questions without a right option")
+    if recognised:
         share, of = _range(overview, recognised), "those" if refused else "the questions"
-        parts.append(f"{verb} that {share} of {of} without content in the image cannot be answered")
+        parts.append(f"recognise{s} that {share} of {of} without content in the image cannot be answered")
     if parts:
-        return f"{'The models' if several else 'It'} {' and '.join(parts)}."
-    if overview.primary is None or overview.primary.metric != ACCURACY:
+        return f"{who} {' and '.join(parts)}."
+    if primary.metric != ACCURACY:
         return ""
-    accuracy = _range(overview, overview.primary)
-    chance = _shown(overview.run.chance(overview.ranked[0], overview.numbers[overview.primary]))
-    who = "The models answer" if several else "It answers"
-    return f"{who} {accuracy} of the questions correctly; a uniform guess is right in {chance}."
+    chance = _shown(overview.run.chance(overview.ranked[0], overview.numbers[primary]))
+    right = f"answer{s} {_range(overview, primary)} of the questions correctly"
+    return f"{who} {right}; a uniform guess is right in {chance}."
 
 
 def _range(overview: Overview, number: HeadlineNumber) -> str:
@@ -478,16 +454,14 @@ def _range(overview: Overview, number: HeadlineNumber) -> str:
     values = [metric.value for metric in metrics if metric is not None and metric.value is not None]
     if not values:
         return DASH
-    shown = dict.fromkeys(percent(value) for value in (min(values), max(values)))
-    return f"{' to '.join(shown)}%"
+    return f"{' to '.join(dict.fromkeys(percent(value) for value in (min(values), max(values))))}%"
 
 
 def _shown(metric: Metric | None) -> str:
     """Return a metric as text: "72.2% [67.0, 77.4]"."""
     if metric is None or metric.value is None:
         return DASH
-    bounds = interval(metric.low, metric.high)
-    return f"{percent(metric.value)}%{' ' if bounds else ''}{bounds}"
+    return f"{percent(metric.value)}% {interval(metric.low, metric.high)}".rstrip()
 
 
 _SIZE = (330, 215)

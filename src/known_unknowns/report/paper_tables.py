@@ -82,25 +82,11 @@ def paper_table(
     *,
     foot: Foot = lambda row, footnotes: (),
 ) -> PaperTable:
-    """Build one of the papers' tables.
+    """Build one of the papers' tables, by its name in published.yaml.
 
     The models of this run are below the published row that they correspond to. Models without a published row come
-    first. Rows without any measured metric are left out.
-
-    Parameters
-    ----------
-    name : str
-        The table's name in published.yaml.
-    layout : Layout
-        Its layout.
-    run : Run
-        The metrics of this run.
-    cells : iterable of PublishedCell
-        The published cells of the benchmark.
-    compared : iterable of ComparisonRow
-        The verdicts on these cells.
-    foot : callable
-        Returns the last rows of the table.
+    first. Rows without any measured metric are left out. ``compared`` has the verdicts on the published ``cells`` of
+    the benchmark. ``foot`` returns the last rows of the table.
     """
     by_model: dict[str, dict[str, list[PublishedCell]]] = {}
     for cell in cells:

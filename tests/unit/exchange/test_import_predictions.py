@@ -71,7 +71,7 @@ def measured(root: Path, replies: Path, chosen: Params) -> list[Metric]:
     return tables.read_metrics(root / "measured.parquet")
 
 
-@pytest.mark.parametrize("format", ["humblebench", "lmms_eval", "vlmevalkit", "csv", "jsonl"])
+@pytest.mark.parametrize("format", ["humblebench", "csv"])
 def test_export_and_import_give_the_same_metrics(tmp_path, format):
     asked, chosen = questions(tmp_path), params()
     expected = ours(tmp_path, asked, chosen)
@@ -112,16 +112,6 @@ def test_engine_record_names_the_files_of_every_cell(tmp_path):
     assert sorted(record["facts"]) == ["nota_only/seed0", "original/seed0"]
     assert [found["file"] for found in record["facts"]["original/seed0"]] == ["said.jsonl"]
     assert str(tmp_path) not in path.read_text()
-
-
-def test_second_import_replaces_the_first(tmp_path):
-    questions(tmp_path)
-    for text, accuracy in (("A", 0.2), ("Z", 0.0)):
-        file = plain(tmp_path, [text] * 10)
-        found = import_predictions(params(), "theirs", "humblebench", [file], variant="original", root=tmp_path)
-        assert {m.value for m in found.metrics if (m.name, m.category) == ("accuracy", "Overall")} - {None} == {
-            accuracy
-        }
 
 
 def test_note_has_the_entry_for_params_yaml(tmp_path):

@@ -94,7 +94,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("file", PAGES)
 def test_a_page_fits_its_window_and_has_no_error(browser: Browser, folder: Path, file: str) -> None:
-    for width, height in ((1400, 900), (900, 900), (390, 844)):
+    for width, height in ((1400, 900), (390, 844)):
         browser.open(folder / file, width=width, height=height)
         browser.evaluate("document.querySelectorAll('details:not(.menu)').forEach(d => { d.open = true; })")
         for tab in range(max(1, browser.evaluate("document.querySelectorAll('[role=tab]').length"))):
@@ -171,9 +171,8 @@ def test_the_open_tab_is_in_the_address(browser: Browser, broken: Path) -> None:
     assert browser.errors == []
 
 
-@pytest.mark.parametrize("width", [400, 900, 1400])
-def test_the_matrix_links_to_questions_and_sorts_by_size(browser: Browser, broken: Path, width: int) -> None:
-    browser.open(broken, width=width)
+def test_the_matrix_links_to_questions_and_sorts_by_size(browser: Browser, broken: Path) -> None:
+    browser.open(broken)
     assert browser.evaluate(MODELS)[-1] == BROKEN_MODEL  # not ranked, below the models that are
     links = browser.evaluate(
         f"[...{TABLE}.querySelectorAll('tr:not(.baseline) td a')].map(a => a.getAttribute('href'))"
@@ -199,19 +198,6 @@ def test_unusable_replies_are_counted_linked_and_quoted(browser: Browser, broken
     assert BROKEN_MODEL in quoted and HOSTILE[0] in quoted and "Likely remedy" in quoted
     assert BROKEN_MODEL not in browser.evaluate(f"{section}.querySelector('.findings').innerText")
     assert browser.errors == []
-
-
-def test_the_heads_of_a_long_table_stay_below_the_bar(browser: Browser, folder: Path) -> None:
-    browser.open(folder / "stress.html", height=500)
-    browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    browser.wait_for("!!document.querySelector('#humblebench-variants .fits')")
-    last = "[...document.querySelectorAll('#humblebench-variants tbody tr')].at(-1)"
-    browser.evaluate(f"{last}.scrollIntoView({{ behavior: 'instant', block: 'end' }})")
-    tops = browser.evaluate(
-        "['.bar', '#humblebench-variants thead'].map(s => document.querySelector(s).getBoundingClientRect())"
-        ".map(r => [Math.round(r.top), Math.round(r.bottom)])"
-    )
-    assert tops[0][0] == 0 and abs(tops[1][0] - tops[0][1]) <= 1
 
 
 def test_a_table_can_be_sorted_and_filtered(browser: Browser, folder: Path) -> None:
@@ -334,27 +320,6 @@ def test_two_models_are_compared(browser: Browser, folder: Path) -> None:
     assert browser.errors == []
 
 
-def test_the_longest_word_of_a_result_fits_its_column_on_a_phone(browser: Browser, folder: Path) -> None:
-    browser.open(folder / "models.html", width=390, height=844)
-    room = """(() => {
-      const value = document.querySelector('#pairs td.text .value'), word = document.createElement('span');
-      word.style.whiteSpace = 'nowrap';
-      word.textContent = 'distinguished';
-      value.replaceChildren(word);
-      const { minWidth, paddingLeft, paddingRight } = getComputedStyle(value.closest('td'));
-      return parseFloat(minWidth) - parseFloat(paddingLeft) - parseFloat(paddingRight) - word.offsetWidth;
-    })()"""
-    assert browser.evaluate(room) >= 0
-
-
-def test_dark_mode_and_tabs(browser: Browser, folder: Path) -> None:
-    ground = "getComputedStyle(document.body).backgroundColor"
-    browser.open(folder / "index.html", dark=True)
-    assert browser.evaluate(ground) == "rgb(20, 24, 29)"
-    browser.open(folder / "index.html")
-    assert browser.evaluate(ground) == "rgb(253, 253, 252)"
-
-
 def test_the_report_prints_on_few_pages_and_is_accessible(browser: Browser, folder: Path) -> None:
     """By the rules of axe-core. The contrast of colours, its slowest rule, is checked once for each kind of element."""
     printed = 0
@@ -368,41 +333,3 @@ def test_the_report_prints_on_few_pages_and_is_accessible(browser: Browser, fold
         browser.open(folder / file, dark=True)
         assert contrast(browser) == [], file
     assert printed < 30
-
-
-def test_every_printed_page_of_a_table_has_its_column_names(browser: Browser, folder: Path) -> None:
-    browser.open(folder / "stress.html")
-    browser.evaluate("document.querySelectorAll('details:not(.menu)').forEach(d => { d.open = true; })")
-    browser.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    browser.evaluate(
-        "document.querySelector('main').replaceChildren([...document.querySelectorAll('.table-box')]"
-        ".find(table => table.textContent.includes('every variant')))"
-    )
-    pages = [page.extract_text() for page in PdfReader(io.BytesIO(browser.pdf())).pages]
-    assert len(pages) > 1
-    for text in pages:
-        assert re.search(r"Model\s+Variant", text) and "Robust" in text and "Likelihood" in text
-
-
-def test_figures_fill_the_printed_page_and_folded_parts_leave_nothing(browser: Browser, folder: Path) -> None:
-    browser.open(folder / "stress.html", width=710, height=1000)  # A4 less its margins
-    browser.call("Emulation.setEmulatedMedia", media="print")
-    drawn = """[...document.querySelectorAll('.drawing svg')].map((svg) => {
-      const box = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
-      return Math.min(box.width, box.height * view.width / view.height) / document.querySelector('main').clientWidth;
-    })"""
-    assert min(browser.evaluate(drawn)) > 0.9
-    browser.open(folder / OWN, width=710, height=1000)
-    browser.call("Emulation.setEmulatedMedia", media="print")
-    assert browser.evaluate("document.getElementById('humblebench-types').offsetHeight") == 0
-    browser.call("Emulation.setEmulatedMedia", media="")
-
-
-def test_too_little_contrast_is_found(browser: Browser, folder: Path) -> None:
-    """The reduced page keeps an element of a kind that only one row of a long table has."""
-    browser.open(folder / "parsers.html")
-    browser.evaluate(
-        "(() => { const e = document.querySelector('main tbody tr:nth-child(9) .value');"
-        " e.className += ' faint'; e.style.color = '#ddd'; })()"
-    )
-    assert [found.split(":")[0] for found in contrast(browser)] == ["color-contrast"]

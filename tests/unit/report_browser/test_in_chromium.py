@@ -184,14 +184,6 @@ def test_keys(visit):
     visit.wait_for("!location.hash.includes('question=')")
 
 
-def test_a_row_and_the_history(visit):
-    visit.show()
-    visit.evaluate("document.querySelectorAll('#list a')[2].click()")
-    visit.wait_for("document.activeElement.textContent === 'Question q3'")
-    visit.evaluate("history.back()")
-    visit.wait_for("!location.hash.includes('question=') && !document.getElementById('question')")
-
-
 def test_hostile_text_stays_text(visit):
     visit.show("#benchmark=humblebench&question=q6")
     assert visit.evaluate("document.title").startswith("Questions")
@@ -224,30 +216,11 @@ def test_on_a_phone_the_question_replaces_the_list(visit):
     visit.wait_for(f"{displayed.format('.detail')} === 'none' && {displayed.format('.left')} !== 'none'")
 
 
-def test_dark_mode(visit):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    visit.show()
-    light = visit.evaluate(ground)
-    visit.show(dark=True)
-    assert sum(map(int, re.findall(r"\d+", visit.evaluate(ground)))) < 150 < sum(map(int, re.findall(r"\d+", light)))
-
-
 def test_the_rules_of_axe_core(visit):
     visit.show("#benchmark=humblebench&question=q1&other=always_a", dark=True)
     assert violations(visit, "color-contrast") == []
     visit.show("#benchmark=humblebench&question=q1&other=always_a")
     assert violations(visit) == []
-
-
-def test_every_control_has_a_name(visit):
-    visit.show("#benchmark=humblebench&question=q1&other=always_a")
-    unnamed = """[...document.querySelectorAll('button, select, input, a, img, summary, [role=group]')].filter((e) =>
-      !(
-      e.textContent.trim() && !e.matches('select, input') || e.labels?.length || e.getAttribute('aria-label') || e.alt
-      || e.querySelector?.('img'))).map((e) => e.outerHTML)"""
-    assert visit.evaluate(unnamed) == []
-    ids = visit.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
-    assert len(set(ids)) == len(ids)
 
 
 def test_a_missing_shard_is_reported(visit, run, tmp_path):

@@ -38,19 +38,6 @@ def test_the_passage_of_the_robust_parser(text, label, found):
     assert shown(text, "robust", ParsedAnswer(REFUSED if label == "E" else ANSWERED, label, choice)) == found
 
 
-def test_each_parser_has_its_own_passage():
-    expected = ParsedAnswer(ANSWERED, "A", 0)
-    text = "The answer is Red."
-    assert shown("It is a deep Red.", "official", expected) == "a"
-    assert shown(text, "robust", expected) == "Red"
-
-
-def test_the_passage_alone_gives_the_same_answer():
-    expected = ParsedAnswer(ANSWERED, "B", 1)
-    part = shown(LONG, "robust", expected)
-    assert PARSERS["robust"](turn(part), question()) == expected
-
-
 def test_a_result_that_the_parser_does_not_return_has_no_passage():
     assert shown("B", "robust", ParsedAnswer(ANSWERED, "C", 2)) is None
 

@@ -22,25 +22,11 @@ SHARDS = "questions"
 
 
 def build(params: Params, *, results: Path, data: Path, out: Path, with_images: bool = True) -> None:
-    """Write the page and its folder of shards. The same inputs give the same bytes.
+    """Write the page ``out``, and its shards to the folder ``questions`` beside it, which is replaced.
 
-    At most one variant and seed of the questions and one model's replies to it are in memory.
-
-    Parameters
-    ----------
-    params : Params
-        The configuration of the run.
-    results, data : Path
-        The edition's folders.
-    out : Path
-        The page. Its shards are written to the folder ``questions`` beside it, which is replaced.
-    with_images : bool
-        Whether images are copied. Without them, the page shows their digests.
-
-    Raises
-    ------
-    DataError
-        If a table of questions, replies or scores is absent or invalid.
+    The same inputs give the same bytes. At most one variant and seed of the questions and one model's replies to it are
+    in memory. Without images, the page shows their digests. Raises DataError if a table of the edition's folders
+    ``results`` and ``data`` is absent or invalid.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{SHARDS}."))

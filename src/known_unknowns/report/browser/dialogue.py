@@ -44,13 +44,7 @@ class SharedValues:
 
 
 class DialogueWriter:
-    """Turns tables of replies and scores into JSON-able parts. One object serves one benchmark.
-
-    Parameters
-    ----------
-    parsers : sequence of str
-        Names of the parsers; parts refer to them by their index.
-    """
+    """Turns tables of replies and scores into JSON-able parts, for one benchmark. Parts have the index of a parser."""
 
     def __init__(self, parsers: Sequence[str]) -> None:
         self._parsers = {parser: index for index, parser in enumerate(parsers)}
@@ -65,20 +59,10 @@ class DialogueWriter:
         shared: Sequence[SharedValues],
         replay: Replay,
     ) -> Iterator[dict[str, Any]]:
-        """Yield the turns and scores of each part of the questions.
+        """Yield the turns and scores of each part of the questions of one variant and seed.
 
-        Parameters
-        ----------
-        questions : AskedQuestions
-            The questions of the variant and seed.
-        replies, scores : OrderedTable
-            One model's replies and their scores.
-        codes : sequence of int
-            The code of each score's outcome.
-        shared : sequence of SharedValues
-            The shared values of each part, with the images of its questions.
-        replay : Replay
-            Repeats the dialogue of a question, to find the images that a protocol composed.
+        ``codes`` are those of the outcomes of the scores. ``shared`` has the values of each part, with the images of
+        its questions. ``replay`` repeats the dialogue of a question, to find the images that a protocol composed.
         """
         turns = _Turns(questions, replies, replay)
         results = _Results(questions, turns, scores, codes, self._parsers, self._finder)

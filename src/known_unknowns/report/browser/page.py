@@ -33,17 +33,7 @@ by name, from ``file://`` and from a server. It allows no other script element a
 
 
 def write(out: Path, params: Params, manifest: Mapping[str, Any]) -> None:
-    """Write the page.
-
-    Parameters
-    ----------
-    out : Path
-        The page.
-    params : Params
-        The configuration of the run.
-    manifest : mapping
-        The edition, the models and the benchmarks, with the names of their indices.
-    """
+    """Write the page. ``manifest`` has the edition, the models and the benchmarks, with the names of their indices."""
     page = shell.render(
         shell.environment(_STATIC),
         "questions.html.j2",

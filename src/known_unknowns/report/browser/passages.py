@@ -63,12 +63,7 @@ class PassageFinder:
     def passages(self, results: Sequence[Result], turns: Turns) -> list[Span | None]:
         """Return the passage of each result of one table; None if the parser does not return this result.
 
-        Parameters
-        ----------
-        results : sequence of Result
-            The results.
-        turns : callable
-            Returns the turn of the result with an index.
+        ``turns`` returns the turn of the result with an index.
         """
         if len(self._found) >= _MOST_KEPT:
             self._found.clear()
@@ -141,25 +136,9 @@ def _parse(text: str, question: Question, turn: AnsweredTurn, parser: str) -> Pa
 def passage(
     turn: AnsweredTurn, question: Question, parser: str, expected: ParsedAnswer, *, reliable: bool = False
 ) -> Span | None:
-    """Return the passage of a reply that gives a parser's result.
+    """Return start and end of the passage of a reply that gives a parser's recorded result, which has a label.
 
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        A turn whose reply did not fail.
-    question : Question
-        The turn's question.
-    parser : str
-        Name of a parser of texts.
-    expected : ParsedAnswer
-        The recorded result, with a label.
-    reliable : bool
-        Whether the parser returns the recorded result for the whole reply, so that it need not run on it.
-
-    Returns
-    -------
-    tuple of (int, int) or None
-        Start and end in the reply's text; None if the parser does not return the recorded result.
+    None if the parser does not return this result. ``reliable`` says that it does for the whole reply.
     """
     text = turn.reply.text
     known = {(0, len(text)): True} if reliable else {}
