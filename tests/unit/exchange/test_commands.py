@@ -77,9 +77,3 @@ def test_exit_code_of_check_follows_severity(tmp_path):
         write_published(tmp_path, [*rows[:-1], rows[-1] | changes])
         told = known_unknowns("check", "humblebench", "--raw", ".", "--json", "--params", str(params), folder=tmp_path)
         assert (told.returncode, json.loads(told.stdout)["worst"]) == (code, worst)
-
-
-def test_check_params():
-    told = known_unknowns("check", "params", folder=REPOSITORY)
-    assert told.returncode == 0
-    assert "params.yaml is valid: edition pocket" in told.stdout

@@ -47,11 +47,6 @@ def test_labels_and_images_of_variants(tmp_path):
     assert (line["image"], line["prediction"]) == ({"bytes": None, "path": None}, "")
 
 
-def test_an_unknown_format(tmp_path):
-    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
-        export("humblebunch", tmp_path / "q", tmp_path / "r", tmp_path / "out")
-
-
 def test_the_default_format_is_that_of_the_benchmark(tmp_path):
     exported(tmp_path, RED, Reply("A"))
     files = [tmp_path / name for name in ("q.parquet", "r.parquet")]
@@ -65,7 +60,9 @@ def test_the_default_format_is_that_of_the_benchmark(tmp_path):
     assert export("vlmevalkit", *files, tmp_path / "model-1.5", add_suffix=True).path.suffix == ".tsv"
 
 
-def test_questions_of_another_benchmark(tmp_path):
+def test_invalid_exports(tmp_path):
+    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
+        export("humblebunch", tmp_path / "q", tmp_path / "r", tmp_path / "out")
     with pytest.raises(DataError, match="'mmsap'"):
         exported(tmp_path, replace(RED, benchmark="mmsap"), Reply("A"))
     assert not (tmp_path / "out.jsonl").exists()

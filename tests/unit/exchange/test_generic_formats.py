@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from known_unknowns.errors import DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.matching import match
 from known_unknowns.exchange.predictions import parse_file
-from known_unknowns.exchange.rescore import rescore
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply
 from tests.cells import ONE
 from tests.factories import question
@@ -78,24 +76,3 @@ def test_a_reply_that_the_limit_ended_is_known_after_the_round_trip(tmp_path, fo
     (tmp_path / "bad.jsonl").write_text('{"question_id": "1", "prediction": "A", "finish": 3}\n', encoding="utf-8")
     with pytest.raises(DataError, match="finish is 3"):
         parse_file(tmp_path / "bad.jsonl")
-
-
-def test_actiview_result_file(tmp_path):
-    """Right by the letter, right by the whole text, wrong by the letter's brackets, failed: two of four."""
-    texts = ["A. Red", "red", "(A)"]
-    asked = [question(str(n), benchmark="actiview", refusal=None) for n in range(4)]
-    turns = [*([("answer", Reply(text))] for text in texts), [("answer", Reply("", error="out of memory"))]]
-    whole = json.loads(exported(tmp_path, "actiview", list(zip(asked, turns, strict=True)), "json").read_text())
-    assert whole == {"preds": ["A. Red", "red", "(A)", ""], "acc": 0.5}
-
-
-def test_forced_choice_survives_the_round_trip(tmp_path):
-    pairs = [(KNOW, [("answer", Reply("B")), ("forced", Reply("A"))])]
-    assert "step" not in exported(tmp_path, "csv", two("A"), "csv").read_text()
-    file = exported(tmp_path, "csv", pairs, "csv")
-    assert file.read_text().splitlines()[0] == '"question_id","step","prediction"'
-    found = rescore("mmsap", [file], annotations=tmp_path / "q.parquet")
-    (rate,) = [
-        m for m in found.metrics if (m.parser, m.name, m.category) == ("robust", "unknown_knowns_rate", "Overall")
-    ]
-    assert rate.value == 1

@@ -101,19 +101,6 @@ def plain(tmp_path: Path, said: list[str]) -> Path:
     return path
 
 
-def test_engine_record_names_the_files_of_every_cell(tmp_path):
-    questions(tmp_path)
-    file = plain(tmp_path, SAID)
-    for name in ("original", "nota_only", "original"):
-        import_predictions(params(), "theirs", "humblebench", [file], variant=name, root=tmp_path)
-    path = tmp_path / "results/pocket/replies/theirs/humblebench/engine.json"
-    record = json.loads(path.read_text())
-    assert (record["model"], record["entry"], record["turns"]) == ("theirs", {"engine": "imported"}, 20)
-    assert sorted(record["facts"]) == ["nota_only/seed0", "original/seed0"]
-    assert [found["file"] for found in record["facts"]["original/seed0"]] == ["said.jsonl"]
-    assert str(tmp_path) not in path.read_text()
-
-
 def test_note_has_the_entry_for_params_yaml(tmp_path):
     questions(tmp_path)
     file = plain(tmp_path, SAID)

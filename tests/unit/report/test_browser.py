@@ -108,21 +108,6 @@ def test_a_page_fits_its_window_and_has_no_error(browser: Browser, folder: Path,
         assert browser.errors == [] and browser.requests == []
 
 
-def test_names_of_sixty_characters_fit_a_phone(browser: Browser, run: FakeRun, tmp_path: Path) -> None:
-    """The pages with such a name in place of a model's: in sentences, tables, menus and headings."""
-    long = "a_name_without_any_place_to_break_the_line_60_characters_ok_"
-    for file in ("index.html", "models.html", "parsers.html", "provenance.html"):
-        text = (run.page.parent / file).read_text(encoding="utf-8")
-        (tmp_path / file).write_text(text.replace("pocket-never-refuses", long), encoding="utf-8")
-        browser.open(tmp_path / file, width=390, height=844)
-        browser.evaluate("document.querySelectorAll('details:not(.menu)').forEach(d => { d.open = true; })")
-        browser.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-        assert long in browser.evaluate("document.body.textContent")
-        assert browser.overflow() <= 0, file
-        assert browser.evaluate(SCROLLED_TABLES) == [], file
-        assert browser.errors == []
-
-
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
 def test_the_first_screen_has_the_answer(browser: Browser, folder: Path, width: int, height: int) -> None:
     browser.open(folder / "index.html", width=width, height=height)
@@ -158,17 +143,6 @@ def test_baselines_are_folded_until_they_are_asked_for(browser: Browser, folder:
     assert browser.evaluate(f"{MODELS}.length") == 7 and browser.evaluate(f"{fold}.ariaExpanded") == "true"
     browser.evaluate(f"{fold}.click()")
     assert browser.evaluate(f"{MODELS}.length") == 3
-
-
-def test_the_open_tab_is_in_the_address(browser: Browser, broken: Path) -> None:
-    shown = "[...document.querySelectorAll('[data-tab]')].filter(e => e.offsetHeight).map(e => e.id)"
-    browser.open(broken)
-    assert browser.evaluate(shown) == ["answer-all"]
-    browser.evaluate("document.querySelectorAll('[role=tab]')[1].click()")
-    assert browser.evaluate("location.hash") == "#answer-humblebench"
-    browser.open(f"{broken.resolve().as_uri()}#answer-humblebench")
-    assert browser.evaluate(shown) == ["answer-humblebench"]
-    assert browser.errors == []
 
 
 def test_the_matrix_links_to_questions_and_sorts_by_size(browser: Browser, broken: Path) -> None:

@@ -122,10 +122,8 @@ def test_abstained_and_cut_replies_are_parts_of_the_bars_of_answers() -> None:
 @pytest.mark.parametrize(
     ("answers", "order"),
     [
-        (["cut", "abstained", "A", "no label"], ["A", "abstained", "no label", "cut"]),
         (["failed", "no label", "E", "A", "C"], ["A", "C", "E", "no label", "failed"]),
         (["10", "2", "1", "failed"], ["1", "2", "10", "failed"]),
-        (["yes", "no"], ["no", "yes"]),
         (["the second image", "Z", "J", "B"], ["B", "J", "Z", "the second image"]),
     ],
 )

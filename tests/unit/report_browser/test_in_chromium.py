@@ -144,18 +144,6 @@ def test_all_models_and_variants(visit):
     assert "open_model=pocket-never-refuses&open_variant=original" in visit.evaluate("location.hash")
 
 
-def test_filters_load_nothing_after_the_page_was_idle(visit):
-    visit.show()
-    visit.wait_for("!!document.body.dataset.prepared")
-    loaded = list(visit.requests)
-    filters = [("parsers", "any"), ("other", "pocket-never-refuses"), ("relation", "0"), ("relation", "")]
-    for name, value in [*filters, ("outcome", "wrong"), ("model", "*"), ("variant", "*")]:
-        choose(visit, name, value)
-        visit.wait_for("document.getElementById('scroll').getAttribute('aria-busy') === 'false'")
-    assert "model=*&variant=*&other=pocket-never-refuses&outcome=wrong&parsers=any" in visit.evaluate("location.hash")
-    assert visit.requests == loaded
-
-
 def test_two_models_side_by_side(visit):
     visit.show("#benchmark=humblebench&model=pocket&other=pocket-never-refuses&question=q2")
     headings = visit.evaluate("[...document.querySelectorAll('.dialogue h3')].map((e) => e.textContent)")

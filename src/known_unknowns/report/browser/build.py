@@ -1,15 +1,20 @@
-"""Build the page and its shards from the tables of an edition, one variant, seed and model at a time."""
+"""Build the page and its shards from the tables of an edition, one variant, seed and model at a time.
+
+The page is a template, a style sheet and the scripts of ``static/`` in the frame of all pages of the report.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.files import write_text
 from known_unknowns.progress import progress
-from known_unknowns.report.browser import page
+from known_unknowns.report import shell
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.version import __version__
@@ -19,6 +24,15 @@ if TYPE_CHECKING:
 
 SHARDS = "questions"
 """The folder of the shards, beside the page."""
+_STATIC = Path(__file__).parent / "static"
+SCRIPTS = [
+    f"{name}.js"
+    for name in ("dom", "data", "state", "filters", "list", "parts", "detail", "overview", "keyboard", "main")
+]
+"""The scripts, in order. They share the global scope."""
+POLICY = {"script-src": "'strict-dynamic'", "img-src": "'self'"}
+"""Additions to the policy of all pages. ``'strict-dynamic'`` allows the shards, which the page's own scripts load
+by name, from ``file://`` and from a server. It allows no other script element and no inline handler."""
 
 
 def build(params: Params, *, results: Path, data: Path, out: Path, with_images: bool = True) -> None:
@@ -46,14 +60,25 @@ def build(params: Params, *, results: Path, data: Path, out: Path, with_images: 
             "benchmarks": [[name, registry.get(name).title, *entry] for name, entry in described],
         }
         folder.chmod(0o755)
-        _replace(out.parent / SHARDS, folder)
+        shutil.rmtree(out.parent / SHARDS, ignore_errors=True)
+        folder.replace(out.parent / SHARDS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    page.write(out, params, manifest)
+    text = shell.render(
+        shell.environment(_STATIC),
+        "questions.html.j2",
+        params,
+        file=out.name,
+        scripts=[_STATIC / name for name in SCRIPTS],
+        policy=POLICY,
+        manifest=data_block(manifest),
+    )
+    write_text(out, text)
 
 
-def _replace(old: Path, new: Path) -> None:
-    """Put a folder in the place of another."""
-    if old.exists():
-        shutil.rmtree(old)
-    new.replace(old)
+def data_block(value: Any) -> str:
+    """Return JSON that is safe inside a script element: ASCII, without "<", ">" and "&"."""
+    text = json.dumps(value, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
