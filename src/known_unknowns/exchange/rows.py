@@ -27,7 +27,6 @@ MAX_SHEET_BYTES = 2**27
 """Largest size of an Excel file when it is unpacked, in bytes."""
 MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
 """Largest numbers of columns and cells of an Excel sheet, with the empty ones, and of values of a Parquet file."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -105,17 +104,10 @@ def _loads(content: str) -> Any:
     A lone surrogate cannot be written as UTF-8.
     """
     values = json_files.parse_json(content)
-    return _replace_surrogates(values) if _ESCAPED_SURROGATE.search(content) else values
-
-
-def _replace_surrogates(values: Any) -> Any:
-    if isinstance(values, str):
-        return _SURROGATE.sub("\ufffd", values)
-    if isinstance(values, list):
-        return [_replace_surrogates(value) for value in values]
-    if isinstance(values, dict):
-        return {_replace_surrogates(name): _replace_surrogates(value) for name, value in values.items()}
-    return values
+    if not _ESCAPED_SURROGATE.search(content):
+        return values
+    text = json.dumps(values, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+    return json.loads(text.decode("utf-16-le", "replace"))
 
 
 def _json_list(file: Path) -> Iterator[Row]:
@@ -196,11 +188,11 @@ def _parquet(file: Path) -> Iterator[Row]:
     """Parse a Parquet file without the bytes of its images, which rescoring does not use."""
     try:
         with pq.ParquetFile(file) as table:
-            columns = [field.name for field in table.schema_arrow if field.name != "image"]
-            paths = ["image.path"] if _has_path(table.schema_arrow) else []
-            if table.metadata.num_rows * len(columns) > MAX_CELLS:
+            names = [name for name in table.schema_arrow.names if name != "image"]
+            columns = [*names, *(["image.path"] if _has_path(table.schema_arrow) else [])]
+            if table.metadata.num_rows * len(names) > MAX_CELLS:
                 raise DataError(f"more than {MAX_CELLS:,} values", file=file)
-            records = table.read(columns=columns + paths).to_pylist()
+            records = table.read(columns=columns).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", file=file) from error
     for line, values in enumerate(records, start=1):
