@@ -7,7 +7,7 @@ import re
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns.comparison import load
@@ -22,7 +22,6 @@ from known_unknowns.report.section import section
 from .svg_texts import size, texts
 
 MODELS = [f"organisation/vision-language-model-{number}b-instruct" for number in range(1, 21)]
-PERCENT = st.floats(0, 100)
 
 
 def drawn(
@@ -102,11 +101,18 @@ def test_models_at_one_point_share_a_name() -> None:
     assert "pocket, tiny" in names(drawn(charts.points(found, Axis("x"), Axis("y"), ["pocket", "tiny"])))
 
 
-@settings(max_examples=8, deadline=None)
-@given(st.lists(st.tuples(PERCENT, PERCENT), min_size=1, max_size=25))
-def test_names_of_any_points_are_inside_and_apart(places: list[tuple[float, float]]) -> None:
-    found = [Point(f"model-{n}", "", Coordinate(x), Coordinate(y)) for n, (x, y) in enumerate(places)]
-    check(drawn(charts.points(found, Axis("right (%)"), Axis("refused (%)"), [p.model for p in found])))
+@given(st.lists(st.tuples(st.floats(0, 560), st.floats(0, 400)), max_size=60))
+def test_no_number_covers_another_or_leaves_the_plot(spots: list[tuple[float, float]]) -> None:
+    points = [Labelled(str(number), x, y, 10) for number, (x, y) in enumerate(spots)]
+    boxes = []
+    for label, place in zip(points, places(points, 560, 400), strict=True):
+        length = 0.6 * 10 * len(label.label)
+        left = place.x - {"left": 0, "center": length / 2, "right": length}[place.align]
+        boxes.append((left, left + length, place.y))
+    for number, (left, right, middle) in enumerate(boxes):
+        assert left >= 0 and right <= 560 and 5.5 - 1e-9 <= middle <= 394.5 + 1e-9
+        for low, high, other in boxes[:number]:
+            assert right <= low + 1e-9 or high <= left + 1e-9 or abs(middle - other) >= 1.1 * 10 - 1e-9
 
 
 def dots(count: int) -> list[Dot]:
