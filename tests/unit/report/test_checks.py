@@ -92,8 +92,9 @@ def test_the_report_command_shows_checks_as_text_only_if_given(tmp_path: Path):
     settings, hostile = tmp_path / "params.yaml", "<script>alert(1)</script>\x1b[31m"
     settings.write_text(yaml.safe_dump(run.params.raw))
     checks = save(tmp_path / "checks", Finding(WARNING, "leak", hostile, hostile), *many("odd", 7))
-    command = ["report", *run.metrics, "--results", run.results, "--data", run.data, "--comparison", run.comparison]
-    command += ["--out", run.page, "--checks", checks, "--params", settings, "--pairs", run.pairs]
+    command = ["step", "report", *run.metrics, "--results", run.results, "--data", run.data]
+    command += ["--comparison", run.comparison, "--pairs", run.pairs, "--checks", checks]
+    command += ["--out", run.page, "--params", settings]
     done = CliRunner().invoke(app, list(map(str, command)))
     assert done.exit_code == 0, done.output
     page = parse(run.page.with_name("audit.html").read_text(encoding="utf-8"))
