@@ -3,7 +3,7 @@
     python -m tests.unit.report.fake_run build/fake-run      # and look at build/fake-run/results/pocket/report
 
 The scripted respondents behave as they must; "pocket" answers with seeded dice, in the ways that real models
-write, and is read by two readers that disagree about "E. None of the above" and about the article "a".
+write. The parsers disagree about a sentence with an answer and the article "a".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
@@ -99,8 +99,9 @@ def make(
     variants_kept: Iterable[str] | None = None,
     seeds: int = 1,
     models: Iterable[str] = MODELS,
+    reply: Callable[[str, Question, random.Random], Reply] | None = None,
 ) -> FakeRun:
-    """Write the whole of a run under ``folder``."""
+    """Write the whole of a run under ``folder``. ``reply`` takes the place of `make_reply`."""
     chosen = params(models=models)
     raw = json.loads(json.dumps(chosen.raw))
     raw["editions"]["pocket"]["seeds"] = list(range(seeds))
@@ -119,7 +120,7 @@ def make(
         of_seeds = {seed: rows for (variant, seed), rows in varied.items() if variant == name}
         tables.write_variant(files.variants("humblebench") / f"{name}.parquet", of_seeds)
     for model in run.params.models:
-        _model(run, model, varied)
+        _model(run, model, varied, reply or make_reply)
     pin = run.data / "raw" / "humblebench.dvc"
     pin.parent.mkdir(parents=True)
     pin.write_text("outs:\n- md5: 0123456789abcdef0123456789abcdef.dir\n  path: humblebench\n")
@@ -172,11 +173,13 @@ def make_image(folder: Path, number: int) -> Image:
     return Image(f"images/{path.name}", digest, *pixels.size)
 
 
-def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]]) -> None:
+def _model(
+    run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]], reply: Callable[..., Reply]
+) -> None:
     turns = {}
     for (variant, seed), questions in varied.items():
         dice = random.Random(f"{model}:{variant}:{seed}")
-        turns[variant, seed] = [_asked(question, _reply(model, question, dice)) for question in questions]
+        turns[variant, seed] = [_asked(question, reply(model, question, dice)) for question in questions]
     files = EditionFiles(run.data, run.results)
     replies, scores, metrics = (path(model, "humblebench") for path in (files.replies, files.scores, files.metrics))
     tables.write_replies(replies, turns)
@@ -203,7 +206,7 @@ def _asked(question: Question, reply: Reply) -> AnsweredTurn:
     return AnsweredTurn(question.id, 0, "answer", question.rendered, images, question.labels, question.id, reply)
 
 
-def _reply(model: str, question: Question, dice: random.Random) -> Reply:
+def make_reply(model: str, question: Question, dice: random.Random) -> Reply:
     labels = question.labels
     right, refusal = labels[question.answer or 0], labels[question.refusal or 0]
     scripted = {"oracle": right, "always_refuse": refusal, "always_a": "A", "uniform": dice.choice(labels)}
@@ -218,7 +221,7 @@ def _reply(model: str, question: Question, dice: random.Random) -> Reply:
     if way > 0.85 and letter == refusal:
         return Reply(f"{letter}. None of the above")
     if way > 0.8:
-        return Reply(f"A careful look says {letter}")
+        return Reply(f"The answer is {letter}, from a careful look.")
     return Reply(letter)
 
 

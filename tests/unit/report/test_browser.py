@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pypdf import PdfReader
@@ -65,15 +66,13 @@ BROKEN_MODEL = "qwen2.5-vl-7b"
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first page of a run with a model of the catalogue, none of whose replies can be parsed."""
-    reply = fake_run._reply
 
-    def replies(model: str, *arguments: object) -> Reply:
-        return Reply(HOSTILE[0]) if model == BROKEN_MODEL else reply(model, *arguments)
+    def reply(model: str, *arguments: Any) -> Reply:
+        return Reply(HOSTILE[0]) if model == BROKEN_MODEL else fake_run.make_reply(model, *arguments)
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(fake_run, "_reply", replies)
-        models = (*fake_run.RESPONDENTS, "pocket", "pocket-never-refuses", BROKEN_MODEL)
-        made = fake_run.make(tmp_path_factory.mktemp("broken"), questions=20, models=models)
+    models = (*fake_run.RESPONDENTS, "pocket", "pocket-never-refuses", BROKEN_MODEL)
+    folder = tmp_path_factory.mktemp("broken")
+    made = fake_run.make(folder, questions=20, variants_kept=["original", "nota_only"], models=models, reply=reply)
     write(made)
     return made.page
 
