@@ -9,7 +9,7 @@ from known_unknowns.records import Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import Axis, Coordinate, Point
 from known_unknowns.report.drawing import Figure, figure, placeholder
-from known_unknowns.report.figures import kind, merge_first_heads, own_models, parsed
+from known_unknowns.report.figures import kind, own_models, parsed
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 from known_unknowns_benchmarks.actiview.metrics import WITHOUT, Cost, ViewNecessity, view_necessity
@@ -100,7 +100,7 @@ def _view_table(found: Sequence[ViewComparison], run: Run, outcomes: Outcomes) -
         Head("of the right without the views, wrong with them"),
     )
     caption = f"Effect of the views, in percent, with {confidence(run)} intervals"
-    return Table(caption, ("Pipeline", "Model"), columns, tuple(merge_first_heads(rows)))
+    return Table(caption, ("Pipeline", "Model"), columns, tuple(rows))
 
 
 CostPoint = tuple[str, str, Metric, Cost]
@@ -147,5 +147,5 @@ def _cost_table(found: Sequence[CostPoint], run: Run) -> Table:
         cells = (metric_cell(metric), *(Cell(number, kind="plain") for number in numbers))
         rows.append(Row((Head(model), Head(run.section.name(variant))), cells))
     columns = [Head("percent right"), Head("turns"), Head("images"), Head("visual tokens"), Head("input tokens")]
-    columns, body = move_n_to_heading(columns, merge_first_heads(rows))
+    columns, body = move_n_to_heading(columns, rows)
     return Table("Accuracy and cost per question", ("Model", "Pipeline"), columns, body)
