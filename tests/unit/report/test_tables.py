@@ -15,7 +15,7 @@ from known_unknowns.report.page import run_of
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run, all_variants, disagreement, error_shares, headline
 from known_unknowns.tables import write_scores
-from known_unknowns.workflow.rule_parameters import error_tables
+from known_unknowns.workflow.rule_functions import error_tables
 from known_unknowns_construction.review.error_analysis import ErrorShare, write_table
 from tests.cells import ONE
 
