@@ -12,8 +12,8 @@ import transformers
 from transformers import GenerationMixin
 
 from known_unknowns.engines._checkpoint import Checkpoint
-from known_unknowns.engines._option_labels import LabelRecorder
 from known_unknowns.engines._prompts import UnusableProcessorError
+from known_unknowns.engines._reply_builder import LabelRecorder
 from known_unknowns.engines._sampling import Sampler
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 
@@ -41,10 +41,7 @@ class Generation:
 
         ``seeds`` are those of the prompts, for a checkpoint whose replies are sampled.
 
-        Raises
-        ------
-        ValueError
-            The model does not generate its reply token by token.
+        Raises ValueError if the model does not generate its reply token by token.
         """
         sequences = self._call(inputs, recorder, max_new_tokens, seeds)
         if not recorder.steps and type(self._model).generate is not GenerationMixin.generate:

@@ -79,10 +79,7 @@ class Prices:
 def load(path: Path = TABLE) -> Prices:
     """Read a price table.
 
-    Raises
-    ------
-    DataError
-        A price is missing, negative, or not a number.
+    Raises DataError if a price is missing, negative, or not a number.
     """
     try:
         raw = parse_yaml(path.read_text(encoding="utf-8"))
@@ -94,10 +91,7 @@ def load(path: Path = TABLE) -> Prices:
 def find(source: str) -> tuple[Price, str] | None:
     """Return the price of a model and the date of its table: the project's, or else the packaged one; None if unknown.
 
-    Raises
-    ------
-    DataError
-        If a table is not valid.
+    Raises DataError if a table is not valid.
     """
     for path in (PROJECT.absolute(), TABLE):
         if path.is_file() and source in (table := load(path)).models:

@@ -200,10 +200,7 @@ def repair(path: Path) -> JournalCheck:
 
     The other replies of a batch that has lost a line are kept as batches of their own.
 
-    Raises
-    ------
-    MachineError
-        If a run holds the journal.
+    Raises MachineError if a run holds the journal.
     """
     with path.open("rb") as held:
         try:

@@ -54,10 +54,7 @@ class LazyEngine:
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Batches:
         """Answer every turn with the real engine.
 
-        Raises
-        ------
-        FactsChanged
-            The engine has other facts than the stored ones, so none of its replies is in the journal.
+        Raises FactsChanged if it has other facts than the stored ones, so that none of its replies is in the journal.
         """
         if self._engine is None:
             engine: Engine = engines.create(self._name, self._entry)

@@ -183,10 +183,7 @@ class _FirstReplies:
     def check(self, replies: Iterable[Reply]) -> None:
         """Add replies, which must be in the journal.
 
-        Raises
-        ------
-        ConfigError
-            None of the first replies has an answer, so that the model or its entry is at fault.
+        Raises ConfigError if none of the first replies has an answer: the model or its entry is at fault.
         """
         if self._goes_on:
             return

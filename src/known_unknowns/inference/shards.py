@@ -156,10 +156,7 @@ class ShardJournal(Journal):
 def whole_journal(path: Path) -> Iterator[Journal]:
     """Open the journal of a benchmark, after the replies of its shards were moved to it.
 
-    Raises
-    ------
-    MachineError
-        A process holds the journal, or that of a shard.
+    Raises MachineError if a process holds the journal, or that of a shard.
     """
     with Journal(path) as journal:
         for shard in shard_paths(path):

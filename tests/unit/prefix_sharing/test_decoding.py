@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from transformers import GenerationConfig
 
-from known_unknowns.engines._option_labels import LabelRecorder
+from known_unknowns.engines._reply_builder import LabelRecorder
 from prefix_sharing.decoding import DecodingRules, decode
 
 

@@ -304,7 +304,7 @@ def _after_reasoning(steps: list[Mapping[str, Any]], marks: Sequence[str] | None
 
 
 def _label_step(tokens: list[str], labels: tuple[str, ...]) -> int:
-    """Return the step of the first bare label, as `known_unknowns.engines._option_labels.label_step` does."""
+    """Return the step of the first bare label, as `known_unknowns.engines._reply_builder.label_step` does."""
     for place, token in enumerate(tokens):
         if token.strip() not in labels:
             continue
