@@ -617,8 +617,9 @@ class ReleasedReader(Released):
     ) -> None:
         """Report missing and empty files, other versions of files, and files of no known model and setting."""
         settings = self.layout.settings
-        for model in sorted({model for model, name in slots if not settings[name].answers_only}):
-            expected = [name for name in entry.settings or settings if not settings[name].answers_only]
+        alone = {name for name, setting in settings.items() if setting.answers_only}
+        expected = [name for name in entry.settings or settings if name not in alone]
+        for model in sorted({model for model, name in slots if name not in alone}):
             lacking = [name for name in expected if (slot := slots.get((model, name))) is None or not slot.first()]
             if lacking:
                 state.add(WARNING, "missing-predictions", model, f"no predictions in {', '.join(lacking)}; not run")
@@ -632,7 +633,7 @@ class ReleasedReader(Released):
                 if len(filled) > 1:
                     text = f"several versions of the {name}; {filled[0]} counts, not {', '.join(filled[1:])}"
                     state.add(WARNING, "several-versions", where, text)
-            if slot.first() and not slot.files.get(LOG) and not settings[slot.setting].answers_only:
+            if slot.first() and not slot.files.get(LOG) and slot.setting not in alone:
                 state.add(NOTE, "missing-log", where, "no log was released with the predictions")
             counted = slot.first()
             if counted and HISTORY in self.layout.files and not slot.first(HISTORY):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import our_points
@@ -14,8 +15,9 @@ from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics
+from known_unknowns_benchmarks.layouts import read_layouts
 from known_unknowns_benchmarks.mmsap import figures
-from known_unknowns_benchmarks.mmsap.report import layout
+from known_unknowns_benchmarks.mmsap.audit import spread_as_published
 from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun
@@ -115,7 +117,8 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
 def table_of(made: Run, name: str, published_rows: dict[str, str]) -> PaperTable:
     cells = load("mmsap")
     compared = compare_cells(cells, made.numbers, published_rows=published_rows, parsers=made.parsers)
-    return paper_table(name, layout(name), made, cells, compared)
+    layout = read_layouts(registry.get("mmsap").folder, spread=spread_as_published)[name]
+    return paper_table(name, layout, made, cells, compared)
 
 
 def heads(found: PaperTable) -> list[tuple[str, str]]:
