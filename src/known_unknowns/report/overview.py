@@ -47,17 +47,7 @@ _TESTED = (ACCURACY, dual.DUAL)
 
 @dataclass(frozen=True)
 class Overview:
-    """What the first screen reads of one benchmark.
-
-    Attributes
-    ----------
-    run : Run
-        The measured run.
-    compared : sequence of ComparisonRow
-        The verdicts of the benchmark.
-    pairs : sequence of PairedRow
-        Pairs of models of the benchmark; empty if models were not compared.
-    """
+    """What the first screen reads of one benchmark: the run, its verdicts, and its pairs of models, if compared."""
 
     run: Run
     compared: Sequence[ComparisonRow]
