@@ -14,8 +14,7 @@ from typing import Any
 
 from known_unknowns.records import Metric
 from known_unknowns.report.drawing import BASELINE, GREY, INK, MUTED, model_colours
-from known_unknowns.report.label_places import CHARACTER, LINE, Box, places
-from known_unknowns.report.label_places import Point as LabelledPoint
+from known_unknowns.report.label_places import CHARACTER, LINE, Box, Label, places
 
 MODEL, SCRIPTED, PUBLISHED = "model", "baseline", "published"
 """Kinds of points."""
@@ -270,13 +269,13 @@ def _labels(
     for point in found:
         spots.setdefault(_spot(point), []).append(point)
 
-    def labelled(at: Sequence[Point], *, is_key: bool) -> LabelledPoint:
+    def labelled(at: Sequence[Point], *, is_key: bool) -> Label:
         text = ", ".join(dict.fromkeys(numbers[point.model] if is_key else point.model for point in at))
         font = FONT if at[0].kind == MODEL and not is_key else SMALL
         left, right = (width * x.share(end) for end in at[0].x.ends)
         bottom, top = (height * (1 - y.share(end)) for end in at[0].y.ends)
         across, up = width * x.share(at[0].x.value), height * (1 - y.share(at[0].y.value))
-        return LabelledPoint(text, across, up, font, ((left, up, right, up), (across, top, across, bottom)))
+        return Label(text, across, up, font, ((left, up, right, up), (across, top, across, bottom)))
 
     for is_key in (False, True):
         marked = [labelled(at, is_key=is_key) for at in spots.values()]
@@ -285,7 +284,7 @@ def _labels(
             break
     rows = [
         {
-            "text": label.label,
+            "text": label.text,
             "x": x.at(place.x / width),
             "y": y.at(1 - place.y / height),
             "x2": at[0].x.value,

@@ -84,24 +84,21 @@ class Table:
 
     @property
     def full_rows(self) -> tuple[Row, ...]:
-        """The rows, each with all of its headings. Those that the row above has too are marked, except the last one."""
-        above: tuple[Head, ...] = ()
+        """The rows. Their headings that the row above has too are marked, except the last one."""
+        above: list[str] = []
         found = []
         for row in self.rows:
-            missing = len(self.corner) - len(row.heads) if row.cells else 0
-            heads = [*above[:missing], *row.heads]
-            for place, (head, other) in enumerate(zip(heads[:-1], above, strict=False)):
-                if head.text != other.text:
-                    break
-                heads[place] = replace(head, repeated=True)
+            texts = [head.text for head in row.heads]
+            equal = [texts[: place + 1] == above[: place + 1] for place in range(len(texts) - 1)]
+            heads = (replace(head, repeated=same) for head, same in zip(row.heads, [*equal, False], strict=True))
             found.append(replace(row, heads=tuple(heads)))
-            above = tuple(heads) if row.cells else ()
+            above = texts
         return tuple(found)
 
 
 def make_table(
     caption: str,
-    corner: str | Sequence[str],
+    corner: str | tuple[str, ...],
     columns: Iterable[str | Head],
     rows: Iterable[Row],
     *,
@@ -113,9 +110,8 @@ def make_table(
     heads, body = tuple(map(_head, columns)), tuple(rows)
     if moves_n:
         heads, body = move_n_to_heading(heads, body)
-    return Table(
-        caption, (corner,) if isinstance(corner, str) else tuple(corner), heads, body, tuple(groups), tuple(foot)
-    )
+    corner = (corner,) if isinstance(corner, str) else corner
+    return Table(caption, corner, heads, body, tuple(groups), tuple(foot))
 
 
 def make_row(
@@ -154,9 +150,8 @@ def mark_baselines(table: Table, names: Collection[str]) -> Table:
     """Return the table with the rows of the scripted baselines greyed."""
     if table.corner[0] != "Model":
         return table
-    heads = [row.heads[0].text for row in table.full_rows]
-    rows = zip(table.rows, heads, strict=True)
-    return replace(table, rows=tuple(replace(row, kind="baseline") if head in names else row for row, head in rows))
+    rows = (replace(row, kind="baseline") if row.heads[0].text in names else row for row in table.rows)
+    return replace(table, rows=tuple(rows))
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:

@@ -18,10 +18,10 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A point of a plot in pixels from its upper left corner, with its label. ``bars`` are its error bars."""
+class Label:
+    """The label of a point, whose place is in pixels from the upper left corner. ``bars`` are its error bars."""
 
-    label: str
+    text: str
     x: float
     y: float
     font_size: int
@@ -51,50 +51,51 @@ _SIDES = (
 """The places beside a point in order: alignment, and shift of the anchor in pixels, right and down."""
 
 
-def places(points: Sequence[Point], width: float, height: float, *, taken: Sequence[Box] = ()) -> list[Place]:
+def places(labels: Sequence[Label], width: float, height: float, *, taken: Sequence[Box] = ()) -> list[Place]:
     """Return a place for the label of each point: beside the point, or the nearest free place, with a leader line.
 
     Places on error bars come last beside a point. A plot without any free place has labels that cover something.
 
     Parameters
     ----------
-    points : sequence of Point
-        All points of the plot. Labels of the first ones are placed first.
+    labels : sequence of Label
+        Those of all points of the plot. The first ones are placed first.
     width, height : float
         The plot in pixels.
     taken : sequence of Box
         Other texts in the plot.
     """
     kept, found = list(taken), []
-    bars = [bar for point in points for bar in point.bars]
+    bars = [bar for label in labels for bar in label.bars]
 
-    def is_free(point: Point, place: Place) -> bool:
-        box, radius = _box(point, place), _RADIUS if place.near else _FAR_RADIUS
-        dots = ((p.x - radius, p.y - radius, p.x + radius, p.y + radius) for p in points if p is not point)
+    def is_free(label: Label, place: Place) -> bool:
+        box, radius = _box(label, place), _RADIUS if place.near else _FAR_RADIUS
+        dots = ((p.x - radius, p.y - radius, p.x + radius, p.y + radius) for p in labels if p is not label)
         is_inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height
         return is_inside and not any(_overlap(box, other) for other in (*kept, *dots))
 
-    for point in points:
-        beside = [Place(point.x + dx, point.y + dy, align) for align, dx, dy in _SIDES]
-        is_right = point.x > 0.6 * width  # labels on the right of the plot are first tried to the left of their points
+    for label in labels:
+        beside = [Place(label.x + dx, label.y + dy, align) for align, dx, dy in _SIDES]
+        default = beside[0]
+        is_right = label.x > 0.6 * width  # labels on the right of the plot are first tried to the left of their points
         beside.sort(key=lambda place: (place.align == "left") == is_right)
-        beside.sort(key=lambda place: sum(_overlap(_box(point, place), bar) for bar in bars))
-        tried = (place for place in (*beside, *_rings(point, width + height)) if is_free(point, place))
-        place = next(tried, Place(point.x + _SIDES[0][1], point.y + _SIDES[0][2], _SIDES[0][0]))
-        kept.append(_box(point, place))
+        beside.sort(key=lambda place: sum(_overlap(_box(label, place), bar) for bar in bars))
+        tried = (place for place in (*beside, *_rings(label, width + height)) if is_free(label, place))
+        place = next(tried, default)
+        kept.append(_box(label, place))
         found.append(place)
     return found
 
 
-def _rings(point: Point, largest: float) -> Iterator[Place]:
+def _rings(label: Label, largest: float) -> Iterator[Place]:
     for radius in range(2 * _STEP, int(largest), _STEP):
         for direction in range(_DIRECTIONS):
             angle = 2 * pi * direction / _DIRECTIONS
-            yield Place(point.x + radius * cos(angle), point.y + radius * sin(angle), "center", near=False)
+            yield Place(label.x + radius * cos(angle), label.y + radius * sin(angle), "center", near=False)
 
 
-def _box(point: Point, place: Place) -> Box:
-    length, half = CHARACTER * point.font_size * len(point.label), LINE * point.font_size / 2
+def _box(label: Label, place: Place) -> Box:
+    length, half = CHARACTER * label.font_size * len(label.text), LINE * label.font_size / 2
     left = place.x - {"left": 0.0, "center": 0.5, "right": 1.0}[place.align] * length
     return left, place.y - half, left + length, place.y + half
 

@@ -47,17 +47,7 @@ _TESTED = (ACCURACY, dual.DUAL)
 
 @dataclass(frozen=True)
 class Overview:
-    """What the first screen reads of one benchmark.
-
-    Attributes
-    ----------
-    run : Run
-        The measured run.
-    compared : sequence of ComparisonRow
-        The verdicts of the benchmark.
-    pairs : sequence of PairedRow
-        Pairs of models of the benchmark; empty if models were not compared.
-    """
+    """What the first screen reads of one benchmark: the run, its verdicts, and its pairs of models, if compared."""
 
     run: Run
     compared: Sequence[ComparisonRow]
@@ -135,10 +125,6 @@ class Overview:
     def main(self) -> str:
         """The first variant of the primary number; empty if nothing was measured."""
         return self.numbers[self.primary].split(dual.SEPARATOR)[0] if self.primary else ""
-
-    def number(self, model: str, variant: str, name: str) -> Metric | None:
-        """Return a metric under the main parser."""
-        return self.run.get(model, variant, self.run.main_parser, name)
 
     def value(self, model: str, number: HeadlineNumber | None) -> Metric | None:
         """Return a headline number of a model."""
@@ -479,7 +465,7 @@ def draw_figure(overview: Overview, name: str) -> Figure:
         title += " and refusals without a right option"
     points = []
     for model in (*overview.models, *overview.sorted(overview.baselines)):
-        x = Coordinate.of(overview.number(model, overview.main, ACCURACY))
+        x = Coordinate.of(run.get(model, overview.main, run.main_parser, ACCURACY))
         y = Coordinate.of(overview.value(model, refused)) if refused else x
         if x is not None and y is not None:
             points.append(Point(model, "", x, y, kind(run, model)))

@@ -115,7 +115,7 @@ class _Writer:
             if tree == digest:  # runs and artifacts may have been deleted since
                 complete &= len(runs) == len(list(model.tree()))
                 complete &= all(map(self._store.has_artifacts, runs))
-            if tree and not complete:  # runs of earlier versions have no digest
+            if not complete:
                 for run in trees.pop(tree):
                     self._client.delete_run(run.info.run_id)
         ids = {run.data.tags["cell"]: run.info.run_id for run in trees[digest]} or self._create(model, digest)

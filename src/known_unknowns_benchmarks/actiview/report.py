@@ -107,9 +107,7 @@ def parser_effects(run: Run, outcomes: Outcomes) -> ParserEffects:
         if found and all(cell.text == _ZERO for _, cells in found for cell in cells[_DIFFERENCES]):
             unaffected.append(model)
             continue
-        for place, (variant, cells) in enumerate(found):
-            heads = [Head(model, span=len(found))] if place == 0 else []
-            rows.append(Row((*heads, Head(run.section.name(variant))), cells))
+        rows += [Row((Head(model), Head(run.section.name(variant))), cells) for variant, cells in found]
     return ParserEffects(_effects_table(run, rows) if rows else None, tuple(unaffected))
 
 

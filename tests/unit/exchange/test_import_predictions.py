@@ -101,14 +101,20 @@ def plain(tmp_path: Path, said: list[str]) -> Path:
     return path
 
 
-def test_note_has_the_entry_for_params_yaml(tmp_path):
+def test_note_has_the_entry_for_params_yaml_and_the_record_the_files(tmp_path):
     questions(tmp_path)
     file = plain(tmp_path, SAID)
-    import_predictions(params(), "theirs", "humblebench", [file], variant="nota_only", root=tmp_path)
+    for name in ("nota_only", "original"):
+        import_predictions(params(), "theirs", "humblebench", [file], variant=name, root=tmp_path)
     (advice,) = import_predictions(params(), "theirs", "humblebench", [file], variant="original", root=tmp_path).notes
     entry = yaml.safe_load(advice.split("`")[3])
     cells = {"humblebench": {"nota_only": [0], "original": [0]}}
     assert entry == {"theirs": {"engine": "imported", "cells": cells}}
+    text = (tmp_path / "results/pocket/replies/theirs/humblebench/engine.json").read_text()
+    record = json.loads(text)  # names the files of each cell; the second import replaced the first
+    assert (record["entry"], record["turns"]) == ({"engine": "imported"}, 20) and str(tmp_path) not in text
+    files = {cell: [each["file"] for each in found] for cell, found in record["facts"].items()}
+    assert files == {"nota_only/seed0": ["said.jsonl"], "original/seed0": ["said.jsonl"]}
     listed = params(m={"engine": "imported", "published": "Qwen2.5-VL", "cells": cells})
     for name, notes in (("nota_only", 1), ("original", 0)):
         found = import_predictions(listed, "m", "humblebench", [file], variant=name, root=tmp_path)

@@ -15,8 +15,7 @@ from known_unknowns.report import charts
 from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Point
 from known_unknowns.report.drawing import figure
 from known_unknowns.report.figures import published_points
-from known_unknowns.report.label_places import Place, places
-from known_unknowns.report.label_places import Point as Labelled
+from known_unknowns.report.label_places import Label, Place, places
 from known_unknowns.report.section import section
 
 from .svg_texts import size, texts
@@ -91,9 +90,9 @@ def test_few_models_have_their_names_at_their_points_and_no_key() -> None:
 def test_a_name_is_not_on_an_error_bar_if_another_place_is_free() -> None:
     """A label of five characters in size 10 is 30 pixels wide: all places to the right of its point are on the bar."""
     bar = (60, 0, 60, 100)
-    found = places([Labelled("first", 40, 50, 10), Labelled("other", 100, 90, 10, (bar,))], 200, 100)
+    found = places([Label("first", 40, 50, 10), Label("other", 100, 90, 10, (bar,))], 200, 100)
     assert found[0] == Place(33, 61, "right")
-    assert places([Labelled("first", 40, 50, 10)], 200, 100)[0] == Place(47, 42, "left")
+    assert places([Label("first", 40, 50, 10)], 200, 100)[0] == Place(47, 42, "left")
 
 
 def test_models_at_one_point_share_a_name() -> None:
@@ -103,10 +102,10 @@ def test_models_at_one_point_share_a_name() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 560), st.floats(0, 400)), max_size=60))
 def test_no_number_covers_another_or_leaves_the_plot(spots: list[tuple[float, float]]) -> None:
-    points = [Labelled(str(number), x, y, 10) for number, (x, y) in enumerate(spots)]
+    points = [Label(str(number), x, y, 10) for number, (x, y) in enumerate(spots)]
     boxes = []
     for label, place in zip(points, places(points, 560, 400), strict=True):
-        length = 0.6 * 10 * len(label.label)
+        length = 0.6 * 10 * len(label.text)
         left = place.x - {"left": 0, "center": length / 2, "right": length}[place.align]
         boxes.append((left, left + length, place.y))
     for number, (left, right, middle) in enumerate(boxes):

@@ -101,15 +101,6 @@ def test_data_set_is_the_pinned_data(tracked: World) -> None:
         assert json.loads(used.dataset.source) == {"uri": str(tracked.data / "raw" / "humblebench")}
 
 
-def test_data_of_a_hub_has_its_repository_and_revision(world: World) -> None:
-    entry = {"source": "hub", "repository": "somebody/HumbleBench", "revision": "c0ffee"}
-    world.raw["benchmarks"]["humblebench"]["data"]["pocket"] = entry
-    world.track()
-    (used,) = run_of(world, "oracle", "humblebench").inputs.dataset_inputs
-    source = json.loads(used.dataset.source)
-    assert (source["path"], source["revision"]) == ("somebody/HumbleBench", "c0ffee")
-
-
 def test_the_artifacts_hold_every_reply_and_every_metric(tracked: World) -> None:
     run = cell_of(tracked, "always_a", "original")
     answered = rows(artifact(tracked, run, "questions.json"))
@@ -241,9 +232,14 @@ def test_no_output_and_no_network_access(
     monkeypatch.setattr(socket.socket, "connect", lambda self, address: asked.append(address))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: asked.append(args) or [])
     monkeypatch.setattr("known_unknowns.progress._QUIET_SECONDS", 600.0)  # a busy machine needs more than two
+    entry = {"source": "hub", "repository": "somebody/HumbleBench", "revision": "c0ffee"}
+    world.raw["benchmarks"]["humblebench"]["data"]["pocket"] = entry
     world.track()
     assert asked == []
     assert capfd.readouterr() == ("", "")
+    (used,) = run_of(world, "oracle", "humblebench").inputs.dataset_inputs
+    source = json.loads(used.dataset.source)
+    assert (source["path"], source["revision"]) == ("somebody/HumbleBench", "c0ffee")
 
 
 def test_disabled_tracking_lists_no_runs(fresh: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,6 +117,15 @@ def test_a_store_that_mlflow_refuses_is_found_by_the_check_of_the_configuration(
         configuration.check(raw)
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [("database or disk is full", "the disk is full"), ("Some error\nand details", r"MLflow failed \(Some error\)")],
+)
+def test_errors_of_the_database_name_it_and_a_remedy(world: World, message: str, shown: str) -> None:
+    with pytest.raises(MachineError, match=rf"mlflow\.db: .*{shown}"), open_store(world.params.tracking):
+        raise sqlite3.OperationalError(message)
+
+
 def test_a_password_is_in_no_message(
     fresh: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

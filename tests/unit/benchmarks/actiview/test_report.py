@@ -129,7 +129,7 @@ def test_parser_effects_are_paired_by_question(run: FakeRun, made: Run, outcomes
     assert found.unaffected == ("oracle", "uniform")  # both write bare letters
     table = found.table
     heads = [[head.text for head in row.heads] for row in table.rows]
-    assert heads == [["pocket", "zooming"], ["Shifting-R"], ["mixed"]]
+    assert heads == [["pocket", "zooming"], ["pocket", "Shifting-R"], ["pocket", "mixed"]]
     for row, variant in zip(table.rows, ("zooming", "shifting_r", "mixed"), strict=True):
         conditions = [(variant, "official"), (variant, "robust"), (f"{variant}_robust", "robust")]
         hits = [len(right(run, "pocket", *condition)) for condition in conditions]
