@@ -121,30 +121,21 @@ def _read_part(part: Part, names: list[str]) -> pa.Table:
     ).select(names)
 
 
-def write_table(path: str | Path, table: pa.Table, *, expect: int | None = None) -> None:
+def write_table(path: str | Path, table: pa.Table) -> None:
     """Check a table against its schema and write it atomically. Its pages have checksums.
-
-    Parameters
-    ----------
-    path : str or Path
-    table : pyarrow.Table
-    expect : int, optional
-        The expected number of rows.
 
     Raises
     ------
     DataError
-        If the number of rows is not ``expect``, or a required column has nulls. Nothing is written.
+        If a required column has nulls. Nothing is written.
     """
-    table = checked(path, table.combine_chunks(), expect)
+    table = checked(path, table.combine_chunks())
     with atomic_path(path) as partial:
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
-def checked(path: str | Path, table: pa.Table, expect: int | None = None) -> pa.Table:
-    """Return a table if it has the expected number of rows, and no nulls in required columns. Raises DataError."""
-    if expect is not None and len(table) != expect:
-        raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
+def checked(path: str | Path, table: pa.Table) -> pa.Table:
+    """Return a table if it has no nulls in required columns. Raises DataError."""
     table.validate(full=True)
     for column in table.schema:
         if not column.nullable and table.column(column.name).null_count:
