@@ -148,15 +148,8 @@ def write_parts(
 ) -> None:
     """Write a table atomically, with a row group for each part. The same rows give the same bytes.
 
-    Parameters
-    ----------
-    path : str or Path
-    key : pyarrow.Schema
-        The key columns: `CELL` or `SEED`.
-    schema : pyarrow.Schema
-        The other columns.
-    parts : iterable of (tuple, pyarrow.Table)
-        The values of the key columns, and the rows.
+    ``key`` are the key columns, `CELL` or `SEED`, ``schema`` the others. ``parts`` are values of the key columns and
+    rows.
     """
     full = pa.schema([*key, *schema])
     with (
@@ -175,13 +168,7 @@ def write_parts(
 def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell, pa.Table]]) -> None:
     """Check the tables of all variants and seeds of a model and benchmark, and write them as one, atomically.
 
-    Parameters
-    ----------
-    path : str or Path
-    schema : pyarrow.Schema
-        `REPLIES` or `SCORES`.
-    cells : iterable of (Cell, pyarrow.Table)
-        The rows of each variant and seed. They may be generated while the table is written.
+    The tables may be generated while they are written.
 
     Raises
     ------
