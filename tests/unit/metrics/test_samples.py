@@ -19,7 +19,6 @@ from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import SAMPLE, AnsweredTurn, Metric, Question, Reply, Turn, runs_name
 from known_unknowns.scoring.table import parse
-from tests.cells import write_replies
 from tests.factories import question, variant_entry
 from tests.paths import ROOT
 from tests.unit.metrics.answered import params as params_of
@@ -88,11 +87,11 @@ def test_the_interval_includes_the_questions_and_not_the_samples_alone(tmp_path)
 def by_hand(folder: Path, asked: list[Question], cells: dict[tuple[str, int], list[Reply]]) -> list[Metric]:
     variants, replies, scores = folder / "variants", folder / "replies.parquet", folder / "scores.parquet"
     tables.write_variant(variants / "original.parquet", {seed: asked for _, seed in cells if seed < SAMPLE})
-    for cell, of_cell in cells.items():
-        turns = [
-            AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, of_cell, strict=True)
-        ]
-        write_replies(replies, *cell, turns)
+    turns = {
+        cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, of_cell, strict=True)]
+        for cell, of_cell in cells.items()
+    }
+    tables.write_replies(replies, turns)
     parse(variants, replies, scores, cells=list(cells), parsers=["robust"])
     params = settings(len({seed // SAMPLE for _, seed in cells}), seeds=tuple({seed % SAMPLE: 0 for _, seed in cells}))
     assert set(params.cells("humblebench", "m")) == set(cells)

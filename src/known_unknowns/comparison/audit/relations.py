@@ -96,7 +96,7 @@ def weighted_mean(
     return Derived(cell, value, slack, f"({terms}) / {whole:,g}", truncation)
 
 
-def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bool = False) -> Derived:
+def total(cell: PublishedCell, parts: Iterable[PublishedCell]) -> Derived:
     """Return the sum of cells as the implied value of another cell."""
     cells = list(parts)
     return Derived(
@@ -104,7 +104,6 @@ def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bo
         sum(part.value for part in cells),
         0.0 if _are_counts(cells) else sum(rounding_error(part) for part in cells),
         " + ".join(part.printed for part in cells),
-        truncation,
     )
 
 
