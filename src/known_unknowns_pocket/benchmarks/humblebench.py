@@ -55,6 +55,15 @@ def scenes(seed: int, images: int) -> tuple[Scene, ...]:
     return tuple(scene_image.scene for scene_image in scene_images(seed, images))
 
 
+def scene_graphs(seed: int, images: int) -> list[SceneGraph]:
+    """Return the scene graphs of the benchmark's images. The images are not stored: their digest is that of no file."""
+    found = []
+    for each in scene_images(seed, images):
+        image = CandidateImage(each.path, "0" * 64, each.width, each.height, LICENCE)
+        found.append(importing.graph_of(psg.annotation(annotation_of(each), CLASSES), image))
+    return found
+
+
 def write_scene_folder(out: Path, *, seed: int, images: int, advance: Advance | None = None) -> Path:
     """Write the benchmark's scenes in PSG's format: ``psg.json``, images and masks."""
     return write_scenes(out, scene_images(seed, images), advance=advance)
@@ -89,7 +98,7 @@ def build(
     """
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     rendered = scene_images(seed, images)
-    graphs = [_graph(each) for each in rendered]
+    graphs = scene_graphs(seed, images)
     made = without_model("scenes", TEMPLATES, graphs, questions=questions_per_image, seed=seed)
     candidates = list(candidates_of("scenes", made, graphs, {}))
     if len(candidates) < images * questions_per_image:
@@ -140,14 +149,6 @@ def _has_enough(scene: Scene) -> bool:
     """Whether the scene has `MOST_QUESTIONS` questions. Their number does not depend on the random generator."""
     wanted = TYPES * (MOST_QUESTIONS // len(TYPES))
     return len(questions_for(scene, random.Random(0), wanted=wanted)) == len(wanted)
-
-
-def _graph(rendered: RenderedScene) -> SceneGraph:
-    """Return the scene graph of a scene whose image is not stored: its digest is that of no file."""
-    annotation = psg.annotation(annotation_of(rendered), CLASSES)
-    return importing.graph_of(
-        annotation, CandidateImage(rendered.path, "0" * 64, rendered.width, rendered.height, LICENCE)
-    )
 
 
 def _rows(

@@ -55,16 +55,16 @@ def test_a_packed_reply_gives_the_logits_of_its_prompt_alone(processor):
     with torch.inference_mode():
         table = embedding_table(model, batch, heads.word_tokens[0])
         states = read_states(model, batch, patch_features(model, batch.pixels), table).chunks[-1]
-        found = model.lm_head(states.flatten(0, 1)[batch.replies[0]])
+        found = model.lm_head(states.flatten(0, 1)[batch.labels["replies"][0]])
         alone = {}
         for one in samples:
             for asked in filter(lambda asked: asked.reply, one.prompts):
                 tokens, logits = reply_alone(model, processor, one, asked)
                 alone.setdefault(tuple(tokens), []).append(logits)
-    ends = (batch.replies[2] == END).nonzero().flatten().tolist()
+    ends = (batch.labels["replies"][2] == END).nonzero().flatten().tolist()
     start = 0
     for end in ends:
-        tokens = tuple(batch.replies[1, start : end + 1].tolist())
+        tokens = tuple(batch.labels["replies"][1, start : end + 1].tolist())
         expected = alone[tokens]
         closest = min(range(len(expected)), key=lambda k: (found[start : end + 1] - expected[k]).abs().max().item())
         torch.testing.assert_close(found[start : end + 1], expected.pop(closest), atol=2e-4, rtol=1e-4)
