@@ -31,7 +31,8 @@ PROJECT = Path.cwd()
 OUT = Path(os.environ["MUTATION_OUT"])
 NUMBER = int(os.environ["MUTATION_NUMBER"])
 SEED = int(os.environ["MUTATION_SEED"])
-MOST_SECONDS = 8  # CPU time of the tests of one mutant, without it: the cheapest ones are taken
+MOST_SECONDS = 5  # CPU time of the tests of one mutant, without it: the cheapest ones are taken
+_FUNCTIONS: dict[str, list[FunctionType]] = defaultdict(list)  # by file
 KILLED, SURVIVED, UNTESTED, TIMEOUT = "killed", "survived", "no test", "timeout"
 
 
@@ -44,6 +45,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     files = sorted(name for names in mutants.subject_files(PROJECT).values() for name in names)
     for name in files:
         importlib.import_module(Path(name).relative_to("src").with_suffix("").as_posix().replace("/", "."))
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType):
+            _FUNCTIONS[function.__code__.co_filename].append(function)
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy all memory
     started = time.monotonic()
     coverage_file = OUT / "coverage.json"
     if not coverage_file.exists():
@@ -108,7 +114,7 @@ def _outcome(session: pytest.Session, mutant: mutants.Mutant, recorded: dict) ->
         "cpu_seconds": 0.0,
     }
     if items:
-        result, used = _try(session, items, mutant, 10 + 5 * total)
+        result, used = _try(session, items, mutant, 10 + 3 * total)
         row |= {"outcome": result[0], "by": result[1], "cpu_seconds": round(used, 2)}
         if result[0] == KILLED and not _passes(session, items, result[1]):
             row["outcome"] = SURVIVED  # the test fails without the mutant, too
@@ -160,10 +166,7 @@ def _replace(mutant: mutants.Mutant) -> None:
     for code in found:
         codes[code.co_qualname, code.co_firstlineno] = code
         found += [part for part in code.co_consts if isinstance(part, CodeType)]
-    functions = [f for f in gc.get_objects() if isinstance(f, FunctionType) and f.__code__.co_filename == path]
-    if not functions:
-        raise RuntimeError(f"no function of {path} is loaded")
-    for function in functions:
+    for function in _FUNCTIONS[path]:
         function.__code__ = codes[function.__code__.co_qualname, function.__code__.co_firstlineno]
 
 
