@@ -2,7 +2,7 @@
 #
 #   fetch -> questions -> vary -> infer -> parse -> measure -> summarise, compare, compare_models -> report -> track
 #
-# The rules name files. The subcommands of the package do the work (python -m known_unknowns --help). docs/workflow.md
+# The rules name files. The commands of the package do the work (known-unknowns step --help). docs/workflow.md
 # describes the workflow.
 
 from snakemake.utils import min_version

@@ -24,5 +24,5 @@ rule question_browser:
         results=subpath(output.page, ancestor=2),
         data=lambda wildcards: DATA,
     shell:
-        "python -m known_unknowns question-browser --results {params.results} --data {params.data}"
+        "python -m known_unknowns step question-browser --results {params.results} --data {params.data}"
         " --out {output.page} --digests {output.digests} > {log} 2>&1"

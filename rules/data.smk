@@ -43,7 +43,7 @@ rule questions:
         out=subpath(output.table, parent=True),
         code=FUNCTIONS.code("questions"),
     shell:
-        "python -m known_unknowns questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
+        "python -m known_unknowns step questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
         " --workers {threads} > {log} 2>&1"
 
 

@@ -20,7 +20,7 @@ rule probe:
         read=FUNCTIONS.read("probe"),
         journals=f"{JOURNAL}/{{model}}",
     shell:
-        "python -m known_unknowns probe {wildcards.model} --journals {params.journals} --out {output} > {log} 2>&1"
+        "python -m known_unknowns models probe {wildcards.model} --journals {params.journals} --out {output} > {log} 2>&1"
 
 
 rule infer:
@@ -57,7 +57,7 @@ rule infer:
         shards=f"{RESULTS}/shards/{{model}}/{{benchmark}}",
         journal=f"{JOURNAL}/{{model}}/{{benchmark}}.jsonl",
     shell:
-        "python -m known_unknowns infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
+        "python -m known_unknowns step infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
         " --variants {params.variants} --out {params.out} --shards {params.shards} --journal {params.journal}"
         " > {log} 2>&1"
 
@@ -95,7 +95,7 @@ rule infer_shard:
         out=subpath(output.record, parent=True),
         journal=f"{JOURNAL}/{{model}}/{{benchmark}}.jsonl",
     shell:
-        "python -m known_unknowns infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
+        "python -m known_unknowns step infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
         " --variants {params.variants} --out {params.out} --journal {params.journal}"
         " --shard {wildcards.shard}/{wildcards.shards} > {log} 2>&1"
 

@@ -22,7 +22,7 @@ rule measure:
         code=FUNCTIONS.code("measure"),
         variants=f"{RESULTS}/variants/{{benchmark}}",
     shell:
-        "python -m known_unknowns measure {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
+        "python -m known_unknowns step measure {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
         " --scores {input.scores} --replies {input.replies} --out {output} > {log} 2>&1"
 
 
@@ -60,7 +60,7 @@ rule summarise:
         read=selection.compared(PARAMS, "summarise"),
         code=code_of("summarise", PARAMS.benchmarks),
     shell:
-        "python -m known_unknowns summarise {input} --out {output.records} --headline {output.headline}"
+        "python -m known_unknowns step summarise {input} --out {output.records} --headline {output.headline}"
         " --leaderboard {output.leaderboard} --plot {output.plot} --digests {output.digests}"
         " > {log} 2>&1"
 
@@ -90,7 +90,7 @@ rule compare:
             f"--released {path}" for path in input.released
         ],
     shell:
-        "python -m known_unknowns compare {input.metrics} --replies {params.replies} {params.released} --out {output.table}"
+        "python -m known_unknowns step compare {input.metrics} --replies {params.replies} {params.released} --out {output.table}"
         " --digests {output.digests}"
         " > {log} 2>&1"
 

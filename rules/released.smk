@@ -50,7 +50,7 @@ rule import_released:
         variants=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.engine, parent=True),
     shell:
-        "python -m known_unknowns import-released {wildcards.model} {wildcards.benchmark} --raw {input.raw}"
+        "python -m known_unknowns step import-released {wildcards.model} {wildcards.benchmark} --raw {input.raw}"
         " --variants {params.variants} --out {params.out} > {log} 2>&1"
 
 
@@ -77,7 +77,7 @@ rule reply_tables:
         scores=f"{RESULTS}/scores",
         out=subpath(output[0], parent=True),
     shell:
-        "python -m known_unknowns reply-tables {wildcards.benchmark} --variants {params.variants}"
+        "python -m known_unknowns step reply-tables {wildcards.benchmark} --variants {params.variants}"
         " --scores {params.scores} --out {params.out} > {log} 2>&1"
 
 
@@ -100,5 +100,5 @@ rule released_numbers:
         code=FUNCTIONS.code("release"),
         variants=f"{RESULTS}/variants/{{benchmark}}",
     shell:
-        "python -m known_unknowns released-numbers {wildcards.benchmark} --raw {input.raw}"
+        "python -m known_unknowns step released-numbers {wildcards.benchmark} --raw {input.raw}"
         " --variants {params.variants} --out {output} > {log} 2>&1"

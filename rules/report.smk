@@ -58,7 +58,7 @@ rule report:
         data=lambda wildcards: DATA,
         checks=lambda wildcards: f"{RESULTS}/checks",
     shell:
-        "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"
+        "python -m known_unknowns step report {input.metrics} --results {params.results} --data {params.data}"
         " --comparison {input.comparison} --pairs {input.pairs} --checks {params.checks} --out {output.page}"
         " --digests {output.digests}"
         " > {log} 2>&1"

@@ -24,6 +24,6 @@ rule error_table:
     params:
         code=code_of("construct"),
     shell:
-        "python -m known_unknowns review-summary --errors {wildcards.model} {wildcards.benchmark}"
+        "python -m known_unknowns review summary --errors {wildcards.model} {wildcards.benchmark}"
         " --variant {wildcards.variant} --seed {wildcards.seed} --decisions {input.tags} --out {output}"
         " > {log} 2>&1"

@@ -33,7 +33,7 @@ if VERDICTS:
             replies=f"{RESULTS}/replies",
             journal=f"{JOURNAL}/judge/{PARAMS.judge.model}.jsonl",
         shell:
-            "python -m known_unknowns judge --variants {params.variants} --replies {params.replies} --out {output}"
+            "python -m known_unknowns step judge --variants {params.variants} --replies {params.replies} --out {output}"
             " --journal {params.journal} > {log} 2>&1"
 
 
@@ -61,5 +61,5 @@ rule parse:
             f"--verdicts {path}" for path in input.verdicts
         ],
     shell:
-        "python -m known_unknowns parse {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
+        "python -m known_unknowns step parse {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
         " --replies {input.replies} --out {output} {params.verdicts} > {log} 2>&1"

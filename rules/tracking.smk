@@ -26,5 +26,5 @@ rule track:
         results=subpath(output.runs, ancestor=1),
         data=lambda wildcards: DATA,
     shell:
-        "python -m known_unknowns track {input.metrics} --results {params.results} --data {params.data}"
+        "python -m known_unknowns step track {input.metrics} --results {params.results} --data {params.data}"
         " --figures {params.results}/report/figures --out {output.runs} > {log} 2>&1"

@@ -23,5 +23,5 @@ rule vary:
         read=FUNCTIONS.read("vary"),
         code=FUNCTIONS.code("vary"),
     shell:
-        "python -m known_unknowns vary {wildcards.benchmark} {wildcards.variant} --questions {input.questions}"
+        "python -m known_unknowns step vary {wildcards.benchmark} {wildcards.variant} --questions {input.questions}"
         " --out {output} > {log} 2>&1"

@@ -45,7 +45,7 @@ GROUPS = {
         "parsers",
     ),
     "Construct and review": ("construction", "review"),
-    "Internals": ("architecture", "faults", "shared_prefixes", "pocket_model"),
+    "Internals": ("architecture", "faults", "shared_prefixes"),
 }
 """The pages in docs/, in the order of the site. A page that is missing here stops the build."""
 UNLISTED = frozenset({"bench", "tests"})

@@ -2,7 +2,7 @@
 
     python -m bench.architectures.matrix              # all classes; about 10 minutes on 2 cores
     python -m bench.architectures.matrix janus gemma4 # some
-    python -m bench.architectures.matrix --table      # only write the table in docs/models.md
+    python -m bench.architectures.matrix --table      # only write the table in README.md
 
 The results are in results.json, with the versions they were found with. Classes that need torchvision
 or timm keep their results where these are not installed.
@@ -21,7 +21,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results.json"
-DOCS = FOLDER.parents[1] / "docs" / "models.md"
+DOCS = FOLDER / "README.md"
 BEGIN, END = "<!-- architectures: begin -->", "<!-- architectures: end -->"
 
 
@@ -102,7 +102,7 @@ def with_table(page: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model_types", nargs="*", metavar="MODEL_TYPE", help="all classes by default")
-    parser.add_argument("--table", action="store_true", help="only write the table in docs/models.md")
+    parser.add_argument("--table", action="store_true", help="only write the table in README.md")
     options = parser.parse_args()
     if not options.table:
         run(options.model_types)

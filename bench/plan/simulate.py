@@ -1,4 +1,4 @@
-"""Simulate the power of `known-unknowns plan`: how often a sample shows a difference from a published number.
+"""Simulate the power of `known-unknowns plan sample`: how often a sample shows a difference from a published number.
 
 The answers to all published questions are drawn once for each population: a model answers the questions of an image
 with a probability of its own, which depends on the stratum as well. Its number on all of them is known. The published

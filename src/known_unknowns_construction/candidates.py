@@ -6,22 +6,22 @@ of images are relative to the folder of the file.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, overload
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, TypeAdapter
+from pydantic_core import CoreSchema, core_schema
 
 from known_unknowns.errors import DataError
-from known_unknowns.files import atomic_path
+from known_unknowns_construction.jsonl import read_records
 
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Labels of options. The first option is A."""
-
-
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -57,7 +57,7 @@ class CandidateImage:
             raise ValueError(f"the image's size {self.width} x {self.height} is not positive")
 
 
-class Outline(Sequence[tuple[float, float]]):
+class Outline:
     """A polygon as (x, y) corners in pixels of the image. The last corner is joined to the first.
 
     A corner takes 16 bytes. As a tuple of tuples it takes 112, and the outlines would be most of a scene graph.
@@ -73,16 +73,6 @@ class Outline(Sequence[tuple[float, float]]):
     def __len__(self) -> int:
         return len(self._numbers) // 2
 
-    @overload
-    def __getitem__(self, place: int) -> tuple[float, float]: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[tuple[float, float], ...]: ...
-    def __getitem__(self, place: int | slice) -> Any:
-        return tuple(self)[place] if isinstance(place, slice) else self._corner(range(len(self))[place])
-
-    def _corner(self, place: int) -> tuple[float, float]:
-        return self._numbers[2 * place], self._numbers[2 * place + 1]
-
     def __iter__(self) -> Iterator[tuple[float, float]]:
         return zip(self._numbers[::2], self._numbers[1::2], strict=True)
 
@@ -94,6 +84,12 @@ class Outline(Sequence[tuple[float, float]]):
 
     def __deepcopy__(self, memo: object) -> Outline:  # it does not change
         return self
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            lambda value: value if isinstance(value, cls) else cls(value)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,114 +188,20 @@ class Candidate:
         return self.labels.index(self.answer)
 
 
+_CANDIDATE = TypeAdapter(Candidate)
+
+
 def read_candidates(path: str | Path) -> Iterator[Candidate]:
     """Yield the candidates of a file, one line at a time.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file that `write_candidates` wrote.
 
     Raises
     ------
     DataError
         If a line is not a candidate, or repeats the id of an earlier line. The message names the file and the line.
     """
-    path = Path(path)
     seen: dict[str, int] = {}
-    try:
-        lines = path.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot read the candidates: {error.strerror}", file=path) from error
-    with lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            candidate = _parse(line, path, number)
-            first = seen.setdefault(candidate.id, number)
-            if first != number:
-                raise DataError(f"the id {candidate.id!r} is also on line {first}", file=path, line=number)
-            yield candidate
-
-
-def write_candidates(path: str | Path, candidates: Iterable[Candidate]) -> int:
-    """Write candidates to a file, atomically, and return their number.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file. Its folder is created. An existing file is replaced when the last candidate is written.
-    candidates : iterable of Candidate
-        They are consumed one at a time.
-    """
-    count = 0
-    with atomic_path(Path(path)) as partial, partial.open("wb") as file:
-        for candidate in candidates:
-            file.write(candidate_line(candidate))
-            count += 1
-    return count
-
-
-def candidate_line(candidate: Candidate) -> bytes:
-    """Return the line of a candidate, with its line feed."""
-    return json.dumps(asdict(candidate), ensure_ascii=False, allow_nan=False, default=list).encode() + b"\n"
-
-
-def _parse(line: bytes, path: Path, number: int) -> Candidate:
-    try:
-        values = json.loads(line)
-        if not isinstance(values, dict):
-            raise TypeError("the line is not a JSON object")
-        return candidate_from_dict(values)
-    except KeyError as error:
-        raise DataError(f"the candidate has no {error.args[0]!r}", file=path, line=number) from error
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"not a candidate: {error}", file=path, line=number) from error
-
-
-def candidate_from_dict(values: Mapping[str, Any]) -> Candidate:
-    """Return the candidate of a parsed line.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If a field is missing or has another type.
-    """
-    image = values["image"]
-    return Candidate(
-        id=_text(values, "id"),
-        image=CandidateImage(
-            path=_text(image, "path"),
-            sha256=_text(image, "sha256"),
-            width=int(image["width"]),
-            height=int(image["height"]),
-            licence=None if image.get("licence") is None else _text(image, "licence"),
-        ),
-        question=_text(values, "question"),
-        options=tuple(_texts(values["options"])),
-        answer=_text(values, "answer"),
-        kind=_text(values, "kind"),
-        group=_text(values, "group"),
-        objects=tuple(_object(entry) for entry in values.get("objects", ())),
-        flags=tuple(Flag(_text(entry, "filter"), _text(entry, "reason")) for entry in values.get("flags", ())),
-        source=dict(values.get("source", {})),
-    )
-
-
-def _object(entry: Mapping[str, Any]) -> SceneObject:
-    left, top, width, height = map(float, entry["box"])
-    outline = tuple(map(Outline, entry.get("outline", ())))
-    return SceneObject(_text(entry, "id"), _text(entry, "name"), (left, top, width, height), outline)
-
-
-def _text(values: Mapping[str, Any], name: str) -> str:
-    value = values[name]
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {type(value).__name__}, not a string")
-    return value
-
-
-def _texts(values: Any) -> list[str]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError("options is not a list of strings")
-    return values
+    for number, candidate in read_records(path, _CANDIDATE, "candidate"):
+        first = seen.setdefault(candidate.id, number)
+        if first != number:
+            raise DataError(f"the id {candidate.id!r} is also on line {first}", file=path, line=number)
+        yield candidate

@@ -11,9 +11,9 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 
 from known_unknowns.errors import DataError
 from known_unknowns.files import disk_errors
@@ -21,29 +21,20 @@ from known_unknowns.images import decode
 from known_unknowns_construction.candidates import CandidateImage, Outline
 from known_unknowns_construction.masks import outlines, segment_ids
 from known_unknowns_construction.psg import Annotation
-from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph
+from known_unknowns_construction.scene_graph import SceneGraph
 
 GRAPHS = "graphs.jsonl"
 MAX_BYTES = 200 * 2**20
 """Larger members of archives are refused."""
 
 
-class SourceFiles:
+class SourceFiles(ExitStack):
     """Files below a folder and in its zip archives, by their published path; a context manager."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self._folder = folder
-        self._stack = ExitStack()
-        self._members: dict[str, tuple[zipfile.ZipFile, str]] = {}
-        self._scanned = False
-
-    def __enter__(self) -> SourceFiles:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+        self._members: dict[str, tuple[zipfile.ZipFile, str]] | None = None
 
     def read(self, name: str) -> bytes:
         """Return the content of a file.
@@ -61,7 +52,10 @@ class SourceFiles:
             if plain.stat().st_size > MAX_BYTES:
                 raise DataError(f"the file is larger than {MAX_BYTES:,} bytes", file=plain)
             return plain.read_bytes()
-        self._scan()
+        if self._members is None:
+            self._members = {}
+            for archive_path in sorted(self._folder.glob("*.zip")):
+                self._add(archive_path, self._members)
         found = self._members.get(str(path)) or self._members.get(path.name)
         if found is None:
             raise DataError(f"there is no {name!r}, neither as a file nor in a zip archive there", file=self._folder)
@@ -70,27 +64,20 @@ class SourceFiles:
             raise DataError(f"{member!r} is larger than {MAX_BYTES:,} bytes", file=str(archive.filename))
         return archive.read(member)
 
-    def _scan(self) -> None:
-        if self._scanned:
-            return
-        self._scanned = True
-        for path in sorted(self._folder.glob("*.zip")):
-            self._add(path)
-
-    def _add(self, path: Path) -> None:
+    def _add(self, path: Path, members: dict[str, tuple[zipfile.ZipFile, str]]) -> None:
         try:
-            archive = self._stack.enter_context(zipfile.ZipFile(path))
+            archive = self.enter_context(zipfile.ZipFile(path))
         except (OSError, zipfile.BadZipFile) as error:
             raise DataError(f"not a readable zip archive: {error}", file=path) from error
         for member in archive.namelist():
             if member.endswith(".zip"):  # seeking in a compressed member is slow, so it is unpacked
-                inner = Path(self._stack.enter_context(tempfile.TemporaryDirectory())) / "inner.zip"
+                inner = Path(self.enter_context(tempfile.TemporaryDirectory())) / "inner.zip"
                 with archive.open(member) as source, inner.open("wb") as target:
                     shutil.copyfileobj(source, target)
-                self._add(inner)
+                self._add(inner, members)
             elif not member.endswith("/"):
-                self._members.setdefault(member, (archive, member))
-                self._members.setdefault(PurePosixPath(member).name, (archive, member))
+                members.setdefault(member, (archive, member))
+                members.setdefault(PurePosixPath(member).name, (archive, member))
 
 
 def store_file(data: bytes, folder: Path, kind: str, suffix: str) -> tuple[str, str]:
@@ -145,35 +132,14 @@ def graph_of(
     mask: str | None = None,
     outline: Callable[[int], tuple[Outline, ...]] = lambda segment: (),
 ) -> SceneGraph:
-    """Return the scene graph of an annotation.
-
-    Parameters
-    ----------
-    annotation : Annotation
-    image : CandidateImage
-    mask : str, optional
-        The path of the stored mask.
-    outline : callable
-        Returns the polygons of a segment.
-    """
-    nodes = tuple(
-        Node(
-            id=str(position),
-            name=segment.name,
-            box=segment.box,
-            thing=segment.thing,
-            crowd=segment.crowd,
-            segment=segment.segment,
-            outline=() if segment.segment is None else outline(segment.segment),
-            attributes=segment.attributes,
-        )
-        for position, segment in enumerate(annotation.segments)
-    )
+    """Return the scene graph of an annotation; ``outline`` returns the polygons of a segment."""
     return SceneGraph(
         id=annotation.id,
         image=image,
-        objects=nodes,
-        relations=tuple(Relation(str(s), predicate, str(o)) for s, predicate, o in annotation.relations),
+        objects=tuple(
+            replace(node, outline=() if node.segment is None else outline(node.segment)) for node in annotation.objects
+        ),
+        relations=annotation.relations,
         mask=mask,
         captions=annotation.captions,
         extra=annotation.extra,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 
 from known_unknowns_construction.scene_graph import SceneGraph
 
@@ -18,6 +19,15 @@ MAX_CHARACTERS = 500
 NOT_GIVEN = "not given"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _NAME = re.compile(r"[^\w\s'().,/-]")
+
+
+def published(name: str) -> str:
+    """Return a prompt of a paper: the file ``benchmarks/<name>.txt``.
+
+    The words are as printed, with their misspellings; emphasis is left out. Braces that the printed text doubles or
+    lacks are single ones.
+    """
+    return files(__package__).joinpath("benchmarks", f"{name}.txt").read_text(encoding="utf-8")
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

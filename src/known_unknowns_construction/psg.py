@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns_construction.scene_graph import Node, Relation
 
 CLASSES = ("thing_classes", "stuff_classes", "predicate_classes")
 
@@ -44,28 +45,16 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """An object as annotated: its class, its box (left, top, width, height), and the id of its pixels."""
-
-    name: str
-    box: tuple[float, float, float, float]
-    thing: bool
-    crowd: bool
-    segment: int | None
-    attributes: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Annotation:
-    """An image as annotated. ``relations`` are (position of the subject, predicate, position of the object)."""
+    """An image as annotated. The objects have no outlines; their ids are their positions."""
 
     id: str
     file_name: str
     mask_name: str | None
     width: int
     height: int
-    segments: tuple[Segment, ...]
-    relations: tuple[tuple[int, str, int], ...]
+    objects: tuple[Node, ...]
+    relations: tuple[Relation, ...]
     captions: tuple[str, ...]
     extra: Mapping[str, Any]
 
@@ -157,26 +146,27 @@ def annotation(entry: Mapping[str, Any], classes: Classes) -> Annotation:
     boxes, infos = entry["annotations"], entry.get("segments_info") or [{}] * len(entry["annotations"])
     if len(boxes) != len(infos):
         raise ValueError(f"{len(boxes)} annotations and {len(infos)} segments")
-    segments = tuple(_segment(box, info, classes) for box, info in zip(boxes, infos, strict=True))
+    objects = tuple(_node(k, box, info, classes) for k, (box, info) in enumerate(zip(boxes, infos, strict=True)))
     return Annotation(
         id=str(entry["image_id"]),
         file_name=str(entry["file_name"]),
         mask_name=entry.get("pan_seg_file_name"),
         width=int(entry["width"]),
         height=int(entry["height"]),
-        segments=segments,
-        relations=tuple(_relations(entry["relations"], len(segments), classes.predicates)),
+        objects=objects,
+        relations=tuple(_relations(entry["relations"], len(objects), classes.predicates)),
         captions=tuple(str(caption) for caption in entry.get("captions", ())),
         extra=entry.get("extra", {}),
     )
 
 
-def _segment(annotation: Mapping[str, Any], info: Mapping[str, Any], classes: Classes) -> Segment:
+def _node(position: int, annotation: Mapping[str, Any], info: Mapping[str, Any], classes: Classes) -> Node:
     left, top, right, bottom = map(float, annotation["bbox"])
     category = int(annotation["category_id"])
     if not 0 <= category < len(classes.objects):
         raise ValueError(f"the class {category} is not one of {len(classes.objects)}")
-    return Segment(
+    return Node(
+        id=str(position),
         name=classes.objects[category],
         box=(left, top, right - left, bottom - top),
         thing=bool(info.get("isthing", category < classes.things)),
@@ -186,9 +176,7 @@ def _segment(annotation: Mapping[str, Any], info: Mapping[str, Any], classes: Cl
     )
 
 
-def _relations(
-    entries: Iterable[Sequence[int]], objects: int, predicates: Sequence[str]
-) -> Iterator[tuple[int, str, int]]:
+def _relations(entries: Iterable[Sequence[int]], objects: int, predicates: Sequence[str]) -> Iterator[Relation]:
     """Yield each relation once; the published file repeats some."""
     seen = set()
     for subject, target, predicate in entries:
@@ -196,7 +184,7 @@ def _relations(
             raise ValueError(f"the relation {[subject, target, predicate]} is out of range")
         if (subject, target, predicate) not in seen:
             seen.add((subject, target, predicate))
-            yield subject, predicates[predicate], target
+            yield Relation(str(subject), predicates[predicate], str(target))
 
 
 def _events(path: Path) -> Iterator[tuple[str, str, Any]]:

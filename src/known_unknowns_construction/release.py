@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,12 @@ from known_unknowns.data.pinning import Pin, pin_folder
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.version import __version__
-from known_unknowns_construction.candidates import Candidate, read_candidates, write_candidates
+from known_unknowns_construction.candidates import Candidate, read_candidates
 from known_unknowns_construction.datasheet import datasheet
 from known_unknowns_construction.filters import Context
 from known_unknowns_construction.filters.texts import broken_schema
 from known_unknowns_construction.interface import Construction
+from known_unknowns_construction.jsonl import write_records
 from known_unknowns_construction.review.agreement import agreement
 from known_unknowns_construction.review.decisions import apply_decisions, content_of, read_decisions, standing
 from known_unknowns_construction.steps import Workspace
@@ -77,7 +79,7 @@ def release(
     if part.write is None:
         raise ConfigError(
             f"this benchmark's format is not written; review the questions in {work.filtered}, then run  "
-            "known-unknowns review-apply",
+            "known-unknowns review apply",
             path=f"construction.{work.name}.benchmark",
         )
     place = {graph.id: number for number, graph in enumerate(work.read_graphs())}
@@ -87,11 +89,11 @@ def release(
     _check_form(found.questions, part, work.filtered)
     found.questions.sort(key=lambda candidate: place.get(candidate.group, len(place)))  # by image
     out = work.folder / ("release" if decisions else "release_candidate")
-    files = part.write(found.questions, folder=work.folder, out=out / "data")
-    write_candidates(out / "questions.jsonl", found.questions)
+    written = part.write(found.questions, folder=work.folder, out=out / "data")
+    write_records(out / "questions.jsonl", found.questions)
     counts = counts_of(work, found, part)
     write_text(out / "counts.json", _json(counts))
-    write_text(out / "croissant.json", _json(croissant(work, part, counts, files, out)))
+    write_text(out / "croissant.json", _json(croissant(work, part, counts, written, out)))
     write_text(out / "README.md", datasheet(work.name, work.benchmark.title, counts, part))
     write_text(out / "params.yaml", _params_entry(work, out))
     return out, counts
@@ -137,7 +139,7 @@ def counts_of(work: Workspace, found: ReviewedCandidates, part: Construction) ->
 
 
 def croissant(
-    work: Workspace, part: Construction, counts: Mapping[str, Any], files: Sequence[Path], out: Path
+    work: Workspace, part: Construction, counts: Mapping[str, Any], written: Sequence[Path], out: Path
 ) -> dict[str, Any]:
     """Return the metadata of the release as Croissant 1.0."""
     distribution = [
@@ -150,7 +152,7 @@ def croissant(
             "contentSize": f"{path.stat().st_size} B",
             "sha256": sha256(path.read_bytes()).hexdigest(),
         }
-        for path in files
+        for path in written
     ]
     fields = [
         {
@@ -165,7 +167,7 @@ def croissant(
     ]
     licences = [name for name in counts["image_licences"] if name != UNKNOWN]
     return {
-        "@context": _CONTEXT,
+        "@context": json.loads(files(__package__).joinpath("croissant_context.json").read_text(encoding="utf-8")),
         "@type": "sc:Dataset",
         "conformsTo": CROISSANT,
         "name": f"{work.name}-{work.entry.benchmark}",
@@ -267,44 +269,3 @@ def _read(path: Path) -> Any:
 
 def _json(values: Any) -> str:
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-
-
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "equivalentProperty": "cr:equivalentProperty",
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-"""The context that Croissant 1.0 prescribes."""

@@ -46,7 +46,7 @@ def closing_message(names: Iterable[str], root: Path = Path()) -> str:
             lines += [f"Questions  {found['kept']} of {found['candidates']} candidates; {reasons}"]
         released = (root / folder / "release_candidate").is_dir()
         lines += [f"Candidate  {folder}/release_candidate/README.md"] if released else []
-        lines += [f"Review     known-unknowns review {folder}/filtered.jsonl"]
+        lines += [f"Review     known-unknowns review start {folder}/filtered.jsonl"]
         decisions = f"{folder}/filtered.decisions.jsonl"
         lines += [f"Release    known-unknowns construct release {name} --decisions {decisions}"] if released else []
     return "\n".join(lines)

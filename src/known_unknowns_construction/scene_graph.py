@@ -6,16 +6,16 @@ names are their sha256, so that a question about an image pins its pixels.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.errors import DataError
-from known_unknowns.files import atomic_path
+from pydantic import TypeAdapter
+
 from known_unknowns_construction.candidates import CandidateImage, Outline, SceneObject
+from known_unknowns_construction.jsonl import read_records
 
 _UNCOUNTABLE = re.compile(r"-(?:other-)?merged$|-other$|-stuff$")
 
@@ -142,53 +142,9 @@ def may_be_same(one: str, other: str) -> bool:
     return words <= others or others <= words
 
 
+_GRAPH = TypeAdapter(SceneGraph)
+
+
 def read_graphs(path: str | Path) -> Iterator[SceneGraph]:
-    """Yield the scene graphs of a file, one line at a time.
-
-    Raises
-    ------
-    DataError
-        If a line is not a scene graph. The message names the file and the line.
-    """
-    path = Path(path)
-    try:
-        lines = path.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot read the scene graphs: {error.strerror}", file=path) from error
-    with lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                try:
-                    yield _graph(json.loads(line))
-                except KeyError as error:
-                    raise DataError(f"the scene graph has no {error.args[0]!r}", file=path, line=number) from error
-                except (ValueError, TypeError, AttributeError, RecursionError) as error:
-                    raise DataError(f"not a scene graph: {error}", file=path, line=number) from error
-
-
-def write_graphs(path: str | Path, graphs: Iterable[SceneGraph]) -> int:
-    """Write scene graphs to a file, atomically, and return their number. They are consumed one at a time."""
-    count = 0
-    with atomic_path(Path(path)) as partial, partial.open("wb") as file:
-        for graph in graphs:
-            file.write(json.dumps(asdict(graph), ensure_ascii=False, allow_nan=False, default=list).encode() + b"\n")
-            count += 1
-    return count
-
-
-def _graph(values: Mapping[str, Any]) -> SceneGraph:
-    return SceneGraph(
-        id=values["id"],
-        image=CandidateImage(**values["image"]),
-        objects=tuple(_node(entry) for entry in values["objects"]),
-        relations=tuple(Relation(**entry) for entry in values["relations"]),
-        mask=values["mask"],
-        captions=tuple(values["captions"]),
-        extra=values["extra"],
-    )
-
-
-def _node(entry: Mapping[str, Any]) -> Node:
-    outline = tuple(map(Outline, entry["outline"]))
-    left, top, width, height = map(float, entry["box"])
-    return Node(**{**entry, "box": (left, top, width, height), "outline": outline})
+    """Yield the scene graphs of a file, one line at a time. Raises DataError, which names the file and the line."""
+    return (graph for _, graph in read_records(path, _GRAPH, "scene graph"))

@@ -27,12 +27,13 @@ from known_unknowns.files import write_text
 from known_unknowns.progress import progress
 from known_unknowns_construction import attributes, filters, importing, psg
 from known_unknowns_construction.benchmarks import construction_of
-from known_unknowns_construction.candidates import Candidate, read_candidates, write_candidates
+from known_unknowns_construction.candidates import Candidate, read_candidates
 from known_unknowns_construction.generation import TEMPLATES, QuestionGenerator
 from known_unknowns_construction.interface import Construction
+from known_unknowns_construction.jsonl import write_records
 from known_unknowns_construction.model_answers import asker
 from known_unknowns_construction.run_generator import run_generator
-from known_unknowns_construction.scene_graph import SceneGraph, read_graphs, write_graphs
+from known_unknowns_construction.scene_graph import SceneGraph, read_graphs
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def describe(work: Workspace) -> dict[str, Any]:
         journal=work.journal("attributes", model),
         folder=work.folder,
     )
-    write_graphs(work.folder / "described.jsonl", described)
+    write_records(work.folder / "described.jsonl", described)
     _write_json(work.folder / "attributes.json", counts)
     return counts
 
@@ -164,7 +165,7 @@ def generate(work: Workspace, generator: str) -> dict[str, Any]:
         seed=work.entry.seed,
         benchmark=work.benchmark.name,
     )
-    write_candidates(work.candidates(generator), candidates)
+    write_records(work.candidates(generator), candidates)
     report = asdict(summary) | {"rejections": [{"image": image, **asdict(each)} for image, each in rejected]}
     _write_json(work.folder / f"generation.{generator}.json", report)
     return asdict(summary)
@@ -195,8 +196,8 @@ def filter_candidates(work: Workspace) -> dict[str, Any]:
         seed=work.entry.seed,
     )
     found = filters.apply(candidates, context, without=settings.without, flag=settings.flag)
-    write_candidates(work.filtered, found.kept)
-    write_candidates(work.folder / "dropped.jsonl", found.dropped)
+    write_records(work.filtered, found.kept)
+    write_records(work.folder / "dropped.jsonl", found.dropped)
     counts = {
         "candidates": len(candidates),
         "kept": len(found.kept),
@@ -221,7 +222,7 @@ def _write(
 ) -> int:
     found = importing.import_graphs(annotations, source, work.folder, only=only, licence=licence)
     with progress("importing images", total or 0) as advance:
-        return write_graphs(work.folder / importing.GRAPHS, _advancing(found, advance))
+        return write_records(work.folder / importing.GRAPHS, _advancing(found, advance))
 
 
 def _advancing(graphs: Iterator[SceneGraph], advance: Any) -> Iterator[SceneGraph]:

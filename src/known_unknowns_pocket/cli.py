@@ -44,7 +44,7 @@ def train(
 
     \b
     Example:
-      known-unknowns train --smoke --work /tmp/training
+      known-unknowns step train --smoke --work /tmp/training
     """
     import torch
     from transformers.utils import logging

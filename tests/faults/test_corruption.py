@@ -7,14 +7,13 @@ import shutil
 import zlib
 from dataclasses import dataclass
 
-import pyarrow as pa
 import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, json_files, tables
 from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.cli import main
-from known_unknowns.comparison.released import read_released
+from known_unknowns.comparison.published import read_released
 from known_unknowns.data.check import CheckResult, Quantity, as_json
 from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.inference.journal import Journal
@@ -32,9 +31,6 @@ FLIPS = 300
 class Row:
     name: str
     value: float
-
-
-SCHEMA = pa.schema([pa.field("name", pa.string()), pa.field("value", pa.float64())])
 
 
 def _metric(i):
@@ -60,8 +56,8 @@ TABLES = {
         tables.read_scores,
     ),
     "comparison": (
-        lambda path: tables.write_dataclasses(path, [Row(f"r{i}", i / 7) for i in range(20)], SCHEMA),
-        lambda path: tables.read_dataclasses(path, Row, SCHEMA, "a table of comparisons"),
+        lambda path: tables.write_dataclasses(path, [Row(f"r{i}", i / 7) for i in range(20)], Row),
+        lambda path: tables.read_dataclasses(path, Row, "a table of comparisons"),
     ),
 }
 
@@ -93,7 +89,7 @@ def test_a_command_that_reads_a_damaged_table_fails_and_names_it(tmp_path, monke
     path.write_bytes(changed)
     names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}
     options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
-    monkeypatch.setattr("sys.argv", ["known-unknowns", "summarise", str(path), *options])
+    monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
     with pytest.raises(SystemExit) as stopped:
         main()
     said = capsys.readouterr().err
@@ -196,7 +192,7 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
         monkeypatch.setenv("KNOWN_UNKNOWNS_PARAMS", "params.yaml")
     names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}
     options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
-    monkeypatch.setattr("sys.argv", ["known-unknowns", "summarise", str(path), *options])
+    monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == DataError.exit_code

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from known_unknowns.exchange import rows
 from known_unknowns.exchange.generic_formats import _write_csv
 from known_unknowns.files.csv_cells import escape_cell, unescape_cell
-from known_unknowns.metrics.summary_files import _csv
+from known_unknowns.metrics.summary import _csv
 from known_unknowns.records import AnsweredTurn, Reply
 from tests.factories import question
 

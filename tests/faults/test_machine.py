@@ -45,7 +45,7 @@ def test_an_unwritable_folder_is_named(questions, tmp_path, monkeypatch, capsys,
     folders = {name: tmp_path / name for name in ("journal", "out")} | {unwritable: UNWRITABLE / "project"}
     arguments = ["--questions", questions, "--variants", tmp_path / "variants", "--out", folders["out"]]
     arguments += ["--journal", folders["journal"] / "j.jsonl"]
-    code = call(monkeypatch, "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
+    code = call(monkeypatch, "step", "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
     said = capsys.readouterr().err
     assert code == MachineError.exit_code
     assert f"error: {UNWRITABLE / 'project'}" in said and said.strip().splitlines()[-1].endswith("and run again")
@@ -56,7 +56,7 @@ def test_a_file_where_a_folder_is_needed_is_named(questions, tmp_path, monkeypat
     (tmp_path / "journal").write_text("")
     arguments = ["--questions", questions, "--variants", tmp_path / "variants", "--out", tmp_path / "out"]
     arguments += ["--journal", tmp_path / "journal" / "j.jsonl"]
-    code = call(monkeypatch, "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
+    code = call(monkeypatch, "step", "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
     assert code == MachineError.exit_code
     assert f"error: {tmp_path / 'journal'}" in capsys.readouterr().err
 
@@ -95,7 +95,7 @@ def test_an_mlflow_server_that_is_gone_is_named_at_once():
 
 def test_deep_nesting_is_refused_by_every_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "params.yaml").write_text("a: " + "[" * 100_000)
-    assert call(monkeypatch, "infer", "m", "b", "--params", tmp_path / "params.yaml", *_folders(tmp_path)) == 2
+    assert call(monkeypatch, "step", "infer", "m", "b", "--params", tmp_path / "params.yaml", *_folders(tmp_path)) == 2
     assert "more than 50 levels" in capsys.readouterr().err
 
 

@@ -67,7 +67,7 @@ def project(tmp_path, monkeypatch, request):
             "results/pocket/variants/humblebench",
         ]
         folders += ["--out", str(REPLIES), "--journal", journal]
-        call(monkeypatch, "infer", "parrot", "humblebench", *folders)
+        call(monkeypatch, "step", "infer", "parrot", "humblebench", *folders)
         server.asked.clear()
         yield server
 

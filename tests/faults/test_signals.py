@@ -40,7 +40,17 @@ def infer(tmp_path):
     def start(url, **entry):
         raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": url, "concurrency": 4} | entry
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
-        command = [sys.executable, "-m", "known_unknowns", "infer", "parrot", "humblebench", "--params", "params.yaml"]
+        command = [
+            sys.executable,
+            "-m",
+            "known_unknowns",
+            "step",
+            "infer",
+            "parrot",
+            "humblebench",
+            "--params",
+            "params.yaml",
+        ]
         folders = ["--questions", "questions", "--variants", "variants", "--out", "out", "--journal", "j.jsonl"]
         return subprocess.Popen([*command, *folders], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
 

@@ -77,7 +77,7 @@ def server(tmp_path, monkeypatch):
         folders = ["--questions", "data/pocket/questions/humblebench", "--out", str(REPLIES)]
         folders += ["--variants", "results/pocket/variants/humblebench"]
         journal = "journal/parrot/humblebench.jsonl"
-        assert call(monkeypatch, "infer", "parrot", "humblebench", *folders, "--journal", journal) == 0
+        assert call(monkeypatch, "step", "infer", "parrot", "humblebench", *folders, "--journal", journal) == 0
         endpoint.asked.clear()
         yield endpoint
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from known_unknowns.inference import image_question
+from known_unknowns.inference.probe import TEXT
 from tests.servers.batches import BatchApi
 
 LETTERS = "ABCDE"
@@ -214,7 +214,7 @@ class Endpoint:
         for parameter, message in self._unsupported.items():
             if f'"{parameter}":'.encode() in request.raw:
                 return error(400, message, param=parameter if parameter in message else None)
-        if image_question.TEXT.encode() in request.raw:
+        if TEXT.encode() in request.raw:
             return self._sight(request)
         if self._reply is not None:
             return self._reply(request)

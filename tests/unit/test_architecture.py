@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import grimp
@@ -148,8 +149,14 @@ def test_the_parts_of_a_benchmark_are_of_the_kinds_of_the_interface(name: str) -
 
 @pytest.mark.parametrize("name", registry.names())
 def test_the_methods_of_a_benchmark_have_the_parameters_of_the_interface(name: str) -> None:
-    own = {part: value for part, value in vars(type(registry.get(name))).items() if inspect.isfunction(value)}
+    benchmark = registry.get(name)
+    own = {part: value for part, value in vars(type(benchmark)).items() if inspect.isfunction(value)}
     assert {"load", "prompt", "official"} <= own.keys() <= vars(Benchmark).keys()
     for part, method in own.items():
-        given, declared = (inspect.signature(each).parameters for each in (method, vars(Benchmark)[part]))
-        assert list(given) == list(declared) or "options" in given, part
+        place = inspect.getclosurevars(method).nonlocals
+        found = getattr(import_module(f"{benchmark.package}.{place['module']}"), place["name"]) if place else method
+        if callable(found):
+            declared, given = (inspect.signature(each).parameters.values() for each in (vars(Benchmark)[part], found))
+            named = [{p.name for p in each if p.kind is p.KEYWORD_ONLY} for each in (given, declared)]
+            assert named[0] == named[1], part
+            assert len(given) + bool(place) == len(declared), part

@@ -107,7 +107,7 @@ def test_other_files_are_refused(tmp_path, text):
 
 
 def test_a_missing_file_is_named_with_the_command_that_writes_it(tmp_path):
-    with pytest.raises(ValueError, match="known-unknowns review-apply --benchmark NAME --out"):
+    with pytest.raises(ValueError, match="known-unknowns review apply --benchmark NAME --out"):
         read_corrections(tmp_path / "absent.json")
 
 

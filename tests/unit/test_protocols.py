@@ -10,7 +10,6 @@ import pytest
 from known_unknowns import engines, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-from known_unknowns.benchmark.protocol import ask
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import answer_key, impossible_combination
 from known_unknowns.inference.journal import Journal
@@ -173,14 +172,6 @@ def replies(tmp_path, behaviour, protocol, questions):
     return {(row.question_id, row.step): row for row in outcome.replies["original", 0]}
 
 
-@pytest.mark.parametrize("protocol", ["forced_choice", "refusal_prompt"])
-def test_the_oracle_has_no_second_turn(tmp_path, protocol):
-    rows = replies(tmp_path, "oracle", protocol, mixed())
-    assert {step for _, step in rows} == {"answer"}
-    for q in mixed():
-        assert {read(rows[q.id, "answer"], q).choice for read in map(PARSERS.get, PARSER_NAMES)} == {q.answer}
-
-
 def test_always_refuse_is_wrong_in_the_forced_choice(tmp_path):
     rows = replies(tmp_path, "always_refuse", "forced_choice", mixed())
     forced = {identifier for identifier, step in rows if step == "forced"}
@@ -204,11 +195,6 @@ def test_the_uniform_respondent_chooses_among_the_options_of_each_turn(tmp_path)
     # The likelihood parser agrees with the reply: nothing of the first turn leaks into the second.
     assert all("ABCDE"[PARSERS["likelihood"](row, by_id[row.question_id]).choice] == row.reply.text for row in forced)
     assert all(math.isclose(sum(map(math.exp, row.reply.logprobs.values())), 1, rel_tol=1e-4) for row in forced)
-
-
-def test_a_turn_has_the_given_prompt_and_step():
-    turn = ask(question(), "Say A.", step="select")
-    assert (turn.text, turn.step) == ("Say A.", "select")
 
 
 def test_only_configured_parsers_decide_whether_a_question_is_asked_again(monkeypatch):

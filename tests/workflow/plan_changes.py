@@ -2,7 +2,7 @@
 
     python plan_changes.py < CHANGES
 
-CHANGES is a JSON list of [path, value]: the dotted path of a key, and its new value. The output is a JSON list with the
+CHANGES is a JSON list of objects: the dotted paths of keys, with their new values. The output is a JSON list with the
 planned jobs after each change, as [rule, output]; of a configuration that is refused, ["error", what Snakemake said].
 """
 
@@ -21,14 +21,15 @@ from snakemake.cli import main
 PARAMS = Path("params.yaml")
 
 
-def changed(text: str, path: str, value: Any) -> str:
-    """Return params.yaml with another value of one key. Missing sections are added."""
+def changed(text: str, values: dict[str, Any]) -> str:
+    """Return params.yaml with other values of some keys. Missing sections are added."""
     params = yaml.safe_load(text)
-    *above, last = path.split(".")
-    entry = params
-    for key in above:
-        entry = entry.setdefault(key, {})
-    entry[last] = value
+    for path, value in values.items():
+        *above, last = path.split(".")
+        entry = params
+        for key in above:
+            entry = entry.setdefault(key, {})
+        entry[last] = value
     return yaml.safe_dump(params, sort_keys=False)
 
 
@@ -48,8 +49,8 @@ def plans() -> list[list[list[str]]]:
     text = PARAMS.read_text(encoding="utf-8")
     found = []
     try:
-        for path, value in json.load(sys.stdin):
-            PARAMS.write_text(changed(text, path, value), encoding="utf-8")
+        for values in json.load(sys.stdin):
+            PARAMS.write_text(changed(text, values), encoding="utf-8")
             found.append(planned())
     finally:
         PARAMS.write_text(text, encoding="utf-8")

@@ -16,7 +16,7 @@ import yaml
 
 from tests.paths import ROOT
 
-RESPONDENTS = ["oracle", "always_refuse", "always_a", "uniform"]
+RESPONDENTS = ["oracle", "always_a", "uniform"]
 _LEFT_OUT = ("tests/", "bench/", "docs/", "data/", "journal/", "dvc.lock")
 
 

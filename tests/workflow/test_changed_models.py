@@ -1,7 +1,4 @@
-"""One run after three changes of the models: another behaviour, a model behind an HTTP endpoint, imported replies.
-
-A whole run takes long, so that the three share one. Each test looks at the files of its own model and of the others.
-"""
+"""One run after three changes of the models: another behaviour, a model behind an HTTP endpoint, imported replies."""
 
 from __future__ import annotations
 
@@ -51,7 +48,6 @@ class Changed:
     printed: str
     imported: str
     keys: set[str | None]
-    second: str
 
     @property
     def again(self) -> set[str]:
@@ -97,8 +93,7 @@ def changed(finished: tuple[Project, str], tmp_path_factory: pytest.TempPathFact
         before, held = project.made("results", "journal"), inodes(project)
         printed = project.snakemake()
         keys = {request.headers.get("authorization") for request in server.log}
-        second = project.snakemake()
-    yield Changed(project, before, held, printed, imported, keys, second)
+    yield Changed(project, before, held, printed, imported, keys)
 
 
 def test_a_changed_model_reruns_only_that_model(changed):
@@ -126,13 +121,6 @@ def test_the_key_of_an_endpoint_is_in_no_file(changed):
     assert KEY not in changed.printed
 
 
-def test_an_endpoint_without_log_probabilities_has_no_likelihood_numbers(changed):
-    metrics = tables.read_metrics(changed.project.root / RESULTS / "metrics/hosted/humblebench/metrics.parquet")
-    known = ("chance", "unpaired")  # they follow from the questions
-    assert {m.value for m in metrics if m.parser == "likelihood" and m.name not in known} == {None}
-    assert None not in {m.value for m in metrics if (m.parser, m.name) == ("robust", "accuracy")}
-
-
 def test_an_imported_model_is_measured_beside_the_others(changed):
     root = changed.project.root
     assert "theirs: {engine: imported, cells: {humblebench: {nota_only: [0]}}}" in changed.imported
@@ -156,11 +144,11 @@ def test_an_imported_model_is_measured_beside_the_others(changed):
     assert "theirs" in (root / RESULTS / "report/index.html").read_text(encoding="utf-8")
 
 
-def test_then_nothing_is_left_to_do(changed):
-    assert "Nothing to be done" in changed.second
+def test_missing_replies_and_a_model_that_is_not_served_are_found_before_inference(rerun, monkeypatch):
+    rerun.change_params(lambda params: add_imported(params, variant="noise"))
+    planned = rerun.snakemake("--dry-run", code=None)
+    assert f"{RESULTS}/replies/theirs/{TABLE}" in planned  # a missing cell of imported replies is named
 
-
-def test_a_model_that_is_not_served_is_found_before_inference(rerun, monkeypatch):
     monkeypatch.setenv("A_KEY_OF_OURS", KEY)
     with Endpoint() as server:
         rerun.change_params(lambda params: add_hosted(params, server.url, source="parrot-2"))
@@ -168,9 +156,3 @@ def test_a_model_that_is_not_served_is_found_before_inference(rerun, monkeypatch
         assert not [request for request in server.log if request.method == "POST"]
     assert "parrot-2" in said
     assert not (rerun.root / "journal/hosted").exists()
-
-
-def test_a_missing_cell_of_imported_replies_is_named(rerun):
-    rerun.change_params(lambda params: add_imported(params, variant="noise"))
-    printed = rerun.snakemake("--dry-run", code=None)
-    assert f"{RESULTS}/replies/theirs/{TABLE}" in printed

@@ -1,4 +1,4 @@
-"""Changed settings of a model that is asked: new results after exactly one run, whatever happened before it."""
+"""Changed settings of models: new results after exactly one run, whatever happened before it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -95,51 +94,31 @@ def at(temperature: float) -> set[str]:
     return {LETTERS[round(10 * temperature)]}
 
 
+NUMBERS = (METRICS["hosted"], "results/pocket/leaderboard.csv")
+
+
 def results(project: Project) -> list[bytes]:
     """What follows from the replies of the endpoint's model."""
-    return [(project.root / path).read_bytes() for path in (METRICS["hosted"], "results/pocket/leaderboard.csv")]
+    return [(project.root / path).read_bytes() for path in NUMBERS]
 
 
 def differ(before: list[bytes], project: Project) -> bool:
     return all(old != new for old, new in zip(before, results(project), strict=True))
 
 
-def test_new_replies_after_one_run(project):
-    before = results(project)
-    heat(project, 0.3)
-    project.snakemake()
-    assert replies(project) == at(0.3) and differ(before, project)
-    assert DONE in project.snakemake()
+def files(project: Project) -> dict[str, int]:
+    """Every file outside of Snakemake's folder, to the time it was written."""
+    found = (path for path in project.root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.as_posix(): path.stat().st_mtime_ns for path in found if ".snakemake" not in path.parts}
 
 
-def ids(project: Project) -> set[str]:
-    """The questions that have replies of the endpoint's model."""
-    path = project.root / REPLIES["hosted"]
-    return set(tables.read_columns(path, tables.REPLIES, ["question_id"]).column("question_id").to_pylist())
-
-
-def test_a_limited_edition_is_continued_without_asking_again(project, server):
-    every, before = ids(project), results(project)
-    limit = len(every) // 2  # both images have the same number of questions
-    project.change_params(lambda params: params["editions"]["pocket"].update(limit=limit))
-    project.snakemake()
-    assert len(ids(project)) == limit and ids(project) < every and differ(before, project)
-    assert server.questions == 0  # these were asked before
-    for path in project.root.glob("journal/hosted/*"):
-        path.unlink()
-    project.snakemake("--forcerun", "infer")
-    limited = server.questions
-    project.change_params(lambda params: params["editions"]["pocket"].pop("limit"))
-    project.snakemake()
-    assert ids(project) == every and results(project) == before
-    assert 0 < limited <= server.questions / 2 + 1
-    assert DONE in project.snakemake()
-
-
-def test_after_the_endpoint_was_down(project, server):
+def test_new_replies_after_one_run_and_after_the_endpoint_was_down(project, server):
     page = project.root / "results/pocket/report/index.html"
     report, before = page.read_bytes(), results(project)
     heat(project, 0.3)
+    there = files(project)
+    project.snakemake("--dry-run")
+    assert files(project) == there
     server.down = True
     said = project.snakemake(code=None)
     assert (
@@ -155,54 +134,51 @@ def test_after_the_endpoint_was_down(project, server):
     assert DONE in project.snakemake()
 
 
-def test_after_no_question_was_answered(project, server):
-    before = results(project)
-    heat(project, 0.3)
-    server.broken = True
-    said = project.snakemake(code=None)
-    assert "the key has expired" in said and "without hosted" in said
-    server.broken = False
-    project.snakemake()
-    assert replies(project) == at(0.3) and differ(before, project)
-    assert DONE in project.snakemake()
+def ids(project: Project) -> set[str]:
+    """The questions that have replies of the endpoint's model."""
+    path = project.root / REPLIES["hosted"]
+    return set(tables.read_columns(path, tables.REPLIES, ["question_id"]).column("question_id").to_pylist())
+
+
+def test_a_limited_edition_is_continued_without_asking_again(project, server):
+    every, before = ids(project), results(project)
+    limit = len(every) // 2  # both images have the same number of questions
+    project.change_params(lambda params: params["editions"]["pocket"].update(limit=limit))
+    project.snakemake(*NUMBERS)
+    assert len(ids(project)) == limit and ids(project) < every and differ(before, project)
+    assert server.questions == 0  # these were asked before
+    for path in project.root.glob("journal/hosted/*"):
+        path.unlink()
+    project.snakemake(*NUMBERS, "--forcerun", "infer")
+    limited = server.questions
+    project.change_params(lambda params: params["editions"]["pocket"].pop("limit"))
+    project.snakemake(*NUMBERS)
+    assert ids(project) == every and results(project) == before
+    assert 0 < limited <= server.questions / 2 + 1
+    assert DONE in project.snakemake(*NUMBERS)
 
 
 def test_after_a_failure_a_single_file_is_not_the_old_one_either(project, server):
     heat(project, 0.3)
     server.broken = True
-    project.snakemake(METRICS["hosted"], code=None)
+    said = project.snakemake("--retries", "1", METRICS["hosted"], code=None)
+    failed = [line for line in said.splitlines() if "Failed" in line and "infer" in line]
+    assert len(failed) == 2 and "the key has expired" in said
     server.broken = False
     project.snakemake(METRICS["hosted"])
     assert replies(project) == at(0.3)
     assert DONE in project.snakemake(METRICS["hosted"])
 
 
-def test_after_a_killed_run(project, server):
-    heat(project, 0.3)
-    server.seconds = 0.2
-    process = project.start("snakemake", "--cores", "2", METRICS["hosted"])
-    until = time.monotonic() + 300
-    while server.questions < 3:
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.05)
-    project.kill(process)
-    server.seconds = 0.0
-    project.snakemake(METRICS["hosted"])
-    assert replies(project) == at(0.3)
-    assert DONE in project.snakemake(METRICS["hosted"])
-
-
-@pytest.mark.parametrize("name", ["replies", "scores", "metrics"])
-def test_a_deleted_file_is_made_again_and_nothing_is_asked(project, server, name):
-    targets = (f"results/pocket/{name}/hosted/humblebench/{name}.parquet", METRICS["hosted"])
-    path = project.root / targets[0]
+def test_a_deleted_file_is_made_again_and_nothing_is_asked(project, server):
+    path = project.root / REPLIES["hosted"]
     before = path.read_bytes()
     path.unlink()
     server.down = True  # the journal has every reply
-    project.snakemake(*targets)
+    project.snakemake(REPLIES["hosted"], METRICS["hosted"])
     assert path.read_bytes() == before
     assert server.questions == 0
-    assert DONE in project.snakemake(*targets)
+    assert DONE in project.snakemake(REPLIES["hosted"], METRICS["hosted"])
 
 
 def test_without_snakemakes_records(project, server):
@@ -220,29 +196,6 @@ def test_without_snakemakes_records(project, server):
     assert DONE in project.snakemake(METRICS["hosted"])
 
 
-def test_other_statistics_without_snakemakes_records(project):
-    shutil.rmtree(project.root / ".snakemake")
-    project.change_params(lambda params: params["statistics"].update(confidence=0.8))
-    said = project.snakemake(METRICS["hosted"], code=None)
-    assert f"--forcerun {METRICS['oracle']} {METRICS['hosted']}" in said
-
-
-def test_two_editions_in_turn(project, server):
-    """Both share the data and the journal, and each has its own results."""
-    other = METRICS["hosted"].replace("pocket", "other", 1)
-    edition = {"data": "pocket", "benchmarks": ["humblebench"], "models": ["hosted"], "seeds": [0]}
-    project.change_params(lambda params: params["editions"].update(other=edition))
-    in_turn = [(METRICS["hosted"],), (other, "--config", "edition=other")]
-    project.snakemake(*in_turn[1])
-    assert server.questions == 0 and replies(project, "other") == at(0)
-    assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
-    heat(project, 0.3)
-    for arguments in in_turn:
-        project.snakemake(*arguments)
-    assert replies(project) == replies(project, "other") == at(0.3)
-    assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
-
-
 def test_two_editions_of_the_same_data_with_other_seeds(project, server):
     """Neither rewrites a file of the other, and each has the rows of its own seeds."""
     other = METRICS["hosted"].replace("pocket", "other", 1)
@@ -257,27 +210,6 @@ def test_two_editions_of_the_same_data_with_other_seeds(project, server):
         assert {row.seed for row in rows if row.variant == "noise" and row.seed is not None} == {seed}
 
 
-def test_models_in_another_order_ask_and_measure_nothing(project, server):
-    before = project.made("results", "journal")
-    project.change_params(lambda params: params["editions"]["pocket"].update(models=MODELS[::-1]))
-    server.down = True
-    project.snakemake()
-    again = {path for path, time in project.made("results", "journal").items() if time != before.get(path)}
-    steps = ("replies", "scores", "metrics/", "probe")
-    assert not [path for path in again if path.startswith(("journal/", *(f"results/pocket/{step}" for step in steps)))]
-    assert "results/pocket/report/index.html" in again
-    assert DONE in project.snakemake()
-
-
-def tracked_now(project: Project) -> set[str]:
-    """The models of the current runs in the project's MLflow store."""
-    mlflow = pytest.importorskip("mlflow")
-    client = mlflow.MlflowClient(f"sqlite:///{project.root}/mlflow.db")
-    found = client.search_experiments()
-    runs = client.search_runs([each.experiment_id for each in found], "tags.superseded = 'false'")
-    return {run.data.tags["cell"].split("/")[1] for run in runs}
-
-
 def content(path: Path) -> str:
     """The rows of a table, or the text of another file."""
     if path.suffix == ".parquet":
@@ -285,18 +217,16 @@ def content(path: Path) -> str:
     return path.read_bytes().decode("utf-8", errors="replace")
 
 
-def test_removed_models_leave_no_row(project):
+def test_removed_models_leave_no_row(finished, tmp_path):
     """Their replies, scores and metrics stay, for when they are back; nothing of the edition reads them."""
+    project = finished[0].twin(tmp_path / "project")
     root = project.root / "results/pocket"
-    project.change_params(lambda params: params["tracking"].update(enabled=True))
-    project.snakemake()
-    assert tracked_now(project) == set(MODELS)
     project.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
     project.snakemake()
     for name in ("leaderboard.csv", "headline.csv", "metrics.json", "plots/stress_tests.csv", "report/index.html"):
         assert "oracle" in content(root / name), name
     per_model = ("replies", "scores", "metrics", "probe", "logs", "benchmarks")
-    kept = {path for path in root.rglob("*hosted*") if path.relative_to(root).parts[0] not in per_model}
+    kept = {path for path in root.rglob("*always_a*") if path.relative_to(root).parts[0] not in per_model}
     assert not kept
     of_edition = [
         path
@@ -304,52 +234,14 @@ def test_removed_models_leave_no_row(project):
         if path.is_file() and path.relative_to(root).parts[0] not in (*per_model, "params.yaml")
     ]
     assert {"comparison.parquet", "model_comparison.parquet", "tracking.json"} <= {path.name for path in of_edition}
-    assert not [path for path in of_edition if "hosted" in content(path)]
-    assert "hosted" not in content(root / "params.yaml").partition("models:")[0]
-    assert tracked_now(project) == {"oracle"}
+    assert not [path for path in of_edition if "always_a" in content(path)]
+    assert "always_a" not in content(root / "params.yaml").partition("models:")[0]
     project.run("known-unknowns", "metrics", "--out", "all.csv")
     shown = content(project.root / "all.csv")
-    assert "oracle" in shown and "hosted" not in shown
-    project.run("known-unknowns", "export", "hosted", "humblebench", code=2)
-    project.run("known-unknowns", "compare-models", "oracle", "hosted", code=2)
+    assert "oracle" in shown and "always_a" not in shown
+    project.run("known-unknowns", "export", "always_a", "humblebench", code=2)
+    project.run("known-unknowns", "compare-models", "oracle", "always_a", code=2)
     project.run("known-unknowns", "bundle", "public")
     bundle = [path for path in (project.root / "public").rglob("*") if path.is_file()]
-    assert not [path for path in bundle if "hosted" in content(path) or "hosted" in path.as_posix()]
+    assert not [path for path in bundle if "always_a" in content(path) or "always_a" in path.as_posix()]
     assert DONE in project.snakemake()
-
-
-def test_a_key_that_is_given_twice_stops_the_run(project):
-    path = project.root / "params.yaml"
-    with path.open("a", encoding="utf-8") as file:
-        file.write("parsers: [official]\n")
-    assert "'parsers' is given twice" in project.snakemake(code=None)
-    (project.root / "more.yaml").write_text("statistics: {confidence: 0.9}\nstatistics: {confidence: 0.8}\n")
-    path.write_text(path.read_text(encoding="utf-8").rpartition("parsers:")[0], encoding="utf-8")
-    assert "'statistics' is given twice" in project.snakemake("--configfile", "more.yaml", code=None)
-
-
-def test_only_jobs_that_ask_a_model_are_repeated(project, server):
-    heat(project, 0.3)
-    server.broken = True
-    said = project.snakemake("--retries", "2", METRICS["hosted"], code=None)
-    failed = [line for line in said.splitlines() if "Failed" in line]
-    assert len([line for line in failed if "infer" in line]) == 3
-    server.broken = False
-    project.snakemake(METRICS["hosted"])
-    table = project.root / REPLIES["hosted"]
-    table.write_bytes(table.read_bytes()[:100])
-    said = project.snakemake("--retries", "2", METRICS["hosted"], code=None)
-    failed = [line for line in said.splitlines() if "Failed" in line]
-    assert len([line for line in failed if "parse" in line or "measure" in line]) == 1
-
-
-def test_a_dry_run_writes_nothing_outside_of_snakemakes_folder(project: Project) -> None:
-    heat(project, 0.3)
-
-    def files() -> dict[str, Any]:
-        found = (path for path in project.root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-        return {path.as_posix(): path.stat().st_mtime_ns for path in found if ".snakemake" not in path.parts}
-
-    before = files()
-    project.snakemake("--dry-run")
-    assert files() == before

@@ -28,9 +28,9 @@ def small(params: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+def built(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     """A project with a release candidate, and the output of the run."""
-    project = Project.copy_of_tree(tmp_path_factory.mktemp("construct") / "project")
+    project = untouched.twin(tmp_path_factory.mktemp("construct") / "project")
     project.change_params(small)
     return project, project.snakemake(TARGET)
 
@@ -53,7 +53,7 @@ def test_every_candidate_is_released_or_dropped_with_a_reason(built):
 
 def test_the_run_ends_with_the_commands_of_the_review_and_the_release(built):
     _, printed = built
-    assert "Review     known-unknowns review construction/pocket/filtered.jsonl" in printed
+    assert "Review     known-unknowns review start construction/pocket/filtered.jsonl" in printed
     assert "Release    known-unknowns construct release pocket --decisions" in printed
 
 

@@ -36,7 +36,7 @@ def shown(project: Project, *command: str) -> dict:
 
 @pytest.fixture(scope="module")
 def pinned(reproduced: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A repository with a run made by `dvc repro`, its data pinned, and all of it committed and pushed."""
+    """A repository with a run made by `dvc repro`, its data pinned, and all of it committed."""
     project = reproduced.twin(tmp_path_factory.mktemp("dvc") / "project")
     dvc(
         project,
@@ -46,8 +46,6 @@ def pinned(reproduced: Project, tmp_path_factory: pytest.TempPathFactory) -> Pro
         "data/pocket/questions/humblebench",
     )
     project.commit("a run, and its data pinned")
-    dvc(project, "remote", "add", "--local", "--default", "store", tmp_path_factory.mktemp("store"))
-    dvc(project, "push")
     return project
 
 
@@ -90,22 +88,6 @@ def test_plots_open_without_a_network(pinned, tmp_path):
     figures = list((pinned.root / "results/pocket/report/figures").iterdir())
     assert len(widths) == len(figures) > 0
     assert all(width > 100 for width in widths)
-
-
-def test_a_clone_pulls_the_pushed_data(pinned, tmp_path):
-    pinned.run("git", "clone", "--quiet", pinned.root, tmp_path / "clone")
-    clone = Project(tmp_path / "clone")
-    shutil.copytree(pinned.root / "src", clone.root / "src", dirs_exist_ok=True)  # the same files, compiled
-    assert not (clone.root / "results" / "pocket").exists()
-    shutil.copy2(pinned.root / ".dvc/config.local", clone.root / ".dvc/config.local")
-    dvc(clone, "pull")
-    for name in RESULTS:
-        path = Path("results/pocket") / name
-        assert (clone.root / path).read_bytes() == (pinned.root / path).read_bytes()
-    for folder in ("data/pocket/raw/humblebench", "data/pocket/questions/humblebench"):
-        pulled, ours = clone.made(folder), pinned.made(folder)
-        assert {path for path in ours if not path.endswith(".snakemake_timestamp")} == set(pulled)
-    assert "up to date" in dvc(clone, "status")
 
 
 def test_diffs_show_the_changes(pinned, tmp_path):

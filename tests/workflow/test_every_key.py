@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, get_args
 
@@ -47,6 +48,11 @@ def vary(*variants: str) -> Plan:
     return {"vary": frozenset(variants)} | ASKED
 
 
+ALONE = [
+    *("models.pocket.asked.humblebench", "models.hosted.asked.humblebench"),
+    *("models.pocket.shards", "models.oracle.shards", "editions.pocket.models", "editions.pocket.benchmarks"),
+]
+"""Keys whose plans have a test of their own."""
 CARD = {"family": "Parrot", "licence": "MIT"}
 OF_ANY = {
     "images": ("concatenated", True),
@@ -164,7 +170,7 @@ OTHERS = {
 }
 
 
-def expected() -> dict[str, tuple[Any, Plan | None]]:
+def every() -> dict[str, tuple[Any, Plan | None]]:
     """Every changed key: its new value, and the plan; None if a test below describes it."""
     found: dict[str, tuple[Any, Plan | None]] = {}
     for name, keys in (("hosted", HOSTED), ("pocket", LOCAL), ("oracle", RESPONDENT)):
@@ -174,6 +180,24 @@ def expected() -> dict[str, tuple[Any, Plan | None]]:
     found |= {f"benchmarks.humblebench.{key}": each for key, each in BENCHMARK.items()}
     found |= {f"editions.pocket.{key}": each for key, each in EDITION.items()}
     return found | OTHERS
+
+
+def together() -> list[tuple[dict[str, Any], Plan]]:
+    """Changes that are planned at once: keys that change nothing, or no reply, and one key of each model."""
+    keys = {key: each for key, each in every().items() if each[1] is not None}
+    harmless = [{k: v for k, (v, plan) in keys.items() if plan == same} for same in (NOTHING, TABLES)]
+    found = [({key: value}, plan) for key, (value, plan) in keys.items() if not key.startswith("models.")]
+    found = [(change, plan) for change, plan in found if plan not in (NOTHING, TABLES)]
+    of_each = [[k for k in keys if k.startswith(f"models.{name}.") and keys[k][1] == of_model(name)] for name in MODELS]
+    for some in zip_longest(*of_each):
+        named = [key for key in some if key is not None]
+        plan: dict[str, frozenset[str]] = {}
+        for key in named:
+            for step, names in (keys[key][1] or {}).items():
+                plan[step] = plan.get(step, frozenset()) | names
+        found.append(({key: keys[key][0] for key in named}, plan))
+    order = {"editions.pocket.models": asked.MODELS[::-1]}
+    return [(harmless[0], NOTHING), (harmless[1], TABLES), (order, TABLES), *found]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +212,7 @@ def expected() -> dict[str, tuple[Any, Plan | None]]:
         ([key.removeprefix("protocols.single_turn.") for key in OTHERS], sections.ProtocolEntry, set()),
         ([key.removeprefix("statistics.") for key in OTHERS], sections.Statistics, set()),
         ([key.removeprefix("tracking.") for key in OTHERS], sections.Tracking, {"enabled"}),
-        ([key.partition(".")[0] for key in [*expected(), "edition"]], sections.Configuration, set()),
+        ([key.partition(".")[0] for key in [*every(), "edition"]], sections.Configuration, set()),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
 )
@@ -216,21 +240,22 @@ def project(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> Pro
 
 
 @pytest.fixture(scope="module")
-def plans(project: Project) -> dict[str, Plan]:
-    """What is planned after a change of each key."""
-    changes = {key: value for key, (value, _) in expected().items()}
+def plans(project: Project) -> list[Plan]:
+    """What is planned after each of `together`, and then after each key that has a test of its own."""
+    changes = [change for change, _ in together()] + [{key: every()[key][0]} for key in ALONE]
     done = subprocess.run(
         [sys.executable, PLANS],
-        input=json.dumps(list(changes.items())),
+        input=json.dumps(changes),
         **(project._streams() | {"stdin": None, "stderr": subprocess.PIPE}),
     )
     assert done.returncode == 0, done.stderr
-    return {key: plan_of(jobs) for key, jobs in zip(changes, json.loads(done.stdout), strict=True)}
+    return list(map(plan_of, json.loads(done.stdout)))
 
 
 def plan_of(jobs: list[list[str]]) -> Plan:
     found: dict[str, set[str]] = {}
     for rule, path in jobs:
+        assert rule != "error", path
         step = rule if rule in (*STEPS, "infer_shard") else "tables"
         names = found.setdefault(step, set())
         if step == "vary" or step == "probe":
@@ -240,28 +265,23 @@ def plan_of(jobs: list[list[str]]) -> Plan:
     return {step: frozenset(names) for step, names in found.items()}
 
 
-def test_a_changed_key_plans_what_depends_on_it_and_nothing_else(plans: dict[str, Plan]) -> None:
-    wanted = {key: plan for key, (_, plan) in expected().items() if plan is not None}
-    assert {key: plans[key] for key in wanted} == wanted
+def test_a_changed_key_plans_what_depends_on_it_and_nothing_else(plans: list[Plan]) -> None:
+    wanted = {", ".join(change): plan for change, plan in together()}
+    assert dict(zip(wanted, plans, strict=False)) == wanted
 
 
-def test_an_override_for_one_benchmark_plans_that_benchmark_and_no_probe(plans):
-    for model in ("pocket", "hosted"):
+def test_shards_overrides_and_additions_leave_the_other_results_alone(plans):
+    alone = dict(zip(ALONE, plans[len(together()) :], strict=True))
+    for model in ("pocket", "hosted"):  # an override for one benchmark is no other benchmark's, and needs no probe
         asked_again = {step: frozenset({model}) for step in ("infer", "parse", "measure")}
-        assert plans[f"models.{model}.asked.humblebench"] == asked_again | TABLES
-
-
-def test_shards_add_their_jobs(plans):
+        assert alone[f"models.{model}.asked.humblebench"] == asked_again | TABLES
     for model in ("pocket", "oracle"):
-        plan = plans[f"models.{model}.shards"]
+        plan = alone[f"models.{model}.shards"]
         assert plan["infer_shard"] == plan["infer"] == plan["measure"] == {model}
         assert "probe" not in plan
-
-
-def test_additions_leave_the_other_results_alone(plans):
     new = frozenset({"always_a"})
-    assert plans["editions.pocket.models"] == {"infer": new, "parse": new, "measure": new} | TABLES
-    added = plans["editions.pocket.benchmarks"]
+    assert alone["editions.pocket.models"] == {"infer": new, "parse": new, "measure": new} | TABLES
+    added = alone["editions.pocket.benchmarks"]
     assert added["infer"] == MODELS and "original" not in added["vary"] and "probe" not in added
 
 
@@ -269,9 +289,8 @@ def test_a_comment_and_the_order_of_keys_plan_nothing(project):
     path = project.root / "params.yaml"
     text = path.read_text(encoding="utf-8")
     try:
-        path.write_text(f"# A comment.\n{text}", encoding="utf-8")
-        assert "Nothing to be done" in project.snakemake()
         project.change_params(lambda params: params.update(models=dict(reversed(params["models"].items()))))
+        path.write_text(f"# A comment.\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
         assert "Nothing to be done" in project.snakemake()
     finally:
         path.write_text(text, encoding="utf-8")

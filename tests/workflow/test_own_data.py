@@ -49,9 +49,9 @@ def jobs(printed: str) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str, str]]:
+def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str, str]]:
     """The project after all commands of the page, and what each of them printed."""
-    project = Project.copy_of_tree(tmp_path_factory.mktemp("own") / "project")
+    project = untouched.twin(tmp_path_factory.mktemp("own") / "project")
 
     def reduce(params: dict) -> None:
         params["editions"]["mine"]["models"] = ["oracle"]

@@ -245,7 +245,3 @@ def test_licence_and_citation_travel_and_nothing_is_left_to_do(project):
     assert REPOSITORY in licence
     assert ACTIVIEW in (project.root / "data/released/questions/actiview/LICENCE.md").read_text(encoding="utf-8")
     assert "Nothing to be done" in project.snakemake()
-
-
-def test_after_the_two_runs_nothing_is_left_to_do(project):
-    assert "Nothing to be done" in project.snakemake()

@@ -26,7 +26,6 @@ ACCURACIES = {
     # The oracle withholds an answer where it should. always_a never does, and "A" is right in one of the rotations of a
     # standard question, of which circular evaluation needs all.
     "oracle": {"circular_standard": 1.0, "circular_upd": 1.0, "circular_dual": 1.0},
-    "always_refuse": {"circular_standard": 0.0, "circular_upd": 1.0, "circular_dual": 0.0},
     "always_a": {"circular_standard": 0.0, "circular_upd": 0.0, "circular_dual": 0.0},
 }
 
@@ -77,7 +76,10 @@ def finished(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Proje
     assert "Created a project" in created
     project = Project(folder / "mine", environment)
     project.change_params(configure)
-    project.snakemake("--config", "edition=pocket_mm_upd")
+    results = "results/pocket_mm_upd"
+    metrics = (f"{results}/metrics/{model}/mm_upd/metrics.parquet" for model in ACCURACIES)
+    pages = (f"{results}/report/{page}.html" for page in ("index", "questions"))
+    project.snakemake("--config", "edition=pocket_mm_upd", "--", *pages, *metrics)
     return project
 
 
@@ -121,7 +123,9 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     questions = finished.root / "results/pocket_mm_upd/variants/mm_upd/original.parquet"
     replies = finished.root / "results/pocket_mm_upd/replies/oracle/mm_upd/replies.parquet"
     assert isinstance(json.loads(command("audit", "--benchmark", "mmsap", "--json")), list)
-    assert "power" in command("power", "--n", "300", "--images", "60", "--accuracy", "0.8", "--difference", "0.05")
+    assert "power" in command(
+        "plan", "comparison", "--n", "300", "--images", "60", "--accuracy", "0.8", "--difference", "0.05"
+    )
     command("export", "--questions", questions, "--replies", replies, "--format", "jsonl", "--out", "replies.jsonl")
     rescored = command("rescore", "replies.jsonl", "--benchmark", "mm_upd", "--annotations", questions, "--json")
     assert "circular_dual" in rescored

@@ -138,12 +138,15 @@ class Published:
         Declared facts, by name.
     orders : tuple of mapping
         What the text states on the order of two printed numbers (docs/audit.md).
+    relations : tuple of mapping
+        Which numbers follow from others (docs/audit.md).
     """
 
     benchmark: str
     cells: tuple[PublishedCell, ...]
     facts: Mapping[str, Fact] = field(default_factory=dict)
     orders: tuple[Mapping[str, Any], ...] = ()
+    relations: tuple[Mapping[str, Any], ...] = ()
 
     def rows(self, *tables: str) -> dict[tuple[str, str], dict[str, PublishedCell]]:
         """Return the cells by (table, row), then by column: of these tables, or of all if none is named."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,29 +81,42 @@ class ReleasedCell:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
-    """How a benchmark's authors released replies.
+class Released(ABC):
+    """How a benchmark's authors released replies. ``entry`` is the data's entry in params.yaml.
 
-    Attributes
-    ----------
-    load : callable
-        ``(raw, folder, entry) -> iterator of Question``: the questions that were answered, from the folder of fetched
-        files. Images are linked into ``folder``.
-    variants : callable
-        ``(files, entry) -> {model: variants}``: the models in the files, with the variants that they have replies to.
-    replies : callable
-        ``(raw, files, entry, model, variant, questions) -> ReleasedCell``.
-    published : callable
-        ``(raw, files, entry, names, questions) -> (cells, rows)``: the numbers that were released with the replies, and
-        rows that say whether the replies reproduce them. ``names`` maps a model in the files to a published row;
-        ``questions`` maps a variant to its questions.
+    `known_unknowns.exchange.released_reader.ReleasedReader` implements it for files that a released.yaml describes.
     """
 
-    load: Callable[[Path, Path, ReleasedData], Iterator[Question]]
-    variants: Callable[[Sequence[ReleasedFile], ReleasedData], Mapping[str, Sequence[str]]]
-    replies: Callable[[Path, Sequence[ReleasedFile], ReleasedData, str, str, Sequence[Question]], ReleasedCell]
-    published: Callable[
-        [Path, Sequence[ReleasedFile], ReleasedData, Mapping[str, str], Callable[[str], Sequence[Question]]],
-        tuple[Sequence[PublishedCell], Sequence[Mapping[str, Any]]],
-    ]
+    @abstractmethod
+    def load(self, raw: Path, folder: Path, entry: ReleasedData) -> Iterator[Question]:
+        """Return the questions that were answered, from a fetched folder. Images are linked into ``folder``."""
+
+    @abstractmethod
+    def variants(self, files: Sequence[ReleasedFile], entry: ReleasedData) -> Mapping[str, Sequence[str]]:
+        """Return the models in the files, with the variants that they have replies to."""
+
+    @abstractmethod
+    def replies(
+        self,
+        raw: Path,
+        files: Sequence[ReleasedFile],
+        entry: ReleasedData,
+        model: str,
+        variant: str,
+        questions: Sequence[Question],
+    ) -> ReleasedCell:
+        """Return the replies of a model to the questions of a variant."""
+
+    @abstractmethod
+    def published(
+        self,
+        raw: Path,
+        files: Sequence[ReleasedFile],
+        entry: ReleasedData,
+        names: Mapping[str, str],
+        questions: Callable[[str], Sequence[Question]],
+    ) -> tuple[Sequence[PublishedCell], Sequence[Mapping[str, Any]]]:
+        """Return the numbers that were released with the replies, and whether the replies reproduce them.
+
+        ``names`` maps a model in the files to a published row, ``questions`` a variant to its questions.
+        """

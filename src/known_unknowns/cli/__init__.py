@@ -23,26 +23,18 @@ from typer.core import TyperGroup
 from known_unknowns.errors import ConfigError, DamagedError, KnownUnknownsError, MachineError
 from known_unknowns.version import __version__
 
-HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
-
-The second list has the steps of the workflow (make run). They also work by hand.
+HELP = """Reproduce benchmarks of the abstention of multimodal LLMs.
 
 \b
-Examples:
-  known-unknowns init my-project
-  known-unknowns open
-  known-unknowns check params
-  known-unknowns fetch --help
+  known-unknowns init my-project    a folder with params.yaml and the workflow
+  snakemake                         in it: from data to the report
+  known-unknowns open               the report
+"""
 
-\b
-Exit codes:
-  0  success
-  1  a check found a difference (check, lock --check), or an unexpected error
-  2  a mistake in params.yaml or in the arguments
-  3  data that cannot be used
-  4  a fault of the machine or the network; run the same command again
-  5  stopped by a signal; run the same command again
-
+EPILOG = """\b
+Exit codes: 0 success; 1 a check found a difference, or an unexpected error;
+2 a mistake in params.yaml or the arguments; 3 data that cannot be used;
+4 a fault of the machine or the network, 5 a signal: run the same again.
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
 
@@ -51,161 +43,157 @@ JOB_SETTINGS = "KNOWN_UNKNOWNS_PARAMS"
 
 COMMANDS = {
     "known_unknowns.cli.project": {
-        "init": "Create a project: the folder in which the workflow runs.",
+        "init": "Create a project, the folder in which the workflow runs.",
     },
     "known_unknowns.cli.try_model": {
-        "try": "Ask a model a sample of one benchmark, and print its accuracy, abstention and unusable replies.",
+        "try": "Ask a model a sample of a benchmark; print its numbers.",
     },
     "known_unknowns.cli.results": {
-        "open": "Serve the report and the MLflow runs of a finished run on this machine, and print their addresses.",
-        "bundle": "Write a folder for any static host: the report, its questions, tables, and numbers to exchange.",
-        "metrics": "Write metrics of a finished run as CSV, each with n, interval and method.",
+        "open": "Serve the report and MLflow of a finished run.",
+        "bundle": "Write report, tables and numbers for a static host.",
+        "metrics": "Write metrics of a finished run as CSV.",
+    },
+    "known_unknowns.cli.exchange": {
+        "check": "Check params.yaml, or a benchmark's published files.",
+        "rescore": "Score predictions of other tools with every parser.",
+        "export": "Write replies in the format of another tool.",
     },
     "known_unknowns.cli.data": {
         "fetch": "Fetch data in their published format.",
-        "lock": "Write the commit and file hashes of every data set and model into params.lock.yaml.",
-    },
-    "known_unknowns.cli.questions": {
-        "questions": "Convert published files to a table of questions and a folder of images.",
-        "vary": "Apply a variant of params.yaml (nota_only, noise, ...) to a table of questions, with all seeds.",
-    },
-    "known_unknowns.cli.answers": {
-        "infer": "Ask a model every question of a benchmark, in all its variants and seeds.",
-        "parse": "Parse every reply of a model to a benchmark with every parser, and write the scores.",
-        "judge": "Ask the judge of params.yaml which options the replies of all models give.",
-    },
-    "known_unknowns.cli.numbers": {
-        "measure": "Compute every metric with its confidence interval.",
-        "compare": "Compare every published number with that of this run, give a verdict, and print a summary.",
-        "summarise": "Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.",
-    },
-    "known_unknowns.cli.pages": {
-        "track": "Log the results as MLflow runs: one per model, benchmark, variant and seed. A rerun updates them.",
-        "question-browser": "Write the page on which every question and reply can be searched and filtered.",
-        "report": "Write the report as HTML pages that open offline.",
-    },
-    "known_unknowns.cli.exchange": {
-        "check": "Check params.yaml, or compare a benchmark's files with the statements of its papers.",
-        "rescore": "Score predictions of other tools with every parser.",
-        "export": "Write a model's replies in the file format of another tool.",
-    },
-    "known_unknowns.cli.released": {
-        "import-released": "Write the released replies of a model as the workflow writes replies.",
-        "released-numbers": "Write the numbers released with replies, and whether these reproduce them, as JSON.",
-        "reply-tables": "Compare parsers, variants and models question by question, and write the tables as CSV.",
-    },
-    "known_unknowns.cli.audit": {
-        "audit": "Recompute what the published numbers imply, and list what does not agree.",
-    },
-    "known_unknowns.cli.model_comparison": {
-        "compare-models": "Compare models with each other on the same questions, in all pairs.",
-        "plan": "Plan a run on a sample: the fewest questions that show a difference from a published number.",
-        "power": "Plan a comparison of two models: its power, minimum detectable difference, and the images it needs.",
-    },
-    "known_unknowns.cli.models": {
-        "models": "List the models, their memory requirements, and the published rows that they reproduce.",
-        "new-model": "Add a model to params.yaml, with its revision, dtype and memory requirement.",
+        "lock": "Write commits and hashes of data and models.",
     },
     "known_unknowns.cli.share": {
-        "pin": "Pin the data, journals and results of a finished run with DVC.",
-        "licences": "Show the licence of each data set, whether it may be redistributed, and its citation.",
+        "pin": "Pin data, replies and results of a run with DVC.",
+        "licences": "Show the licences and citations of the data.",
     },
-    "known_unknowns.cli.endpoints": {
-        "probe": "Check that a model is there and can answer.",
+    "known_unknowns.cli.audit": {
+        "audit": "List what does not agree in published numbers.",
+    },
+    "known_unknowns.cli.model_comparison": {
+        "compare-models": "Compare models with each other on the same questions.",
+        "plan sample": "Find the sample that shows a difference from a paper.",
+        "plan comparison": "Compute the power of a comparison of two models.",
     },
     "known_unknowns.cli.replies": {
-        "retry": "Ask only the questions again whose recorded reply is a failure or empty.",
-        "journal": "Check journals of replies for damaged lines, or move such lines to <journal>.damaged.",
-        "verify": "Ask a random sample of recorded replies again, batched in other ways, and report changed answers.",
+        "retry": "Ask the questions again whose reply is a failure.",
+        "verify": "Ask a sample again, batched in other ways.",
+        "journal": "Find damaged lines in journals, or set them aside.",
     },
-    "known_unknowns_construction.cli.review": {
-        "review": "Review questions in the browser: keep, modify or delete each, or tag wrong answers.",
-        "review-summary": "Show a review's counts, agreement and disputes; for errors, the share of each kind.",
-        "review-apply": "Write what the decisions make of questions: final candidates, or corrections of a benchmark.",
+    "known_unknowns.cli.models": {
+        "models list": "List models, their memory and their published rows.",
+        "models add": "Add a model to params.yaml.",
+    },
+    "known_unknowns.cli.steps_of_models": {
+        "models probe": "Check that a model is there and can answer.",
+        "step questions": "Convert published files to questions and images.",
+        "step vary": "Apply a variant of params.yaml to questions.",
+        "step infer": "Ask a model all questions of a benchmark.",
+        "step judge": "Ask the judge which options the replies give.",
+        "step parse": "Parse a model's replies with every parser.",
+        "step measure": "Compute every metric with its confidence interval.",
+    },
+    "known_unknowns.cli.steps_of_edition": {
+        "step compare": "Compare published numbers with those of this run.",
+        "step summarise": "Write headline metrics, leaderboard and records.",
+        "step report": "Write the report as HTML pages that open offline.",
+        "step question-browser": "Write the page that searches questions and replies.",
+        "step track": "Log the results as MLflow runs.",
+        "step import-released": "Write released replies as the workflow writes replies.",
+        "step released-numbers": "Write the numbers that were released with replies.",
+        "step reply-tables": "Compare parsers, variants and models by question.",
     },
     "known_unknowns_pocket.cli": {
-        "train": "Train the pocket model on rendered images. This takes more than an hour on one core of a CPU.",
+        "step train": "Train the pocket model, for more than an hour.",
+    },
+    "known_unknowns_construction.cli.review": {
+        "review start": "Review questions in the browser, or tag wrong answers.",
+        "review summary": "Show a review's counts, agreement and disputes.",
+        "review apply": "Write what the decisions make of the questions.",
+    },
+    "known_unknowns_construction.cli.construct": {
+        "construct graphs": "Import scene graphs with images, or render scenes.",
+        "construct attributes": "Let a model describe every object.",
+        "construct generate": "Generate candidates with one generator.",
+        "construct generators": "List the generators and filters of an entry.",
+        "construct filter": "Apply the filters to all candidates.",
+        "construct release": "Write the questions in the benchmark's format.",
+        "construct endpoint": "Run a command with a scripted endpoint.",
     },
 }
-"""The modules with commands, in the order of ``--help``, and the first paragraph of each command's docstring.
+"""The modules with commands, each with its line in ``--help``.
 
-Every public function of a module is a command of its name, without an underscore at its end. A module is imported when
-one of its commands is chosen, so that it imports at its top what its commands need. Those of other packages are found
-by name: this package imports none of them.
+A command is the public function of its last word, without an underscore at its end. A module is imported when one of
+its commands is chosen, so that it imports at its top what its commands need. Those of other packages are found by name:
+this package imports none of them.
 """
 
 GROUPS = {
-    "construct": "Construct a benchmark from scene graphs: generate questions, filter them, review them and "
-    "release them.",
-}
-"""The groups of commands, with the first paragraph of their ``HELP``."""
-GROUP_MODULES = {"construct": "known_unknowns_construction.cli.construct"}
-"""The modules whose commands are those of a group."""
+    "plan": "Plan a run or a comparison: how many questions it needs.",
+    "models": "List the models, add one to params.yaml, or check one.",
+    "review": """Review questions in the browser, and use the decisions.
 
-STEPS = frozenset(
-    {
-        *("questions", "vary", "infer", "parse", "judge", "measure", "compare", "summarise", "track"),
-        *("import-released", "released-numbers", "reply-tables"),
-        *("report", "question-browser", "train"),
-    }
-)
-"""Commands that the rules of the workflow or maintainers call. ``--help`` lists them apart."""
-COMMANDS_PANEL, STEPS_PANEL = "Commands", "Steps of the workflow, which make run calls"
+docs/review.md is the guide.""",
+    "construct": """Construct a benchmark from scene graphs.
+
+NAME is an entry of the section construction in params.yaml. Files are written to construction/NAME/; replies of models
+are journalled below journal/construction/NAME/, so that a stopped command continues when it is run again.
+
+The steps of the entry "pocket" that ask a model need the scripted endpoint: construct endpoint -- COMMAND.
+
+\b
+Examples:
+  make construct                              all steps of "pocket", offline
+  known-unknowns construct graphs pocket      graphs, images and masks
+  known-unknowns construct generate pocket scenes
+  known-unknowns construct endpoint -- known-unknowns construct filter pocket
+  known-unknowns review start construction/pocket/filtered.jsonl
+  known-unknowns construct release pocket \\
+    --decisions construction/pocket/filtered.decisions.jsonl""",
+    "step": """Run one step of the workflow by hand.
+
+The workflow runs them in this order; each writes the files that the next one reads. rules/ has the command lines.""",
+}
+"""The groups of commands with their help, listed after the other commands."""
 
 
 def functions(module: ModuleType) -> dict[str, Callable[..., None]]:
     """Return the commands that a module defines, by name."""
     own = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
-    public = [f for f in own if not f.__name__.startswith("_")]
-    return {
-        f.__name__.rstrip("_").replace("_", "-"): f for f in sorted(public, key=lambda f: f.__code__.co_firstlineno)
-    }
-
-
-def load(name: str) -> Any:
-    """Import the module of a command or of a group, and return the command as Typer runs it."""
-    if name in GROUPS:
-        module = import_module(GROUP_MODULES[name])
-        chosen = typer.Typer(help=module.HELP, no_args_is_help=True, add_completion=False)
-        for each, function in functions(module).items():
-            chosen.command(each, help=_text(function))(function)
-    else:
-        module = import_module(next(path for path, listed in COMMANDS.items() if name in listed))
-        chosen = typer.Typer(add_completion=False)
-        function = functions(module)[name]
-        chosen.command(name, help=_text(function))(function)
-    return typer.main.get_command(chosen)
-
-
-def _text(function: Callable[..., None]) -> str:
-    """Return a docstring with a line for each paragraph, unless ``\\b`` keeps its lines. Typer would keep all lines."""
-    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-    return "\n\n".join(each if each.startswith("\b") else each.replace("\n", " ") for each in paragraphs)
+    return {f.__name__.rstrip("_").replace("_", "-"): f for f in own if not f.__name__.startswith("_")}
 
 
 class _ImportedWhenChosen(TyperGroup):
     """A group whose listed commands have a name and a summary only; the chosen one is imported."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, load(name or ""), rest
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, TyperGroup):
+            return name, command, rest
+        path = f"{ctx.info_name} {name}" if ctx.parent else name
+        module = import_module(next(module for module, listed in COMMANDS.items() if path in listed))
+        chosen = _typer()
+        chosen.command(name)(functions(module)[name or ""])
+        return name, typer.main.get_command(chosen), rest
 
 
-app = typer.Typer(
-    name="known-unknowns",
-    cls=_ImportedWhenChosen,
-    help=HELP,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+def _typer(**settings: Any) -> typer.Typer:
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        **settings,
+    )
 
 
-for each in [*COMMANDS.values(), GROUPS]:
-    for name, summary in each.items():
-        panel = STEPS_PANEL if name in STEPS else COMMANDS_PANEL
-        app.command(name, help=summary, rich_help_panel=panel)(lambda: None)
+app = _typer(name="known-unknowns", cls=_ImportedWhenChosen, help=HELP, epilog=EPILOG, no_args_is_help=True)
+_groups = {name: _typer(cls=_ImportedWhenChosen, help=text, no_args_is_help=True) for name, text in GROUPS.items()}
+for listed in COMMANDS.values():
+    for path, summary in listed.items():
+        group, _, name = path.rpartition(" ")
+        (_groups[group] if group else app).command(name, short_help=summary)(lambda: None)
+for name, group_app in _groups.items():
+    app.add_typer(group_app, name=name)
 
 
 @app.callback(invoke_without_command=True)

@@ -13,9 +13,8 @@ import typer
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
-from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
-from known_unknowns.comparison.models import write_model_comparison
-from known_unknowns.data import sample
+from known_unknowns.comparison.pairs import Selection, as_text, compare_selection, write_model_comparison
+from known_unknowns.data.sample import smallest
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.power import PairedDesign, sample_power
@@ -80,7 +79,7 @@ def compare_models(
     print(as_text(rows, selection.compared))
 
 
-def power(
+def comparison(
     n: Annotated[int, typer.Option(min=2, help="Number of questions.")],
     images: Annotated[int, typer.Option(min=2, help="Number of images, with the same number of questions each.")],
     accuracy: Annotated[float, typer.Option(help="Expected accuracy of the first model, from 0 to 1.")],
@@ -100,7 +99,7 @@ def power(
 
     \b
     Example:
-      known-unknowns power --n 300 --images 60 --accuracy 0.8 --difference 0.05
+      known-unknowns plan comparison --n 300 --images 60 --accuracy 0.8 --difference 0.05
     """
     if not 0 < target < 1 or difference == 0:
         raise ConfigError("the target is not between 0 and 1" if difference != 0 else "the difference is 0")
@@ -123,7 +122,7 @@ def power(
         raise ConfigError(str(error)) from error
 
 
-def plan(
+def sample(
     benchmark: Annotated[str, typer.Argument(help="A benchmark of the edition.")],
     decide: Annotated[str, typer.Option(help='What is to be decided: "differs by 2 points".')] = "differs by 2 points",
     power: Annotated[float, typer.Option(help="The probability that the sample shows such a difference.")] = 0.8,
@@ -140,7 +139,7 @@ def plan(
 
     \b
     Example:
-      known-unknowns plan BENCHMARK --edition full --decide "differs by 2 points" --power 0.8
+      known-unknowns plan sample BENCHMARK --edition full --decide "differs by 2 points" --power 0.8
     """
     found = re.fullmatch(r"differs by (\d+(?:\.\d+)?) points?", decide.strip())
     difference = float(found[1]) / 100 if found else 0.0
@@ -165,7 +164,7 @@ def plan(
         sizes = list(Counter(question.group for question in drawn).values())
         return sample_power(sizes, len(questions), difference, accuracy=accuracy, icc=icc, confidence=confidence)
 
-    drawn = sample.smallest(questions, lambda some: power_of(some) >= power)
+    drawn = smallest(questions, lambda some: power_of(some) >= power)
     images, whole = (len({question.group for question in some}) for some in (drawn, questions))
     n = len(drawn)
     print(

@@ -28,7 +28,7 @@ from known_unknowns.workflow.edition_needs import ModelNeeds, Totals
 _HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
 
 
-def models(
+def list_(
     fits: Annotated[bool, typer.Option("--fits", help="List only models that fit this machine or are hosted.")] = False,
     absent: Annotated[
         bool, typer.Option("--absent", help="List the published rows without a model, and the reasons.")
@@ -53,9 +53,9 @@ def models(
 
     \b
     Examples:
-      known-unknowns models --fits
-      known-unknowns models --needs --edition papers
-      known-unknowns models --as-published BENCHMARK
+      known-unknowns models list --fits
+      known-unknowns models list --needs --edition papers
+      known-unknowns models list --as-published BENCHMARK
     """
     chosen = configuration.load(params, edition=edition)
     if as_published:
@@ -156,7 +156,7 @@ def _hours(needs: ModelNeeds | Totals) -> str:
     return "-" if needs.gpu_hours is None else f"{needs.gpu_hours:g} - {needs.gpu_hours_at_most:g}"
 
 
-def new_model(
+def add(
     source: Annotated[
         str, typer.Argument(metavar="PATH_OR_HUB_ID", help="A folder with a model, or OWNER/NAME on the hub.")
     ],
@@ -180,8 +180,8 @@ def new_model(
 
     \b
     Examples:
-      known-unknowns new-model ~/models/my-model --edition mine
-      known-unknowns new-model OWNER/NAME --name my-model --dry-run
+      known-unknowns models add ~/models/my-model --edition mine
+      known-unknowns models add OWNER/NAME --name my-model --dry-run
     """
     before = configuration.load(params)
     text = _text_of(params)

@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 import typer
 
 from known_unknowns.command_options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
-from known_unknowns.engines import stopping
+from known_unknowns.engines import stopping, unusable
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.inference import failures, journal_repair, retrying
+from known_unknowns.inference import journal as journals
+from known_unknowns.inference import model_run
 from known_unknowns.verification import verify as verification
 from known_unknowns.verification.summaries import folder_of
 from known_unknowns.workflow import configuration, selection
@@ -41,11 +42,11 @@ def retry(
     settings = configuration.load(params, edition=edition)
     stopping.install()
     with lock(LOCK_FILE):
-        retried = retrying.retry(
+        retried = model_run.retry(
             settings,
             model,
             benchmark,
-            finishes=finish or failures.RETRIED,
+            finishes=finish or unusable.RETRIED,
             settings_of=lambda name: selection.compared(settings, "infer", model=model, benchmark=name),
         )
     for each in retried:
@@ -69,10 +70,10 @@ def journal(
       known-unknowns journal repair journal/MODEL/BENCHMARK.jsonl
     """
     damaged = False
-    if not (found_journals := journal_repair.journals(paths or ())):
+    if not (found_journals := journals.journals(paths or ())):
         print("There are no journals below journal/ in this folder.")
     for path in found_journals:
-        found = (journal_repair.repair if action == "repair" else journal_repair.check)(path)
+        found = (journals.repair if action == "repair" else journals.check)(path)
         damaged = damaged or bool(found.damaged)
         print(found)
         if found.damaged and action == "repair":

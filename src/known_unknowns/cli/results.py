@@ -10,7 +10,7 @@ import typer
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.metrics.summary_files import write_all_metrics
+from known_unknowns.metrics.summary import write_all_metrics
 from known_unknowns.workflow import bundle as bundling
 from known_unknowns.workflow import configuration, serve
 

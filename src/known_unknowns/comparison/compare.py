@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,15 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PERCENT, PublishedCell
 from known_unknowns.comparison import conditions as condition
-from known_unknowns.comparison.cells import load
+from known_unknowns.comparison.audit import load
 from known_unknowns.comparison.conditions import Conditions, conditions_of, published_number
 from known_unknowns.comparison.margins import Flips, margin_of, read_flips
-from known_unknowns.comparison.metric_index import MetricIndex
-from known_unknowns.comparison.released import read_released
-from known_unknowns.comparison.rows import ComparisonRow, write_comparison
+from known_unknowns.comparison.published import read_released
 from known_unknowns.comparison.verdicts import (
     NOT_COMPARABLE,
     NOT_RUN,
     PARSER,
+    VERDICTS,
     Candidate,
     Decision,
     decide,
@@ -36,18 +35,107 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 OFFICIAL, ROBUST = "official", "robust"
-_FROM_CELL = (
-    "benchmark",
-    "table",
-    "row",
-    "column",
-    "variant",
-    "category",
-    "metric",
-    "decimals",
-    "unit",
-    "source",
-)
+_FROM_CELL = ["benchmark", "table", "row", "column", "variant", "category", "metric", "decimals", "unit", "source"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonRow:
+    """A published cell beside a model of this run under one parser, a row of comparison.parquet.
+
+    Numbers are in the unit of the cell. Those of this run are None if nothing was measured.
+    """
+
+    benchmark: str
+    table: str  # of the paper, or the log
+    row: str  # the model, as published
+    column: str  # the table's heading
+    variant: str
+    category: str
+    metric: str  # of this run, under the official parser
+    published: float
+    published_spread: float | None  # the number after its ±
+    decimals: int  # as printed
+    unit: str  # percent, questions or views
+    source: str
+    note: str
+    model: str | None  # of this run that corresponds to the row
+    parser: str
+    our_metric: str | None = None  # differs from `metric` if only the official parser has that one
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    spread: float | None = None  # standard deviation over seeds, ddof = 1
+    n: int | None = None
+    method: str | None = None
+    verdict: str
+    reason: str
+    published_row: str | None = None  # one name for a model that tables name in several ways
+    published_n: int | None = None  # number of questions
+    published_revision: str | None = None  # of the data: a commit, or a name in published.yaml
+    revision: str | None = None  # the commit of our data
+    margin: float | None = None  # of "reproduced": the sum of the three parts
+    margin_rounding: float | None = None
+    margin_flips: float | None = None
+    margin_spread: float | None = None
+    flip_rate: float | None = None  # upper bound of the share of questions with a changed answer
+    flips_source: str | None = None
+    matches: int | None = None  # other rows of the column that the same result would have matched
+    rivals: int | None = None  # number of these rows
+    supporting: int | None = None  # numbers of the same replies within their margins
+    supporting_of: int | None = None  # number of these numbers
+    obstacle: str | None = None  # why there is no judgement: one of `conditions.OBSTACLES`
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"{self.verdict!r} is not one of {VERDICTS}")
+
+
+def write_comparison(path: str | Path, rows: Iterable[ComparisonRow]) -> None:
+    """Write a comparison table atomically; the same rows give the same bytes."""
+    tables.write_dataclasses(path, rows, ComparisonRow)
+
+
+def read_comparison(path: str | Path) -> list[ComparisonRow]:
+    """Read a comparison table. DataError if the file is absent or is not one."""
+    return tables.read_dataclasses(path, ComparisonRow, "a table of comparisons")
+
+
+class MetricIndex:
+    """Metrics by model, benchmark, variant, parser, category and name.
+
+    With several seeds, the mean over seeds (seed None) is used; with one seed, its only row.
+    """
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._seeds: dict[tuple[str, ...], dict[int | None, Metric]] = {}
+        for m in metrics:
+            key = (m.model, m.benchmark, m.variant, m.parser, m.category, m.name)
+            self._seeds.setdefault(key, {})[m.seed] = m
+
+    def __iter__(self) -> Iterator[Metric]:
+        return (_over_seeds(seeds) for seeds in self._seeds.values())
+
+    def get(
+        self, model: str, benchmark: str, variant: str, parser: str, name: str, category: str = OVERALL
+    ) -> Metric | None:
+        """Return the metric, or None if it was not measured. The ``value`` of an undefined metric is None."""
+        seeds = self._seeds.get((model, benchmark, variant, parser, category, name))
+        return None if seeds is None else _over_seeds(seeds)
+
+    def runs(self, m: Metric) -> int:
+        """Return the number of seeds that a metric of this index is the mean of."""
+        key = (m.model, m.benchmark, m.variant, m.parser, m.category, m.name)
+        return max(len(self._seeds[key].keys() - {None}), 1) if m.seed is None else 1
+
+    def question_counts(self, model: str, benchmark: str, variant: str) -> dict[str, int]:
+        """Return the number of questions of each measured category."""
+        key = model, benchmark, variant
+        return {m.category: m.n for m in self if (m.model, m.benchmark, m.variant) == key}
+
+
+def _over_seeds(seeds: Mapping[int | None, Metric]) -> Metric:
+    """The mean over seeds, or else the metric of the smallest seed."""
+    return seeds[min(seeds, key=lambda seed: (seed is not None, seed or 0))]
 
 
 def compare_cells(
@@ -213,13 +301,6 @@ class _Comparison:
             published_spread=cell.spread,
             model=model,
             parser=parser,
-            our_metric=None,
-            value=None,
-            low=None,
-            high=None,
-            spread=None,
-            n=None,
-            method=None,
             verdict=verdict,
             reason=reason,
             published_row=cell.model,
@@ -263,7 +344,7 @@ def compare(
     replies: Path | None = None,
     released: Sequence[Path] = (),
 ) -> None:
-    """Compare every benchmark of the edition and write the table to ``out`` (`COMPARISON`).
+    """Compare every benchmark of the edition and write the table of `ComparisonRow` to ``out``.
 
     A model corresponds to a published row if its entry has ``published: <row>`` or
     ``published: {<benchmark>: <row>}``.
@@ -280,7 +361,7 @@ def compare(
         The edition's folder of replies, whose engine.json files have the measured flips, and whose tables have the
         numbers of turns. Otherwise the default counts, and one turn for each question.
     released : sequence of Path
-        Files of numbers that were released with replies (`known_unknowns.comparison.released`).
+        Files of numbers that were released with replies (`published.read_released`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The published numbers of a benchmark: the type of a cell, and the reader of published.yaml."""
+"""The published numbers of a benchmark: readers of published.yaml, and of numbers that were released with replies."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from known_unknowns import json_files
 from known_unknowns.benchmark.published import DATA, MODEL, PERCENT, Fact, Published, PublishedCell
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
@@ -23,7 +24,7 @@ def read(*paths: Path, benchmark: str) -> Published:
     Parameters
     ----------
     *paths : Path
-        The file published.yaml, and further files with more ``blocks``, ``facts`` and ``orders``.
+        The file published.yaml, and further files with more ``blocks``, ``facts``, ``orders`` and ``relations``.
     benchmark : str
         The benchmark's name.
 
@@ -37,6 +38,7 @@ def read(*paths: Path, benchmark: str) -> Published:
     cells: dict[tuple[str, ...], PublishedCell] = {}
     facts: dict[str, Fact] = {}
     orders: list[Mapping[str, Any]] = []
+    relations: list[Mapping[str, Any]] = []
     for path in paths:
         try:
             part = parse_yaml(path.read_text(encoding="utf-8"))
@@ -49,11 +51,12 @@ def read(*paths: Path, benchmark: str) -> Published:
                 cells[cell.key] = cell
             facts |= {name: Fact(fact["value"], fact["source"]) for name, fact in part.get("facts", {}).items()}
             orders += part.get("orders", ())
+            relations += part.get("relations", ())
         except KeyError as error:
             raise DataError(f"the key {error} is missing", file=path) from error
         except (ValueError, TypeError, yaml.YAMLError) as error:
             raise DataError(str(error), file=path) from error
-    return Published(benchmark, tuple(cells.values()), facts, tuple(orders))
+    return Published(benchmark, tuple(cells.values()), facts, tuple(orders), tuple(relations))
 
 
 def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[PublishedCell]:
@@ -117,3 +120,23 @@ def _data(raw: Mapping[str, Any], block: Mapping[str, Any], category: str) -> tu
     data = raw.get("data", {})
     revision = block.get("data", next(iter(data), ""))
     return revision, data[revision]["questions"].get(category) if revision else None
+
+
+def read_released(path: Path) -> tuple[list[PublishedCell], list[dict[str, Any]]]:
+    """Read the numbers that `known_unknowns.exchange.released.write_published` found in released replies.
+
+    Returns
+    -------
+    tuple of list of PublishedCell and list of dict
+        The numbers, and rows that say whether the released replies reproduce them.
+
+    Raises
+    ------
+    DataError
+        If the file is none.
+    """
+    try:
+        content = json_files.read(path)
+        return [PublishedCell(**cell) for cell in content["cells"]], list(content["rows"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"no table of released numbers ({error}); run again", file=path) from error

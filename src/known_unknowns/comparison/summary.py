@@ -11,9 +11,8 @@ from itertools import groupby
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import conditions as condition
-from known_unknowns.comparison.cells import load
-from known_unknowns.comparison.compare import OFFICIAL
-from known_unknowns.comparison.rows import ComparisonRow
+from known_unknowns.comparison.audit import load
+from known_unknowns.comparison.compare import OFFICIAL, ComparisonRow
 from known_unknowns.comparison.verdicts import UNJUDGED, counts
 from known_unknowns.config import Params, catalogue
 from known_unknowns.errors import ConfigError
@@ -125,7 +124,7 @@ def _text(row: ComparisonRow) -> str:
     if row.obstacle == condition.PROTOCOL:
         return f"{title}: use the published protocol; {row.reason}"
     if row.obstacle == condition.SETTINGS:
-        return f"{title}: ask {row.model} as published (known-unknowns models --as-published {row.benchmark})"
+        return f"{title}: ask {row.model} as published (known-unknowns models list --as-published {row.benchmark})"
     return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 
@@ -190,13 +189,15 @@ def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[
         place = f"to an edition with the published data{f' ({editions})' if editions else ''}"
     steps = []
     if unavailable := sum(number for row, number in missing.items() if row in absent):
-        text = f"{title}: the models of other rows cannot be run (known-unknowns models --absent lists the reasons)"
+        text = (
+            f"{title}: the models of other rows cannot be run (known-unknowns models list --absent lists the reasons)"
+        )
         steps.append(Step(unavailable, text))
     runnable = sorted((row for row in missing if row not in absent), key=lambda row: -missing[row])
     for row in runnable[:_MOST_ROWS]:
         advice = f"add {known[row]} {place}" if row in known else f"add a model with published: {row}"
         steps.append(Step(missing[row], f"{title}: no model stands for {row}: {advice}"))
     if others := runnable[_MOST_ROWS:]:
-        text = f"{title}: no model stands for {', '.join(others)} (known-unknowns models lists their models)"
+        text = f"{title}: no model stands for {', '.join(others)} (known-unknowns models list lists their models)"
         steps.append(Step(sum(missing[row] for row in others), text))
     return steps

@@ -76,7 +76,7 @@ descriptions by the model itself in place of all images but the current one."""
 
 
 class Card(Entry):
-    """Facts about a model, for `known-unknowns models`. They change no reply."""
+    """Facts about a model, for `known-unknowns models list`. They change no reply."""
 
     family: Text
     model_type: Text | None = None

@@ -1,12 +1,18 @@
-"""The sha256 of the weights in a folder, which pins a local model."""
+"""The weights in a folder: the sha256 that pins a local model, and the headers of safetensors files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from hashlib import file_digest, sha256
 from pathlib import Path
+from typing import Any
+
+from known_unknowns.errors import DataError
 
 WEIGHTS = "*.safetensors"
+_LENGTH_BYTES = 8
+"""A safetensors file begins with the length of its header, a little-endian integer."""
 
 
 def weights_sha256(folder: str | Path) -> str:
@@ -27,3 +33,25 @@ def files_sha256(files: Sequence[Path]) -> str:
         return digests[0]
     lines = (f"{digest}  {file.name}\n" for digest, file in zip(digests, files, strict=True))
     return sha256("".join(lines).encode()).hexdigest()
+
+
+def tensors(file: Path) -> Mapping[str, Mapping[str, Any]]:
+    """Return the tensors of a safetensors file from its header: "dtype", "shape" and "data_offsets" by name.
+
+    Raises
+    ------
+    DataError
+        It is no such file, or has another size than its header says.
+    """
+    size = file.stat().st_size
+    with file.open("rb") as data:
+        length = int.from_bytes(data.read(_LENGTH_BYTES), "little")
+        try:
+            header = json.loads(data.read(length)) if length <= size else None
+            found = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
+            end = _LENGTH_BYTES + length + max((tensor["data_offsets"][1] for tensor in found.values()), default=0)
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
+            raise DataError("not a safetensors file", file=file) from None
+    if end != size:
+        raise DataError(f"it has {size:,} bytes instead of {end:,}", file=file)
+    return found

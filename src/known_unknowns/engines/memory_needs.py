@@ -16,7 +16,8 @@ from typing import Any
 
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel, catalogue
 from known_unknowns.data import provenance
-from known_unknowns.errors import MachineError
+from known_unknowns.engines._weights import WEIGHTS, tensors
+from known_unknowns.errors import DataError, MachineError
 
 GIB = 2**30
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -107,7 +108,7 @@ def require_memory(name: str, entry: TransformersModel, device: str) -> None:
     if weights > free:
         raise MachineError(
             f"models.{name}: it does not fit into memory: {numbers}. Free memory, or use another device, dtype or "
-            "model (known-unknowns models --fits)"
+            "model (known-unknowns models list --fits)"
         )
     if weights * MARGIN > free:
         print(f"{name}: it may not fit into memory: {numbers}", file=sys.stderr, flush=True)
@@ -117,16 +118,10 @@ def parameters(entry: TransformersModel) -> float | None:
     """Return the number of parameters: of a folder, those of its weights; else that of the entry's card."""
     folder = Path(entry.source).expanduser()
     if folder.is_dir():
-        from safetensors import SafetensorError, safe_open
-
-        total = 0
-        for file in folder.glob("*.safetensors"):
-            try:
-                with safe_open(file, "numpy") as weights:
-                    total += sum(prod(weights.get_slice(key).get_shape()) for key in weights.keys())  # noqa: SIM118
-            except (SafetensorError, OSError):
-                return None  # loading reports it
-        return total or None
+        try:
+            return sum(prod(each["shape"]) for file in folder.glob(WEIGHTS) for each in tensors(file).values()) or None
+        except DataError:
+            return None  # loading reports it
     return None if entry.card is None or entry.card.parameters is None else entry.card.parameters * 1e9
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import struct
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -16,7 +16,7 @@ import yaml
 
 from known_unknowns.data import download, hub
 from known_unknowns.data.files import FilePin, Files, difference
-from known_unknowns.engines._weights import WEIGHTS, weights_sha256
+from known_unknowns.engines._weights import WEIGHTS, tensors, weights_sha256
 from known_unknowns.engines.memory_needs import BYTES
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.yaml_reader import parse_yaml
@@ -24,11 +24,9 @@ from known_unknowns.yaml_reader import parse_yaml
 LATEST = "main"
 """The branch of a repository whose newest commit is used by default."""
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_STORED_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 _DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 _MAX_FILE = 10_000_000
 """Largest size of config.json and README.md in bytes."""
-_MAX_HEADER = 100_000_000
 _ADAPTER = "adapter_config.json"
 
 
@@ -85,15 +83,21 @@ def _of_folder(source: str, folder: Path) -> NewModel:
     config, readme = folder / "config.json", folder / "README.md"
     if not config.is_file():
         raise ConfigError(f"{source} has no config.json", path="PATH_OR_HUB_ID")
-    counts: dict[str, int] = {}
+    counts = Counter[str]()
     for file in weights:
-        for kind, count in _stored(file).items():
-            counts[kind] = counts.get(kind, 0) + count
-    most = max(counts, key=lambda kind: counts[kind])
+        for tensor in tensors(file).values():
+            counts[tensor["dtype"]] += prod(tensor["shape"])
+    if not counts:
+        raise DataError("it holds no tensors", file=weights[0])
+    ((most, _),) = counts.most_common(1)
     settings = _json(config.read_bytes(), str(config))
     text = readme.read_bytes()[:_MAX_FILE] if readme.is_file() else b""
-    model = _entry(source, weights_sha256(folder), settings, text, sum(counts.values()), _DTYPES.get(most))
-    adapters = sorted(file.parent.name for file in folder.glob(f"*/{_ADAPTER}"))
+    model = _entry(source, weights_sha256(folder), settings, text, counts.total(), _DTYPES.get(most))
+    return _with_note(model, sorted(file.parent.name for file in folder.glob(f"*/{_ADAPTER}")))
+
+
+def _with_note(model: NewModel, adapters: Sequence[str]) -> NewModel:
+    """Return the model with a note on the adapters in its folder."""
     if adapters:
         model.notes.append(f"it has adapters, which are not used without `adapter: NAME`: {', '.join(adapters)}")
     return model
@@ -122,23 +126,6 @@ def _with_adapter(source: str, settings: Mapping[str, Any], adapter: str) -> New
     )
 
 
-def _stored(file: Path) -> dict[str, int]:
-    """Return the number of parameters of each dtype, from the header of a safetensors file."""
-    with file.open("rb") as data:
-        first = data.read(8)
-        size = struct.unpack("<Q", first)[0] if len(first) == 8 else _MAX_HEADER + 1
-        if size > _MAX_HEADER:
-            raise DataError("not a safetensors file", file=file)
-        header = _json(data.read(size), str(file))
-    counts: dict[str, int] = {}
-    for name, tensor in header.items():
-        if name != "__metadata__":
-            counts[tensor["dtype"]] = counts.get(tensor["dtype"], 0) + prod(tensor["shape"])
-    if not counts:
-        raise DataError("it holds no tensors", file=file)
-    return counts
-
-
 def _of_hub(repository: str, revision: str) -> NewModel:
     try:
         commit, files = hub.resolve(repository, revision, "model")
@@ -158,10 +145,7 @@ def _of_hub(repository: str, revision: str) -> NewModel:
     settings = _json(config, f"{repository}: config.json")
     stored = _configured_dtype(settings)
     model = _entry(repository, commit, settings, readme, weights // BYTES.get(stored or "bfloat16", 2), stored)
-    adapters = sorted(path.rpartition("/")[0] for path in files if path.endswith(f"/{_ADAPTER}"))
-    if adapters:
-        model.notes.append(f"it has adapters, which are not used without `adapter: NAME`: {', '.join(adapters)}")
-    return model
+    return _with_note(model, sorted(path.rpartition("/")[0] for path in files if path.endswith(f"/{_ADAPTER}")))
 
 
 def _hub_file(repository: str, commit: str, files: Files, path: str) -> bytes:
@@ -173,15 +157,13 @@ def _hub_file(repository: str, commit: str, files: Files, path: str) -> bytes:
         raise DataError(f"larger than {_MAX_FILE:,} bytes", file=f"{repository}: {path}")
     with TemporaryDirectory() as folder:
         part = Path(folder, "part")
-        download.download(hub.remote(repository, commit, "model", path), part, size=pinned.size, advance=_no_progress)
+        download.download(
+            hub.remote(repository, commit, "model", path), part, size=pinned.size, advance=lambda steps=1: None
+        )
         wrong = difference(pinned.of(part), pinned)
         if wrong is not None:
             raise DataError(f"{wrong}; it was refused", file=f"{repository}: {path}")
         return part.read_bytes()
-
-
-def _no_progress(steps: int = 1) -> None:
-    """Show nothing: the files are small."""
 
 
 def _json(data: bytes, file: str) -> dict[str, Any]:

@@ -15,15 +15,12 @@ from known_unknowns.config import OpenAIModel
 from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint.batch_api import BatchRunner
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
-from known_unknowns.engines.endpoint.capabilities import Capabilities, print_message
-from known_unknowns.engines.endpoint.client import connect
+from known_unknowns.engines.endpoint.capabilities import Capabilities
+from known_unknowns.engines.endpoint.client import CircuitBreaker, LoopThread, RateLimiter, RequestLimits, connect
 from known_unknowns.engines.endpoint.endpoint_check import find_model
-from known_unknowns.engines.endpoint.loop import LoopThread
-from known_unknowns.engines.endpoint.payload import ImageEncoder
-from known_unknowns.engines.endpoint.rate_limit import CircuitBreaker, RateLimiter, RequestLimits
-from known_unknowns.engines.endpoint.request import PendingTurn, Requester
+from known_unknowns.engines.endpoint.request import ImageEncoder, PendingTurn, Requester
 from known_unknowns.engines.endpoint.request_queue import RequestQueue, Rows
-from known_unknowns.engines.endpoint.settings import EndpointSettings
+from known_unknowns.engines.endpoint.settings import EndpointSettings, print_message
 from known_unknowns.engines.unusable import MAX_FIRST
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn

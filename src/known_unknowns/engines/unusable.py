@@ -5,7 +5,8 @@ An engine notes the class in ``Reply.finish``. A reply that the token limit ende
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 
 from known_unknowns.records import Reply
 
@@ -25,6 +26,9 @@ REMEDIES: Mapping[str, str] = {
 }
 """The classes of replies without an answer. Each has a remedy."""
 
+RETRIED = tuple(kind for kind in REMEDIES if kind != CUT_OFF)
+"""The classes of replies that `known-unknowns retry` asks for again. A reply that was cut off needs another limit."""
+
 NOT_A_REPLY = (ERROR, REJECTED, FILTERED)
 """Classes of failures that may be the fault of an endpoint. They are recorded once the endpoint is known to work."""
 
@@ -39,3 +43,14 @@ def class_of(reply: Reply) -> str | None:
     if reply.text.strip():
         return None
     return CUT_OFF if reply.finish == CUT_OFF else EMPTY
+
+
+def is_failure(reply: Reply, kinds: Collection[str] = RETRIED) -> bool:
+    """Whether a reply has no answer, in one of these ways."""
+    return class_of(reply) in kinds
+
+
+def count(replies: Iterable[Reply]) -> dict[str, int]:
+    """Return the number of replies without an answer by their class."""
+    found = Counter(map(class_of, replies))
+    return {kind: found[kind] for kind in REMEDIES if found[kind]}

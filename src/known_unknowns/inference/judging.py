@@ -18,8 +18,9 @@ from known_unknowns.config import ModelEntry, Params
 from known_unknowns.config.sections import Judge
 from known_unknowns.edition_files import asked, replies_table
 from known_unknowns.engines import Engine, ScriptedEngine, prices
+from known_unknowns.engines.unusable import count
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference import failures, lazy_engine
+from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Reply, Turn
@@ -164,7 +165,7 @@ def _record(
         "facts": dict(engine.facts),
         "replies": len(judged),
         "own_replies": sum(each.own for each in judged.values()),
-        "failures": failures.count(replies.values()),
+        "failures": count(replies.values()),
         "unparsed": len(replies) - sum(answer.choice is not None for answer in parsed),
         "spent": prices.spent(replies.values()),
         "verdicts": usable,

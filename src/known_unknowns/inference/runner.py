@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn, stopping
-from known_unknowns.engines.unusable import class_of
-from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.engines.unusable import EMPTY, MAX_FIRST, REMEDIES, class_of
+from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.inference.bound_protocols import answer_key
-from known_unknowns.inference.failures import FirstReplies
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
@@ -156,7 +156,7 @@ def run(
     newly_asked = 0
     first = None
     if not engine.scripted:
-        first = FirstReplies(journal[dialogue.key] for dialogue in dialogues if dialogue.key in journal)
+        first = _FirstReplies(journal[dialogue.key] for dialogue in dialogues if dialogue.key in journal)
     parts = [dialogues] if shard is None else list(blocks(dialogues, shard))
     for number, block in enumerate(parts, 1):
         description = "questions answered" + (f" (block {number} of {len(parts)})" if len(parts) > 1 else "")
@@ -173,13 +173,61 @@ def run(
     return Outcome(replies, newly_asked, distinct)
 
 
+class _FirstReplies:
+    """The first replies of a run to the questions of one model and benchmark, until one of them has an answer.
+
+    Parameters
+    ----------
+    earlier : iterable of Reply
+        The replies to these questions in the journal. If one has an answer, or if there are so many that an earlier run
+        has stopped for them, the run goes on whatever comes.
+    """
+
+    def __init__(self, earlier: Iterable[Reply]) -> None:
+        self._without_answer: list[str] = []
+        self._answered = False
+        for reply in earlier:
+            self._add(reply)
+        self._goes_on = self._answered or len(self._without_answer) >= MAX_FIRST
+
+    def check(self, replies: Iterable[Reply]) -> None:
+        """Add replies, which must be in the journal.
+
+        Raises
+        ------
+        ConfigError
+            None of the first replies has an answer, so that the model or its entry is at fault.
+        """
+        if self._goes_on:
+            return
+        for reply in replies:
+            self._add(reply)
+        if self._answered:
+            self._goes_on = True
+        elif len(self._without_answer) >= MAX_FIRST:
+            kinds = Counter(self._without_answer)
+            reasons = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+            raise ConfigError(
+                f"none of the first {len(self._without_answer)} replies has an answer ({reasons}). "
+                f"Remedy: {REMEDIES[kinds.most_common(1)[0][0]]}. The same command with the same settings keeps these "
+                "replies and asks the other questions"
+            )
+
+    def _add(self, reply: Reply) -> None:
+        kind = class_of(reply)
+        if kind is None or (kind == EMPTY and reply.logprobs):  # the parser `likelihood` needs no text
+            self._answered = True
+        else:
+            self._without_answer.append(kind)
+
+
 def _ask_missing(
     waiting: Iterable[_Dialogue],
     engine: Engine | ScriptedEngine,
     journal: Journal,
     folder: Path,
     description: str,
-    first: FirstReplies | None,
+    first: _FirstReplies | None,
 ) -> int:
     missing = {d.key: (d.question, d.turn) for d in waiting if d.key not in journal and d.turn is not None}
     keys, turns = list(missing), [turn for _, turn in missing.values()]

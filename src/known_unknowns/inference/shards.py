@@ -24,6 +24,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from known_unknowns.config import ModelEntry
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.files import atomic_path
 from known_unknowns.inference.journal import Journal, read_batches
@@ -58,6 +59,11 @@ class Shard:
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
+
+
+def shards_of(entry: ModelEntry) -> int | None:
+    """Return the number of shards of a model's entry; None if one job asks all questions, in the engine's order."""
+    return getattr(entry, "shards", None)
 
 
 class OpenDialogue(Protocol):

@@ -1,13 +1,16 @@
-"""Unusable replies: their number, the most frequent one, and what may help."""
+"""Unusable replies of a finished run: their number, the most frequent one, and what may help."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+from known_unknowns import json_files
 from known_unknowns.benchmark.protocol import ANSWER
-from known_unknowns.edition_files import EditionFiles
-from known_unknowns.engines.unusable import CUT_OFF, EMPTY, REMEDIES
+from known_unknowns.config import Params, RespondentModel, TransformersModel
+from known_unknowns.edition_files import EditionFiles, replies_table
+from known_unknowns.engines.unusable import CUT_OFF, EMPTY, REMEDIES, RETRIED
 from known_unknowns.records import CUT, FAILED, UNUSABLE
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables.parquet import Cell, Part
@@ -51,3 +54,38 @@ def outcomes(
         outcome, step, reply, error = map(names.index, (f"{parser}.outcome", "step", "reply", "error"))
         found += [(row[outcome], row[error] or row[reply]) for row in rows if row[outcome] and row[step] == ANSWER]
     return found
+
+
+def recorded(params: Params, results: Path, *, program: str, options: str) -> list[str]:
+    """Return one line for each model and benchmark of the edition with recorded failures, and lines with the remedies.
+
+    ``program`` is the command line's program, ``options`` select the configuration of the run. An empty reply of a
+    scripted respondent is meant, and no failure. A model in this process gives an empty reply again, because its
+    sampling depends on the question alone.
+    """
+    lines, kinds, again = [], set[str](), list[str]()
+    for model in params.models:
+        entry = params.model(model)
+        for benchmark in params.benchmarks:
+            path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
+            record = json_files.read(path) if path.is_file() else {}
+            found = dict(record.get("failures") or {})
+            if isinstance(entry, RespondentModel):
+                found.pop(EMPTY, None)
+            if found:
+                reasons = ", ".join(f"{number} {kind}" for kind, number in found.items())
+                lines.append(f"{model} {benchmark}: {sum(found.values())} without a usable reply ({reasons})")
+                lines += _mostly(record, found)
+                kinds |= found.keys()
+                same_again = {EMPTY} if isinstance(entry, TransformersModel) else set()
+                if found.keys() & set(RETRIED) - same_again:
+                    again.append(f"Ask them again: {program} retry {model} {options}")
+    lines += dict.fromkeys(again)
+    lines += [f"{kind}: {REMEDIES[kind]}" for kind in (EMPTY, CUT_OFF) if kind in kinds]
+    return lines
+
+
+def _mostly(record: Mapping[str, int], found: Mapping[str, int]) -> list[str]:
+    """Return a line if most replies of a model have no text."""
+    replies, empty = record.get("replies", 0), found.get(EMPTY, 0)
+    return [f"  most of its replies are empty ({empty} of {replies})"] if 2 * empty > replies > 0 else []

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.metrics import intervals
 from known_unknowns.metrics.intervals import Interval
-from known_unknowns.metrics.proportions import SHARE, ratios
-from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.metrics.selective import aurc, aurc_without_groups, error_weights
 
 
@@ -78,6 +76,12 @@ class Estimates:
             for v, a, b, method in zip(self.value, low.tolist(), high.tolist(), self._methods(), strict=True)
         ]
 
+    def select(self, names: Sequence[str]) -> Estimates:
+        """Return some of the metrics."""
+        at = [self.names.index(name) for name in names]
+        chosen = {name: getattr(self, name)[at] for name in ("value", "denominator", "binary", "proportion")}
+        return replace(self, names=list(names), residuals=self.residuals[:, at], sizes=self.sizes[:, at], **chosen)
+
     def _methods(self) -> list[str]:
         """The method of each interval."""
         single = self.binary & self.proportion & (self.sizes.max(axis=0, initial=0) <= 1)
@@ -90,45 +94,6 @@ class Estimates:
             intervals.AREA if name in self.areas else text + (note if has_note else "")
             for name, text, note, has_note in zip(self.names, method.tolist(), notes, noted.tolist(), strict=True)
         ]
-
-
-def estimates(
-    table: ScoreTable, parser: str, labels: Sequence[str], groups: np.ndarray, *, content_free: bool = False
-) -> dict[str, Estimates]:
-    """Estimate all metrics of one parser.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores of one variant and seed.
-    parser : str
-        Name of the parser.
-    labels : sequence of str
-        All labels that any question of the benchmark offers.
-    groups : ndarray of str, shape (groups,)
-        Sorted names of all groups.
-    content_free : bool
-        Whether the variant's questions have no content (`Variant.content_free`).
-
-    Returns
-    -------
-    dict from str to Estimates
-        By category, `records.OVERALL` first.
-    """
-    own = table.benchmark_ratios[parser]
-    if taken := [name for name in own if name.startswith(SHARE)]:
-        raise ValueError(
-            f"the metric {taken[0]} of a benchmark: names in {SHARE}... are those of the shares of answers"
-        )
-    all_ratios = ratios(table.arrays[parser], labels, content_free=content_free) | dict(own)
-    column = np.searchsorted(groups, table.groups)
-    by_category = ratio_estimates(all_ratios, table.categories, column)
-    for name, curve in table.curves[parser].items():
-        if curve.defined:
-            for category, members in table.categories.items():
-                part = RiskCoverage(*(values[members] for values in curve))
-                by_category[category] = with_area(by_category[category], name, part, column[members])
-    return by_category
 
 
 def ratio_estimates(
@@ -172,13 +137,11 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
     names = [name for name in seeds[0].names if all(name in seed.names for seed in seeds)]
     if any(not np.array_equal(seed.groups, seeds[0].groups) for seed in seeds):
         raise ValueError("the seeds have questions in different groups")
-    columns = [[seed.names.index(name) for name in names] for seed in seeds]
-    parts = list(zip(seeds, columns, strict=True))
-    total = np.sum([seed.sizes[:, c].sum(axis=0) for seed, c in parts], axis=0)
+    parts = [seed.select(names) for seed in seeds]
+    totals = [part.sizes.sum(axis=0) for part in parts]
     shares = [
-        np.divide(seed.residuals[:, c], own, out=np.zeros((len(seed.groups), len(c))), where=own > 0)
-        for seed, c in parts
-        for own in [seed.sizes[:, c].sum(axis=0)]
+        np.divide(part.residuals, total, out=np.zeros_like(part.residuals), where=total > 0)
+        for part, total in zip(parts, totals, strict=True)
     ]
     mean_squares = np.mean([(share**2).sum(axis=0) for share in shares], axis=0)
     square_of_mean = (np.mean(shares, axis=0) ** 2).sum(axis=0)
@@ -186,17 +149,17 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
     ratio = np.divide(square_of_mean, mean_squares, out=np.full(len(names), np.nan), where=mean_squares > 0)
     return Estimates(
         names=names,
-        n=round(float(np.mean([seed.n for seed in seeds]))),
-        value=np.mean([seed.value[c] for seed, c in parts], axis=0),
-        denominator=np.mean([seed.denominator[c] for seed, c in parts], axis=0),
-        groups=seeds[0].groups,
-        residuals=np.mean(shares, axis=0) * total,
-        sizes=np.sum([seed.sizes[:, c] for seed, c in parts], axis=0),
-        binary=np.all([seed.binary[c] for seed, c in parts], axis=0),
-        proportion=np.all([seed.proportion[c] for seed, c in parts], axis=0),
-        areas=seeds[0].areas,
-        seeds=len(seeds),
-        seed_correlation=(len(seeds) * ratio - 1) / max(1, len(seeds) - 1),
+        n=round(float(np.mean([part.n for part in parts]))),
+        value=np.mean([part.value for part in parts], axis=0),
+        denominator=np.mean([part.denominator for part in parts], axis=0),
+        groups=parts[0].groups,
+        residuals=np.mean(shares, axis=0) * np.sum(totals, axis=0),
+        sizes=np.sum([part.sizes for part in parts], axis=0),
+        binary=np.all([part.binary for part in parts], axis=0),
+        proportion=np.all([part.proportion for part in parts], axis=0),
+        areas=parts[0].areas,
+        seeds=len(parts),
+        seed_correlation=(len(parts) * ratio - 1) / max(1, len(parts) - 1),
     )
 
 

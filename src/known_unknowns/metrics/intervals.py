@@ -52,12 +52,6 @@ class Interval(NamedTuple):
     high: float | None
     method: str
 
-    def shifted(self, by: float, method: str) -> Interval:
-        """Add ``by`` to both bounds."""
-        if self.low is None or self.high is None:
-            return self
-        return Interval(self.low + by, self.high + by, method)
-
 
 class Bounds(NamedTuple):
     """Bounds of many intervals, arrays of shape (metrics,); NaN where undefined."""

@@ -12,14 +12,14 @@ import numpy as np
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.metrics import AcrossVariants
+from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.consistency import across_samples
-from known_unknowns.metrics.estimates import Estimates, estimates, mean_over_seeds, ratio_estimates
-from known_unknowns.metrics.intervals import UNDEFINED, Interval
-from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
+from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
+from known_unknowns.metrics.intervals import UNDEFINED
+from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE, SHARE, ratios
 from known_unknowns.metrics.score_tables import LABEL_MASS, CommonQuestions, ScoreTable, load
 from known_unknowns.records import SAMPLE, Metric, runs_name, sample_of
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 UNPAIRED = "unpaired"
 """Share of the questions of any combined variant that another one lacks."""
 _ALWAYS_DEFINED = frozenset({CHANCE, UNPAIRED, LABEL_MASS})
-_CHANCE_METHOD = "known from the options, not estimated"
 
 
 def measure(
@@ -39,20 +38,7 @@ def measure(
     """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
 
     With several seeds or samples, rows with seed None follow: means over all of them, undefined if the metric of any
-    is. `headline` selects them.
-
-    Parameters
-    ----------
-    params : Params
-        The configuration.
-    model, benchmark : str
-        Names in the configuration.
-    variants : Path
-        The benchmark's folder of variants.
-    scores, replies : Path
-        The tables of the model's scores and replies.
-    out : Path
-        The Parquet file to write.
+    is. `headline` selects them. ``variants`` is the benchmark's folder of variants.
 
     Raises
     ------
@@ -66,16 +52,14 @@ def measure(
     for table in found:
         first = next(other for other in found if other.variant == table.variant)
         if table.ids != first.ids:
-            name = asked(variants, table.variant, table.seed)
             here, there = next(pair for pair in zip_longest(table.ids, first.ids) if pair[0] != pair[1])
             text = (
                 f"other questions than those of seed {first.seed}, from {there or here!r} on; make the variants again"
             )
-            raise DataError(text, file=name)
-    statistics = params.statistics
+            raise DataError(text, file=asked(variants, table.variant, table.seed))
     metrics = metrics_of(
         found,
-        statistics,
+        params.statistics,
         model=model,
         benchmark=benchmark,
         combined=dual.combinations(params, benchmark),
@@ -114,107 +98,110 @@ def metrics_of(
     """
     labels = sorted(frozenset().union(*(table.labels for table in score_tables)))
     groups = np.unique(np.concatenate([table.groups for table in score_tables]))
+    confidence = statistics.confidence
     metrics: list[Metric] = []
     for variant in dict.fromkeys(table.variant for table in score_tables):
-        seeds = [table for table in score_tables if table.variant == variant]
-        for parser in seeds[0].arrays:
-            by_seed = {
-                table.seed: estimates(table, parser, labels, groups, content_free=variant in content_free)
-                for table in seeds
-            }
-            for category in by_seed[seeds[0].seed]:
-                blank = Metric(model, benchmark, variant, None, parser, category, "", None, None, None, 0, "")
-                metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
-            metrics += _across_runs(blank, seeds, groups, statistics)
+        runs = [table for table in score_tables if table.variant == variant]
+        for parser in runs[0].arrays:
+            blank = Metric(model, benchmark, variant, None, parser, "", "", None, None, None, 0, "")
+            by_seed = {run.seed: _estimates(run, parser, labels, groups, variant in content_free) for run in runs}
+            for _, rows in _rows(blank, by_seed, confidence):
+                metrics += [*rows, *_derived(rows)]
+            metrics += _across_runs(blank, runs, groups, confidence)
     combined = [*registry.get(benchmark).metrics().across_variants, *combined]
     for combination in combined:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
-        metrics += _across_variants(blank, combination, score_tables, groups, statistics)
+        metrics += _across_variants(blank, combination, score_tables, groups, confidence)
     return _null_undefined(metrics, score_tables, combined)
 
 
-def _null_undefined(
-    metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], combined: Iterable[AcrossVariants]
-) -> list[Metric]:
-    """Remove values whose parser is undefined for a variant and seed that they are computed from."""
-    reasons: dict[tuple[str, int | None, str], str] = {
-        (table.variant, table.seed, parser): reason
-        for table in score_tables
-        for parser, reason in table.undefined.items()
-    }
-    if not reasons:
-        return list(metrics)
-    for (variant, _, parser), reason in list(reasons.items()):
-        reasons.setdefault((variant, None, parser), reason)
-    sources = {combination.name: combination.variants for combination in combined}
-    seeds = [table.variant for table in score_tables]
-
-    def reason_of(metric: Metric) -> str | None:
-        variants = sources.get(metric.variant, (metric.variant,))
-        keys = [(v, metric.seed if seeds.count(v) > 1 else None, metric.parser) for v in variants]
-        return next((reasons[key] for key in keys if key in reasons), None)
-
-    return [
-        replace(metric, value=None, low=None, high=None, spread=None, method=why)
-        if metric.name not in _ALWAYS_DEFINED and (why := reason_of(metric)) is not None
-        else metric
-        for metric in metrics
-    ]
+def _estimates(
+    table: ScoreTable, parser: str, labels: Sequence[str], groups: np.ndarray, content_free: bool
+) -> dict[str, Estimates]:
+    """Estimate all metrics of one variant, seed and parser, by category. ``groups`` are the sorted names of all."""
+    own = table.benchmark_ratios[parser]
+    if taken := [name for name in own if name.startswith(SHARE)]:
+        raise ValueError(
+            f"the metric {taken[0]} of a benchmark: names in {SHARE}... are those of the shares of answers"
+        )
+    all_ratios = ratios(table.arrays[parser], labels, content_free=content_free) | dict(own)
+    column = np.searchsorted(groups, table.groups)
+    by_category = ratio_estimates(all_ratios, table.categories, column)
+    for name, curve in table.curves[parser].items():
+        if curve.defined:
+            for category, members in table.categories.items():
+                part = RiskCoverage(*(values[members] for values in curve))
+                by_category[category] = with_area(by_category[category], name, part, column[members])
+    return by_category
 
 
-def _rows(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistics) -> Iterator[Metric]:
-    """The metrics of one variant, parser and category: one block per seed, then the means over seeds."""
-    for seed, estimated in by_seed.items():
-        yield from _with_derived(_of_seed(replace(blank, seed=seed), estimated, statistics))
-    if len(by_seed) > 1:
-        yield from _with_derived(_means_over_seeds(blank, by_seed, statistics))
+def _rows(
+    blank: Metric, by_seed: Mapping[int, Mapping[str, Estimates]], confidence: float
+) -> Iterator[tuple[int | None, list[Metric]]]:
+    """Yield the metrics of each category: with each seed, then the means over several seeds and samples.
 
-
-def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Iterator[Metric]:
-    """The metrics of one seed."""
-    yield from _with_intervals(blank, estimated, statistics, "")
+    The interval of a mean covers questions, seeds and samples together. All answers to a question belong to its group,
+    and the options of each question are shuffled, and its replies sampled, independently. The variance between the
+    groups therefore contains both the variance between questions and what remains of the others in a mean over them.
+    """
+    for category in next(iter(by_seed.values())):
+        seeds = {seed: found[category] for seed, found in by_seed.items()}
+        for seed, estimated in seeds.items():
+            yield seed, list(_with_intervals(replace(blank, seed=seed, category=category), estimated, confidence))
+        if len(seeds) > 1:
+            mean = mean_over_seeds(list(seeds.values()))
+            values = [[seed.value[seed.names.index(name)] for name in mean.names] for seed in seeds.values()]
+            spreads, suffix = np.std(values, axis=0, ddof=1).tolist(), f", mean of {runs_name(list(seeds))}"
+            row = replace(blank, category=category)
+            yield None, list(_with_intervals(row, mean, confidence, suffix=suffix, spreads=spreads))
 
 
 def _with_intervals(
-    blank: Metric, estimated: Estimates, statistics: Statistics, suffix: str, spreads: Sequence[float] | None = None
+    blank: Metric, estimated: Estimates, confidence: float, *, suffix: str = "", spreads: Sequence[float] | None = None
 ) -> Iterator[Metric]:
-    """The metrics with their intervals; ``suffix`` is added to the method of a defined interval."""
-    found = zip(
-        estimated.names,
-        estimated.value.tolist(),
-        estimated.denominator.tolist(),
-        estimated.intervals(statistics.confidence),
-        spreads or [float("nan")] * len(estimated.names),
-        strict=True,
-    )
-    for name, value, denominator, interval, deviation in found:
+    """The metrics with their intervals; ``suffix`` is added to the method of a defined interval. NaN becomes None."""
+    values, denominators = estimated.value.tolist(), estimated.denominator.tolist()
+    for place, (name, interval) in enumerate(zip(estimated.names, estimated.intervals(confidence), strict=True)):
+        low, high, method = interval
         if name == CHANCE and interval is not UNDEFINED:
-            interval = Interval(None, None, _CHANCE_METHOD)
-        elif interval.low is not None:
-            interval = interval._replace(method=interval.method + suffix)
-        spread = None if deviation != deviation else deviation
-        yield _metric(blank, name, value, interval, n=estimated.n, denominator=denominator, spread=spread)
+            low, high, method = None, None, "known from the options, not estimated"
+        yield replace(
+            blank,
+            name=name,
+            value=_or_none(values[place]),
+            low=low,
+            high=high,
+            n=estimated.n,
+            method=method if low is None else method + suffix,
+            spread=None if spreads is None else _or_none(spreads[place]),
+            denominator=denominators[place],
+        )
 
 
-def _means_over_seeds(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistics) -> Iterator[Metric]:
-    """Means over seeds and samples of the metrics that all of them have.
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
-    ``n`` and the denominator are means as well: the questions of another seed are not new ones.
 
-    The interval covers questions, seeds and samples together. All answers to a question belong to its group, and
-    the options of each question are shuffled, and its replies sampled, independently. The variance between the groups
-    therefore contains both the variance between questions and what remains of the others in a mean over them.
+def _derived(rows: Sequence[Metric]) -> Iterator[Metric]:
+    """The metrics computed from those of one category: accuracy less chance, and the benchmark's own.
+
+    Chance is a property of the questions, so the interval of the accuracy is shifted by it.
     """
-    seeds = list(by_seed.values())
-    mean = mean_over_seeds(seeds)
-    spread = np.std([[seed.value[seed.names.index(name)] for name in mean.names] for seed in seeds], axis=0, ddof=1)
-    yield from _with_intervals(blank, mean, statistics, f", mean of {runs_name(list(by_seed))}", spread.tolist())
+    known = {metric.name: metric for metric in rows}
+    accuracy, chance = known[ACCURACY], known[CHANCE].value
+    if accuracy.value is None or chance is None:
+        raise ValueError(f"category {accuracy.category!r} has no questions")
+    above = replace(accuracy, name=ABOVE_CHANCE, value=accuracy.value - chance)
+    if accuracy.low is not None and accuracy.high is not None:
+        method = f"{accuracy.method}, less chance"
+        above = replace(above, low=accuracy.low - chance, high=accuracy.high - chance, method=method)
+    yield above
+    yield from registry.get(accuracy.benchmark).metrics().derived(known)
 
 
-def _across_runs(
-    blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, statistics: Statistics
-) -> Iterator[Metric]:
+def _across_runs(blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, confidence: float) -> Iterator[Metric]:
     """Metrics that compare the seeds of each sample, and the samples of each seed: rows with seed None, no spread."""
+    column = np.searchsorted(groups, runs[0].groups)
     for compute, part_of, unit in (
         (registry.get(blank.benchmark).metrics().across_seeds, sample_of, "seeds"),
         (across_samples, lambda seed: seed % SAMPLE, "samples"),
@@ -225,17 +212,14 @@ def _across_runs(
         compared = list(parts.values())
         if compute is None or len(compared[0]) < 2:
             continue
-        column = np.searchsorted(groups, runs[0].groups)
         found = [
             ratio_estimates(compute([run.arrays[blank.parser] for run in part]), runs[0].categories, column)
             for part in compared
         ]
         for category in found[0]:
-            estimated = [each[category] for each in found]
-            mean = mean_over_seeds(estimated) if len(estimated) > 1 else estimated[0]
-            yield from _with_intervals(
-                replace(blank, category=category), mean, statistics, f", over {len(compared[0])} {unit}"
-            )
+            mean = mean_over_seeds([each[category] for each in found]) if len(found) > 1 else found[0][category]
+            suffix = f", over {len(compared[0])} {unit}"
+            yield from _with_intervals(replace(blank, category=category), mean, confidence, suffix=suffix)
 
 
 def _across_variants(
@@ -243,29 +227,24 @@ def _across_variants(
     combined: AcrossVariants,
     score_tables: Sequence[ScoreTable],
     groups: np.ndarray,
-    statistics: Statistics,
+    confidence: float,
 ) -> Iterator[Metric]:
-    """Metrics that combine several variants: one block per seed, then the means over seeds."""
+    """Metrics that combine several variants: with each seed, then the means over seeds."""
     if any(table.variant == combined.name for table in score_tables):
         raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
     common = {seed: CommonQuestions.of(of_seed) for seed, of_seed in _tables_by_seed(combined, score_tables).items()}
-    seeds = list(common)
     for parser in score_tables[0].arrays if common else ():
-        ratios = {seed: combined.ratios(part.arrays[parser]) for seed, part in common.items()}
-        if not all(ratios.values()):
+        found = {seed: combined.ratios(part.arrays[parser]) for seed, part in common.items()}
+        if not all(found.values()):
             return
         by_seed = {
-            seed: ratio_estimates(ratios[seed], part.categories, np.searchsorted(groups, part.groups))
+            seed: ratio_estimates(found[seed], part.categories, np.searchsorted(groups, part.groups))
             for seed, part in common.items()
         }
-        for category in by_seed[seeds[0]]:
-            row, estimated = replace(blank, parser=parser, category=category), {s: by_seed[s][category] for s in seeds}
-            for seed in seeds:
-                note = _left_out(combined, category, [common[seed]])
-                yield from _noted(_of_seed(replace(row, seed=seed), estimated[seed], statistics), note)
-            if len(seeds) > 1:
-                note = _left_out(combined, category, list(common.values()))
-                yield from _noted(_means_over_seeds(row, estimated, statistics), note)
+        for seed, rows in _rows(replace(blank, parser=parser), by_seed, confidence):
+            parts = list(common.values()) if seed is None else [common[seed]]
+            note = _left_out(combined, rows[0].category, parts)
+            yield from (replace(metric, method=metric.method + note) for metric in rows)
         if combined.paired:
             yield from _unpaired(replace(blank, parser=parser), combined, common)
 
@@ -290,82 +269,52 @@ def _left_out(combined: AcrossVariants, category: str, common: Sequence[CommonQu
     return f"; questions without a counterpart, left out: {', '.join(stated)}" if stated else ""
 
 
-def _noted(metrics: Iterable[Metric], note: str) -> Iterator[Metric]:
-    """Append a note to the methods."""
-    return (replace(metric, method=metric.method + note) for metric in metrics) if note else iter(metrics)
-
-
 def _unpaired(blank: Metric, combined: AcrossVariants, common: Mapping[int, CommonQuestions]) -> Iterator[Metric]:
     """The share of questions that a variant lacks, by category: one row per seed, then the mean over seeds."""
+
+    def row(seed: int | None, category: str, share: float, n: float, parts: Sequence[CommonQuestions]) -> Metric:
+        method = "counted" + _left_out(combined, category, parts)
+        numbers = {"value": share, "n": round(n), "denominator": float(n), "method": method}
+        return replace(blank, name=UNPAIRED, seed=seed, category=category, **numbers)
+
     for category in dict.fromkeys(name for part in common.values() for name in part.left_out):
         found = []
         for seed, part in common.items():
             left_out = len(frozenset().union(*part.left_out.get(category, ())))
             both = int(np.count_nonzero(part.categories[category])) if category in part.categories else 0
-            if left_out + both:
-                method = "counted" + _left_out(combined, category, [part])
-                share = Interval(None, None, method)
-                row, n = replace(blank, category=category, seed=seed), left_out + both
-                found.append(_metric(row, UNPAIRED, left_out / n, share, n=n, denominator=n))
+            if n := left_out + both:
+                found.append(row(seed, category, left_out / n, n, [part]))
         yield from found
         if len(common) > 1 and len(found) == len(common):
-            value, mean_n = (float(np.mean([getattr(row, field) for row in found])) for field in ("value", "n"))
-            share = Interval(None, None, "counted" + _left_out(combined, category, list(common.values())))
-            yield _metric(
-                replace(blank, category=category), UNPAIRED, value, share, n=round(mean_n), denominator=mean_n
-            )
+            share, n_mean = (float(np.mean([getattr(each, name) for each in found])) for name in ("value", "n"))
+            yield row(None, category, share, n_mean, list(common.values()))
 
 
-def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:
-    """Add the metrics computed from those of one category: accuracy less chance, and the benchmark's own.
+def _null_undefined(
+    metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], combined: Iterable[AcrossVariants]
+) -> list[Metric]:
+    """Remove values whose parser is undefined for a variant and seed that they are computed from."""
+    reasons: dict[tuple[str, int | None, str], str] = {}
+    for table in score_tables:
+        for parser, reason in table.undefined.items():
+            reasons[table.variant, table.seed, parser] = reason
+            reasons.setdefault((table.variant, None, parser), reason)
+    if not reasons:
+        return list(metrics)
+    sources = {combination.name: combination.variants for combination in combined}
+    seeds = [table.variant for table in score_tables]
 
-    Chance is a property of the questions, so the interval of the accuracy is shifted by it.
-    """
-    known: dict[str, Metric] = {}
-    for metric in metrics:
-        known[metric.name] = metric
-        yield metric
-    accuracy, chance = known[ACCURACY], known[CHANCE].value
-    if accuracy.value is None or chance is None:
-        raise ValueError(f"category {accuracy.category!r} has no questions")
-    interval = Interval(accuracy.low, accuracy.high, accuracy.method).shifted(
-        -chance, f"{accuracy.method}, less chance"
-    )
-    above_chance = accuracy.value - chance
-    yield _metric(
-        accuracy,
-        ABOVE_CHANCE,
-        above_chance,
-        interval,
-        n=accuracy.n,
-        denominator=accuracy.denominator,
-        spread=accuracy.spread,
-    )
-    yield from registry.get(accuracy.benchmark).metrics().derived(known)
+    def reason_of(metric: Metric) -> str | None:
+        variants = sources.get(metric.variant, (metric.variant,))
+        keys = [(v, metric.seed if seeds.count(v) > 1 else None, metric.parser) for v in variants]
+        return next((reasons[key] for key in keys if key in reasons), None)
 
-
-def _metric(
-    blank: Metric,
-    name: str,
-    value: float,
-    interval: Interval,
-    *,
-    n: int,
-    denominator: float | None,
-    spread: float | None = None,
-) -> Metric:
-    """``blank`` with the numbers of one metric; NaN becomes None."""
-    return replace(
-        blank,
-        name=name,
-        value=None if value != value else float(value),
-        low=interval.low,
-        high=interval.high,
-        n=n,
-        method=interval.method,
-        spread=spread,
-        denominator=None if denominator is None else float(denominator),
-    )
+    return [
+        replace(metric, value=None, low=None, high=None, spread=None, method=why)
+        if metric.name not in _ALWAYS_DEFINED and (why := reason_of(metric)) is not None
+        else metric
+        for metric in metrics
+    ]
 
 
 def headline(metrics: Iterable[Metric]) -> list[Metric]:

@@ -128,8 +128,6 @@ class CommonQuestions:
     @classmethod
     def of(cls, tables: Sequence[ScoreTable]) -> CommonQuestions:
         """Select the questions that all ``tables`` have, by id, in the order of the first table."""
-        if all(table.ids == tables[0].ids for table in tables):
-            return cls._all(tables)
         places = [{question: place for place, question in enumerate(table.ids)} for table in tables]
         ids = [question for question in tables[0].ids if all(question in found for found in places)]
         of_each = [[found[question] for question in ids] for found in places]
@@ -146,17 +144,6 @@ class CommonQuestions:
                 name: tuple(_ids(table, name).difference(ids) for table in tables)
                 for name in dict.fromkeys(name for table in tables for name in table.categories)
             },
-        )
-
-    @classmethod
-    def _all(cls, tables: Sequence[ScoreTable]) -> CommonQuestions:
-        """The questions of tables that have the same questions in the same order."""
-        nothing: tuple[frozenset[str], ...] = (frozenset(),) * len(tables)
-        return cls(
-            groups=tables[0].groups,
-            categories={name: members for name, members in tables[0].categories.items() if members.any()},
-            arrays={parser: [table.arrays[parser] for table in tables] for parser in tables[0].arrays},
-            left_out=dict.fromkeys((name for table in tables for name in table.categories), nothing),
         )
 
 
@@ -176,24 +163,7 @@ def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.n
 
 
 def load(variants: Path, scores: Path, replies: Path, *, variant: str, seed: int, parsers: Sequence[str]) -> ScoreTable:
-    """Load one variant and seed.
-
-    Parameters
-    ----------
-    variants : Path
-        The benchmark's folder of variants.
-    scores, replies : Path
-        The tables of a model's scores and replies.
-    variant : str
-        Name of the variant.
-    seed : int
-        The seed.
-    parsers : sequence of str
-        Names of the parsers to load.
-
-    Returns
-    -------
-    ScoreTable
+    """Load the scores of a model for one variant and seed. ``variants`` is the benchmark's folder of variants.
 
     Raises
     ------
@@ -221,15 +191,16 @@ def _scored_answers(
     scores: list[Score] = []
     others: list[dict[str, Score]] = []
     for (question, turns), answer in zip(pairs, answers, strict=True):
-        if scored is None:
-            scores.append(Score(question.id, answer.turn, ANSWER, parser, UNPARSED, None, None, False))
-            others.append({})
-            continue
-        if (question.id, answer.turn) not in scored:
+        unparsed = Score(question.id, answer.turn, ANSWER, parser, UNPARSED, None, None, False)
+        found = (
+            {answer.turn: unparsed}
+            if scored is None
+            else {turn.turn: scored[question.id, turn.turn] for turn in turns if (question.id, turn.turn) in scored}
+        )
+        if answer.turn not in found:
             raise DataError(f"question {question.id!r} is not scored by {parser!r}; score again", file=file)
-        found = [scored[question.id, turn.turn] for turn in turns if (question.id, turn.turn) in scored]
-        scores.append(scored[question.id, answer.turn])
-        others.append({score.step: score for score in found if score.turn != answer.turn})
+        scores.append(found.pop(answer.turn))
+        others.append({score.step: score for score in found.values()})
     return ScoredAnswers(
         parser=parser,
         questions=[question for question, _ in pairs],

@@ -1,19 +1,27 @@
-"""The headline numbers of an edition, and the tables and records that are made of them."""
+"""The headline numbers of an edition, and the files of the rule `summarise`: tables, and a record per model."""
 
 from __future__ import annotations
 
 import csv
+import io
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.caveats import caveat
 from known_unknowns.benchmark.headline import HeadlineNumber
+from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.files import atomic_path, write_text
+from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
+from known_unknowns.metrics.measure import headline
 from known_unknowns.metrics.proportions import RECOGNISED, SHARE
-from known_unknowns.records import UNPARSED, UNUSABLE, Metric
+from known_unknowns.records import OVERALL, UNPARSED, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
@@ -93,19 +101,7 @@ def main_parser(parsers: Iterable[str]) -> str:
 
 
 def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str]]:
-    """Return the headline numbers that a benchmark declares and an edition asks for, each with its variant.
-
-    Parameters
-    ----------
-    params : Params
-        The configuration.
-    benchmark : str
-
-    Returns
-    -------
-    list of (HeadlineNumber, str)
-        In the declared order.
-    """
+    """Return the headline numbers that a benchmark declares and an edition asks for, in this order, with variants."""
     declared = registry.get(benchmark)
     names, free = params.variants(benchmark), content_free(params, benchmark)
     function = {name: params.variant(name).function for name in names}
@@ -129,19 +125,6 @@ def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[Headline
     """Return the measured headline numbers of a model, the primary one first.
 
     They are those of the main parser, or of the first parser that has the metric.
-
-    Parameters
-    ----------
-    params : Params
-        The configuration.
-    benchmark : str
-    lookup : callable
-        The model's metrics.
-
-    Returns
-    -------
-    list of HeadlineValue
-        In the declared order.
     """
     found = []
     for number, variant in numbers_of(params, benchmark):
@@ -156,21 +139,8 @@ def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) ->
     """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share.
 
     Without its right option, a question has an option to choose that is not offered. Such a reply is unparsed and not
-    unusable, so that of these variants only cut and failed replies count.
-
-    Parameters
-    ----------
-    params : Params
-        The configuration.
-    benchmark : str
-    lookup : callable
-        The model's metrics.
-    variant : str
-
-    Returns
-    -------
-    Unusable or None
-        None if their share was not measured.
+    unusable, so that of these variants only cut and failed replies count. The result is None if no share was
+    measured.
     """
     across = [*combinations(params, benchmark), *registry.get(benchmark).metrics().across_variants]
     parser, found = main_parser(params.parsers), []
@@ -192,20 +162,9 @@ def lookup_in(metrics: Iterable[Metric]) -> Lookup:
 
 
 def leaderboard_rows(params: Params, model: str, benchmark: str, metrics: Iterable[Metric]) -> list[dict[str, Any]]:
-    """Return the rows of the leaderboard of a model and a benchmark, one for each headline number.
+    """Return the rows of the leaderboard of a model and a benchmark, with the values of `COLUMNS`.
 
-    Parameters
-    ----------
-    params : Params
-        The configuration.
-    model, benchmark : str
-    metrics : iterable of Metric
-        Their metrics over all questions, one row each.
-
-    Returns
-    -------
-    list of dict
-        Values of `COLUMNS`.
+    ``metrics`` are those over all questions, one row each. There is a row for each headline number.
     """
     rows = []
     for each in headline_of(params, benchmark, lookup_in(metrics)):
@@ -240,38 +199,15 @@ def read_leaderboard(path: Path) -> list[dict[str, Any]]:
 
 
 def shows(metric: Metric, free: Collection[str]) -> bool:
-    """Return whether a summary shows a metric: of variants without content, only the share that recognised it.
-
-    Parameters
-    ----------
-    metric : Metric
-    free : collection of str
-        The variants without content.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a summary shows a metric: of variants without content, only the share that recognised it."""
     return metric.name in RECOGNISED or not set(free) & set(metric.variant.split(SEPARATOR))
 
 
 def variant_headline(metrics: Iterable[Metric], parser: str, free: Collection[str]) -> dict[str, Metric]:
-    """Return the headline metrics of one variant.
+    """Return the headline metrics of one variant by name; ``metrics`` are those over all questions, one row each.
 
-    Parameters
-    ----------
-    metrics : iterable of Metric
-        The metrics of a model and a variant over all questions, of one seed or over seeds.
-    parser : str
-        The parser whose metrics have names without a prefix (``accuracy``). Of the others, only the accuracy is
-        returned (``likelihood.accuracy``), and of those of `HEADLINE_PARSERS` the benchmark's own headline metrics.
-    free : collection of str
-        The variants without content (`shows`).
-
-    Returns
-    -------
-    dict from str to Metric
-        By name.
+    Those of ``parser`` have names without a prefix (``accuracy``). Of the other parsers, only the accuracy is returned
+    (``likelihood.accuracy``), and of those of `HEADLINE_PARSERS` the benchmark's own headline metrics.
     """
     found, general = {}, set(HEADLINE_METRICS)
     for m in metrics:
@@ -290,17 +226,6 @@ def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str],
 
     ``low``, ``high``, ``n`` and ``method`` are those of the accuracy. A pair of variants has rows of its own, with the
     dual accuracy and its interval in columns that begin with its name; the other columns are empty there.
-
-    Parameters
-    ----------
-    params : Params
-        The configuration.
-    metrics : iterable of Metric
-        The metrics of all models over all questions, one row each.
-
-    Returns
-    -------
-    (list of str, list of dict)
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     of_dual = (f"{_INTERVALS[DUAL]}{column}" for column in _OF_INTERVAL)
@@ -330,3 +255,135 @@ def _headline_metrics(benchmark: str) -> tuple[str, ...]:
 def rounded(value: Any) -> Any:
     """Return a number of a summary with six digits; other values as they are."""
     return round(value, _DIGITS) if isinstance(value, float) else value
+
+
+def summarise(
+    params: Params,
+    metrics: Sequence[Path],
+    *,
+    out: Path,
+    plot: Path,
+    headline_table: Path,
+    leaderboard_table: Path,
+    models: Path,
+) -> None:
+    """Write the summaries of all metrics. An undefined number is an empty cell of a CSV and null in JSON.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration.
+    metrics : sequence of Path
+        Tables of metrics (Parquet), one per model and benchmark.
+    out : Path
+        JSON with a short record per model: the numbers of the leaderboard by benchmark.
+    plot : Path
+        CSV of the benchmarks and their stress tests.
+    headline_table : Path
+        CSV of the headline metrics, one row per model, benchmark, variant and parser.
+    leaderboard_table : Path
+        CSV of the leaderboard, one row per model, benchmark and headline number, the primary one first.
+    models : Path
+        Folder for the record of each model, <model>.json, for ``dvc metrics``. Records of other models are removed.
+    """
+    chosen: list[Metric] = []
+    rows: list[dict[str, Any]] = []
+    for path in metrics:
+        of_path = [metric for metric in headline(tables.read_metrics(path)) if metric.category == OVERALL]
+        if of_path:
+            rows += leaderboard_rows(params, of_path[0].model, of_path[0].benchmark, of_path)
+        chosen += of_path
+    chosen.sort(key=_order)
+    rows.sort(key=lambda row: (row["benchmark"], row["model"]))
+    write_text(headline_table, _csv(*headline_rows(params, chosen)))
+    write_text(leaderboard_table, _csv(COLUMNS, rows))
+    of_model = {metric.model: [row for row in rows if row["model"] == metric.model] for metric in chosen}
+    records = {model: by_benchmark(own) for model, own in of_model.items()}
+    write_text(out, _json(records))
+    for model, record in records.items():
+        write_text(models / f"{model}.json", _json(record))
+    _remove_other_records(models, records)
+    write_text(plot, _plot(chosen))
+
+
+def _remove_other_records(folder: Path, models: Collection[str]) -> None:
+    """Remove the records of models that were removed from the edition, which ``dvc metrics`` would show as current.
+
+    A record has benchmarks as its keys. Other files are kept.
+    """
+    for path in folder.glob("*.json"):
+        if path.stem not in models:
+            with suppress(ValueError):
+                record = json.loads(path.read_text(encoding="utf-8"))
+                if isinstance(record, dict) and record.keys() <= set(registry.names()):
+                    path.unlink()
+
+
+def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str, str | None]) -> int:
+    """Write the rows of tables of metrics as one CSV, and return their number.
+
+    ``chosen`` has columns and the value that their rows must have; None for any. It is a ConfigError if no row has
+    these values; the file is not written then.
+    """
+    count, found = 0, {name: set[str]() for name in chosen}
+    with atomic_path(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, tables.METRICS.names, lineterminator="\n")
+        writer.writeheader()
+        for path in metrics:
+            rows = [asdict(metric) for metric in sorted(tables.read_metrics(path), key=_order)]
+            for name, values in found.items():
+                values.update(row[name] for row in rows)
+            rows = [row for row in rows if all(value is None or row[name] == value for name, value in chosen.items())]
+            writer.writerows(map(escape_row, rows))  # None is written as an empty cell
+            count += len(rows)
+        if any(chosen.values()) and not count:
+            raise _no_rows(chosen, found)
+    return count
+
+
+def _no_rows(chosen: Mapping[str, str | None], found: Mapping[str, Collection[str]]) -> ConfigError:
+    """Return the error for values that no row has: the first unknown one, or that they do not occur together."""
+    for name, value in chosen.items():
+        if value is not None and value not in found[name]:
+            return ConfigError(unknown_name(value, found[name]), path=f"--{name}")
+    return ConfigError("no metric has all these values: " + ", ".join(filter(None, chosen.values())))
+
+
+def _plot(metrics: Sequence[Metric]) -> str:
+    """Return the CSV of the benchmarks and their stress tests, a row for each benchmark and model."""
+    columns: dict[str, tuple[str, str, str]] = {}
+    for benchmark in dict.fromkeys(metric.benchmark for metric in metrics):
+        columns |= registry.get(benchmark).plot
+    column_of = {source: column for column, source in columns.items()}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for metric in metrics:
+        if column := column_of.get((metric.variant, metric.parser, metric.name)):
+            blank = {"benchmark": metric.benchmark, "model": metric.model}
+            rows.setdefault((metric.benchmark, metric.model), blank)[column] = rounded(metric.value)
+    return _csv(("benchmark", "model", *columns), rows.values())
+
+
+def _order(metric: Metric) -> tuple[Any, ...]:
+    """Sort key: every key column; Overall before the categories, means over seeds before single seeds."""
+    return (
+        metric.model,
+        metric.benchmark,
+        metric.variant,
+        metric.parser,
+        metric.category != OVERALL,
+        metric.category,
+        metric.name,
+        -1 if metric.seed is None else metric.seed,
+    )
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(escape_row, rows))  # None is written as an empty cell
+    return text.getvalue()
+
+
+def _json(records: Mapping[str, Any]) -> str:
+    return json.dumps(records, indent=2, sort_keys=True, allow_nan=False) + "\n"

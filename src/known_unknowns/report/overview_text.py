@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from known_unknowns.benchmark.headline import HeadlineNumber
-from known_unknowns.comparison.models import PairedRow
+from known_unknowns.comparison.pairs import PairedRow
 from known_unknowns.records import Metric
 from known_unknowns.report.formatting import DASH, interval, percent
 from known_unknowns.report.overview import Overview

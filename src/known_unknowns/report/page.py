@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns import tables
 from known_unknowns.benchmark import caveats, registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
-from known_unknowns.comparison.models import read_model_comparison
+from known_unknowns.comparison.pairs import read_model_comparison
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.inference import unusable_replies
 from known_unknowns.report import (

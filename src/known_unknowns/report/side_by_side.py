@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from known_unknowns.benchmark.section import Section
-from known_unknowns.comparison.models import PairedRow, correct_for_pairs
+from known_unknowns.comparison.pairs import PairedRow, correct_for_pairs
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, counted, interval, percent
 from known_unknowns.report.overview import Overview

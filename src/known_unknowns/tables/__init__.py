@@ -21,16 +21,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import pyarrow as pa
 
 from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
-from known_unknowns.tables._schemas import METRICS as METRICS
-from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
-from known_unknowns.tables._schemas import REPLIES as REPLIES
-from known_unknowns.tables._schemas import SCORES as SCORES
 from known_unknowns.tables.parquet import SEED as SEED
 from known_unknowns.tables.parquet import Cell as Cell
 from known_unknowns.tables.parquet import Part as Part
@@ -42,8 +38,51 @@ from known_unknowns.tables.parquet import write_cells as write_cells
 from known_unknowns.tables.parquet import write_table as write_table
 
 _METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "parser", "category", "name")
-_SCORE_VALUES = attrgetter(*("label" if name == "letter" else name for name in SCORES.names))
+_SCORE_VALUES = attrgetter(*get_type_hints(Score))
 Row = TypeVar("Row")
+
+_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
+_ARROW = {str: _TEXT, int: _INT, float: _FLOAT, bool: pa.bool_()}
+
+
+def _required(**columns: pa.DataType) -> list[pa.Field]:
+    return [pa.field(name, kind, nullable=False) for name, kind in columns.items()]
+
+
+def schema_of(row: type) -> pa.Schema:
+    """Return the schema of a dataclass: a column for each field, which may have nulls if its type is ``X | None``."""
+    columns = []
+    for name, annotated in get_type_hints(row).items():
+        kinds = get_args(annotated) or (annotated,)
+        columns.append(pa.field(name, _ARROW[kinds[0]], nullable=type(None) in kinds))
+    return pa.schema(columns)
+
+
+_OPTION = pa.struct(_required(letter=_TEXT, text=_TEXT, mark=_TEXT))
+_IMAGE = pa.struct(_required(source=_TEXT, sha256=_TEXT, width=_INT, height=_INT))
+QUESTIONS = pa.schema(
+    [
+        *_required(id=_TEXT, benchmark=_TEXT, text=_TEXT, options=pa.list_(_OPTION)),
+        pa.field("answer", _INT),
+        pa.field("refusal", _INT),
+        *_required(images=pa.list_(_IMAGE), category=_TEXT, group=_TEXT),
+        *_required(extra=_TEXT),  # a JSON object: the benchmark's own fields
+    ]
+)
+REPLIES = pa.schema(
+    [
+        *_required(question_id=_TEXT, turn=_INT, step=_TEXT),
+        *_required(text=_TEXT, images=pa.list_(_TEXT)),  # the prompt's text, and the sha256 of its images
+        pa.field("letters", pa.list_(_TEXT)),
+        *_required(key=_TEXT, reply=_TEXT),
+        pa.field("logprobs", pa.map_(_TEXT, _FLOAT)),
+        *(pa.field(name, _INT) for name in ("input_tokens", "visual_tokens", "output_tokens")),
+        *_required(finish=_TEXT),
+        pa.field("error", _TEXT),
+    ]
+)
+SCORES = pa.schema([f.with_name("letter") if f.name == "label" else f for f in schema_of(Score)])
+METRICS = schema_of(Metric)
 
 
 def table_of(path: Source, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
@@ -235,12 +274,12 @@ def read_scores(source: Source) -> list[Score]:
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
     """Write a table of metrics."""
-    write_table(path, table_of(path, map(attrgetter(*METRICS.names), metrics), METRICS))
+    write_dataclasses(path, metrics, Metric)
 
 
 def read_metrics(path: str | Path) -> list[Metric]:
     """Read a table of metrics. It is a DataError if one stands there twice."""
-    metrics = _records(path, _read(path, METRICS, "a readable table"), Metric)
+    metrics = read_dataclasses(path, Metric, "a readable table")
     keys = set(map(_METRIC_KEY, metrics))
     if len(keys) < len(metrics):
         [(key, _)] = Counter(map(_METRIC_KEY, metrics)).most_common(1)
@@ -248,13 +287,14 @@ def read_metrics(path: str | Path) -> list[Metric]:
     return metrics
 
 
-def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
-    """Write instances of a dataclass as a table, atomically; the same rows give the same bytes."""
+def write_dataclasses(path: str | Path, rows: Iterable[Any], row: type) -> None:
+    """Write instances of the dataclass ``row`` as a table, atomically; the same rows give the same bytes."""
+    schema = schema_of(row)
     write_table(path, table_of(path, map(attrgetter(*schema.names), rows), schema))
 
 
-def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schema, what: str) -> list[Row]:
-    """Read a table that `write_dataclasses` wrote.
+def read_dataclasses(path: str | Path, row: type[Row], what: str) -> list[Row]:
+    """Read a table that `write_dataclasses` wrote. Other columns are ignored.
 
     Parameters
     ----------
@@ -262,8 +302,6 @@ def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schem
         The table.
     row : type
         The dataclass.
-    schema : pyarrow.Schema
-        The columns. Others are ignored.
     what : str
         What the table is, for messages: "a table of comparisons".
 
@@ -272,6 +310,7 @@ def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schem
     DataError
         If the file is absent or is not such a table.
     """
+    schema = schema_of(row)
     try:
         return [row(**dict(zip(schema.names, values, strict=True))) for values in _read(path, schema, what)]
     except (TypeError, ValueError) as error:

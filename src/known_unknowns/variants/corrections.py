@@ -178,7 +178,7 @@ def read_corrections(path: str | Path) -> Corrections:
         state = path.stat()
     except OSError as error:
         raise ValueError(
-            f"{path}: {error.strerror}; write it with  known-unknowns review-apply --benchmark NAME --out {path}"
+            f"{path}: {error.strerror}; write it with  known-unknowns review apply --benchmark NAME --out {path}"
         ) from error
     return _read(path, state.st_mtime_ns, state.st_size)
 

@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from known_unknowns import engines, json_files, tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel, typed_model
 from known_unknowns.edition_files import EditionFiles
@@ -35,18 +33,6 @@ NEAR_TIE_FLOAT32, NEAR_TIE = 0.01, 0.5
 """Largest difference of the two most likely options, in nats, that rounding can reverse: in float32, where batching
 changes log-probabilities by about 1e-5, and in half precision or behind an endpoint, where it does by about 0.1."""
 CONFIDENCE = 0.95
-
-ROWS = pa.schema(
-    [
-        *(pa.field(name, pa.string()) for name in ("model", "benchmark", "variant")),
-        pa.field("seed", pa.int64()),
-        *(pa.field(name, pa.string()) for name in ("question_id", "step", "key", "way", "cause")),
-        *(pa.field(name, pa.string()) for name in ("recorded", "answer")),
-        *(pa.field(name, pa.bool_()) for name in ("flip", "text_changed", "failed")),
-        *(pa.field(name, pa.float64()) for name in ("gap", "difference")),
-        pa.field("near_tie", pa.bool_()),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +334,6 @@ def _counted(found: Mapping[str, Any]) -> str:
 def write(result: VerificationResult, folder: Path) -> Path:
     """Write <model>/<benchmark>.json, the summary, and <benchmark>.parquet, one row for each turn and way."""
     path = summary_path(folder, result.model, result.benchmark)
-    tables.write_dataclasses(path.with_suffix(".parquet"), result.rows, ROWS)
+    tables.write_dataclasses(path.with_suffix(".parquet"), result.rows, Comparison)
     json_files.write(path, result.summary())
     return path

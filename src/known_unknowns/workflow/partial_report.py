@@ -80,11 +80,11 @@ def _commands(params: Params, files: EditionFiles, out: Path, missing: list[str]
     ]
     folders = ["--results", str(files.results), "--data", str(files.data)]
     comparison, pairs = str(out / "comparison.parquet"), str(out / "model_comparison.parquet")
-    yield ["compare", *metrics, "--replies", str(files.results / "replies"), *released, "--out", comparison]
+    yield ["step", "compare", *metrics, "--replies", str(files.results / "replies"), *released, "--out", comparison]
     yield ["compare-models", *folders, "--out", pairs]
-    yield ["question-browser", *folders, "--out", str(out / "questions.html")]
+    yield ["step", "question-browser", *folders, "--out", str(out / "questions.html")]
     yield [
-        *("report", *metrics, *folders, "--comparison", comparison, "--pairs", pairs),
+        *("step", "report", *metrics, *folders, "--comparison", comparison, "--pairs", pairs),
         *("--checks", str(files.results / "checks"), "--out", str(out / "index.html")),
         *(argument for model in missing for argument in ("--missing", model)),
     ]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from known_unknowns import inference
 from known_unknowns.config import Params, TransformersModel
 from known_unknowns.data import lock_file
-from known_unknowns.inference.shards import Shard, record_path
+from known_unknowns.inference.shards import Shard, record_path, shards_of
 from known_unknowns.variants import corrections
 from known_unknowns.workflow.code_digest import code_of
 
@@ -35,7 +34,7 @@ def weights(params: Params, model: str) -> list[str]:
 
 def shards(params: Params, model: str) -> int | None:
     """Return the number of shards of a model; None if one job asks all questions."""
-    return inference.shards_of(params.model(model))
+    return shards_of(params.model(model))
 
 
 def shard_records(params: Params, model: str, benchmark: str) -> list[str]:

@@ -24,7 +24,7 @@ from known_unknowns.config.loading import FILE
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.files import write_text
-from known_unknowns.inference import failures, unusable_replies
+from known_unknowns.inference import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
@@ -142,7 +142,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 
 def _failures(params: Params, results: Path) -> list[str]:
     """Return the number of questions without a usable reply, and what to do about them."""
-    found = failures.recorded(params, results, program=_program(), options=_options(params, results))
+    found = unusable_replies.recorded(params, results, program=_program(), options=_options(params, results))
     return [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
 
 

@@ -2,28 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 from known_unknowns.benchmark.headline import RECOGNISED, HeadlineNumber
-from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
-
-if TYPE_CHECKING:
-    from known_unknowns.benchmark.checks import Finding, Quantity
-    from known_unknowns.benchmark.exchange import Exchange
-    from known_unknowns.benchmark.metrics import BenchmarkMetrics
-    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-    from known_unknowns.benchmark.protocol import Protocol
-    from known_unknowns.benchmark.published import Finding as AuditFinding
-    from known_unknowns.benchmark.published import Published
-    from known_unknowns.benchmark.released import Released
-    from known_unknowns.benchmark.section import Section
-    from known_unknowns.comparison import ComparisonRow
-    from known_unknowns.config import DataEntry
-    from known_unknowns.records import Question, Turn
-    from known_unknowns.report.page import ExtraContent
-    from known_unknowns.report.tables import Run
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol, part
 
 
 class ActiView(Benchmark):
@@ -57,72 +37,19 @@ class ActiView(Benchmark):
         },
     }
 
-    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
-        from known_unknowns_benchmarks.actiview.loader import load
-
-        return load(raw, folder, **options)
-
-    def load_without_images(self, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
-        from known_unknowns_benchmarks.actiview.loader import load_without_images
-
-        return load_without_images(path, settings=settings)
-
-    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
-        from known_unknowns_benchmarks.actiview.check import check
-
-        return check(raw, settings=settings)
-
-    def prompt(self, question: Question) -> str:
-        from known_unknowns_benchmarks.actiview.prompts import prompt
-
-        return prompt(question)
-
-    def protocols(self) -> Mapping[str, Protocol]:
-        from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
-
-        return PROTOCOLS
-
-    def expected_reply(self, question: Question, turn: Turn) -> str:
-        from known_unknowns_benchmarks.actiview.expected_replies import expected_reply
-
-        return expected_reply(question, turn)
-
-    def official(self, text: str, question: Question) -> ParsedAnswer:
-        from known_unknowns_benchmarks.actiview.parsing import official
-
-        return official(text, question)
-
-    def metrics(self) -> BenchmarkMetrics:
-        from known_unknowns_benchmarks.actiview.metrics import METRICS
-
-        return METRICS
-
-    def audit(self, numbers: Published) -> Iterable[AuditFinding]:
-        from known_unknowns_benchmarks.actiview.audit import audit
-
-        return audit(numbers)
-
-    def exchange(self) -> Exchange:
-        from known_unknowns_benchmarks.actiview.exchange import EXCHANGE
-
-        return EXCHANGE
-
-    def released(self) -> Released:
-        from known_unknowns_benchmarks.actiview.released import RELEASED
-
-        return RELEASED
-
-    def section(self) -> Section:
-        from known_unknowns_benchmarks.actiview.section import SECTION
-
-        return SECTION
-
-    def section_content(
-        self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path
-    ) -> ExtraContent:
-        from known_unknowns_benchmarks.actiview.report import build
-
-        return build(run, compared, results=results, data=data)
+    load = part("loader.load")
+    load_without_images = part("loader.load_without_images")
+    check = part("check.check")
+    prompt = part("prompts.prompt")
+    protocols = part("protocols.PROTOCOLS")
+    expected_reply = part("expected_replies.expected_reply")
+    official = part("parsing.official")
+    metrics = part("metrics.METRICS")
+    audit = part("audit.audit")
+    exchange = part("exchange.EXCHANGE")
+    released = part("released.RELEASED")
+    section = part("section.SECTION")
+    section_content = part("report.build")
 
 
 BENCHMARK = ActiView()

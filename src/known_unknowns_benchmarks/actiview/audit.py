@@ -42,7 +42,6 @@ def audit(published: Published) -> Iterator[Finding]:
     """Yield the findings on the numbers of this benchmark (`known_unknowns.comparison.audit`)."""
     cells = published.cells
     models = [cell for cell in cells if cell.kind == MODEL]
-    yield from inconsistent(averages(cells), "Does not follow from its row: the pipelines' cells give {}.")
     yield from inconsistent(type_averages(models), "Does not follow from its row: the sub-classes' cells give {}.")
     table_of = {column: table for table, column in BY_CLASS.items()}
     for one in overall_accuracies(models):
@@ -54,23 +53,8 @@ def audit(published: Published) -> Iterator[Finding]:
     yield from _recalls_below_their_minimum(models, annotated, int(published.facts["annotated_views_1_to_3"].value))
     yield from _impossible_recalls(cells, annotated)
     yield from _views_without_clues(published, annotated)
-    yield from _more_shifts_than_views(models)
     yield from _backbones(published)
     yield from text_findings(published)
-
-
-def averages(cells: Iterable[PublishedCell]) -> list[Derived]:
-    """Recompute the AVG columns of Tables 2, 7 and 14, which are means of accuracies over pipelines."""
-    found = []
-    for (table, _), row in cells_by_row(cells).items():
-        if table in _OVERALL_TABLES:
-            found.append(_mean(row["AVG"], [(row[name], 1) for name in PIPELINES]))
-        elif table == "Table 14":
-            for column, cell in row.items():
-                if column.endswith(", AVG"):
-                    split = column.removesuffix("AVG")
-                    found.append(_mean(cell, [(row[split + name], 1) for name in PIPELINES[:2]]))
-    return found
 
 
 def type_averages(cells: Iterable[PublishedCell]) -> list[Derived]:
@@ -262,15 +246,6 @@ def _views_without_clues(published: Published, annotated: int) -> Iterator[Findi
                 f"({annotated} - {_VIEWS} x {without}) / {questions.printed} = {value:.2f}; {annotated} / "
                 f"{questions.printed} = {annotated / questions.value:.2f}",
             )
-
-
-def _more_shifts_than_views(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
-    for (table, _), row in cells_by_row(cells).items():
-        if table == "Table 3" and row["#shift"].value > row["#view"].value:
-            used = row["#view"].printed
-            text = f"More shifts than views used ({used}), but each further view is used (Appendix I.4)."
-            arithmetic = f"{row['#shift'].printed} > {row['#view'].printed}"
-            yield Finding.of(row["#shift"], text, arithmetic)
 
 
 def _backbones(published: Published) -> Iterator[Finding]:

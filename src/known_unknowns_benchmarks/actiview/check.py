@@ -21,7 +21,6 @@ from known_unknowns.benchmark.checks import (
 from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
-from known_unknowns_benchmarks.actiview import released
 from known_unknowns_benchmarks.actiview.format import (
     CATEGORIES,
     DATA,
@@ -35,6 +34,7 @@ from known_unknowns_benchmarks.actiview.format import (
     read_files,
 )
 from known_unknowns_benchmarks.actiview.loader import RELEASED_SEED, random_starts
+from known_unknowns_benchmarks.actiview.released import RELEASED
 
 _PAPER = {
     "Geo-Loc": 37,
@@ -83,7 +83,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
     """
     if isinstance(settings, ReleasedData):
-        return released.check(raw, settings)
+        return RELEASED.check(raw, settings)
     rendered = settings if isinstance(settings, ScenesData) else None
     try:
         state = _State(files=read_files(raw))

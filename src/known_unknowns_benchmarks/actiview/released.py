@@ -1,7 +1,4 @@
-"""ActiView's released replies of Qwen2-VL: result files, and the action history of the mixed pipeline.
-
-    results/<model>/<setting>.json                  {"preds": [...], "acc": ...}, in the order of data.json
-    results/<model>/action_history_<setting>.json   for each question, its steps before the answer
+"""ActiView's released replies of Qwen2-VL, and the action history of the mixed pipeline; released.yaml has the files.
 
 A step of the history has the reply under "init" (zooming) or "inter" (operating), what the toolkit parsed of it under
 "rst", and the last step has the "answer". The history is replayed through the protocol, which asks the same turns.
@@ -9,115 +6,88 @@ A step of the history has the reply under "init" (zooming) or "inter" (operating
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
 from known_unknowns.benchmark.loading import read_json
 from known_unknowns.benchmark.protocol import ANSWER
-from known_unknowns.benchmark.published import PublishedCell
-from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
-from known_unknowns.benchmark.released_images import with_published_images
+from known_unknowns.benchmark.released import ReleasedTurn
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import read_manifest
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import NO_PREDICTION
+from known_unknowns.exchange.released_reader import HISTORY, ReleasedReader, ReplyRow, Setting, Slot, Turns
 from known_unknowns.records import OVERALL, Image, Question, Reply
 from known_unknowns_benchmarks.actiview.format import read_files
-from known_unknowns_benchmarks.actiview.loader import NAME, load_without_images
+from known_unknowns_benchmarks.actiview.loader import load_without_images
 from known_unknowns_benchmarks.actiview.parsing import official
 from known_unknowns_benchmarks.actiview.protocols import mixed
 
-_PLACE = re.compile(r"(?:.*/)?results/(?P<model>[^/]+)/(?P<history>action_history_)?(?P<setting>[^/]+)\.json")
 _FIRST_VIEW = 2
 """View v is image 2 + v of a question (`known_unknowns_benchmarks.actiview.format.IMAGES`)."""
-_HISTORIES: Mapping[str, Callable[..., Any]] = {"mixed": mixed}
-"""Variants whose history can be replayed, and the protocol."""
 
 
-def _files(files: Sequence[ReleasedFile], entry: ReleasedData, *, history: bool) -> dict[tuple[str, str], ReleasedFile]:
-    """The files by model and variant: of the replies, or of the action history."""
-    found: dict[tuple[str, str], ReleasedFile] = {}
-    for file in files:
-        match = _PLACE.fullmatch(file.path)
-        if match is None or bool(match["history"]) is not history or not file.size:
-            continue
-        if match["setting"] in entry.settings:
-            found.setdefault((match["model"], entry.settings[match["setting"]]), file)
-    return found
+class ActiViewReleased(ReleasedReader):
+    """The questions of data.json, the stated accuracies, and the turns before the answers."""
+
+    folder = Path(__file__).parent
+
+    def questions(self, raw: Path, entry: ReleasedData) -> tuple[dict[str, Question], dict[str, str]]:
+        """Return the questions of data.json, with their images by path alone."""
+        paths = [values["images"] for values in read_files(raw / "asset", require_all=False).rows]
+        found = load_without_images(raw / "asset", settings=entry)
+        return {
+            question.id: replace(
+                question, images=tuple(Image(path, sha256(path.encode()).hexdigest(), 0, 0) for path in of_question)
+            )
+            for question, of_question in zip(found, paths, strict=True)
+        }, {}
+
+    def read_numbers(self, path: Path) -> dict[str, float]:
+        content = read_json(path)
+        if not isinstance(content, dict):
+            raise DataError("is no object with an accuracy", file=path)
+        stated = content.get("acc")
+        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+        return {"Overall_accuracy": 100 * stated} if is_number else {}
+
+    def recompute(self, rows: Sequence[ReplyRow], questions: Sequence[Question]) -> dict[str, float]:
+        """Compute the accuracy as the released rule does."""
+        right = [official(row.reply or "", q).choice == q.answer for row, q in zip(rows, questions, strict=False)]
+        return {"Overall_accuracy": 100 * (sum(right) / len(questions))} if rows and questions else {}
+
+    def metric(self, name: str, setting: Setting) -> tuple[str, str, str]:
+        return "accuracy", OVERALL, OVERALL
+
+    def counts(self, questions: Sequence[Question], setting: Setting) -> Mapping[str, int]:
+        return {OVERALL: len(questions)}
+
+    def dialogues(
+        self, raw: Path, slot: Slot, questions: Sequence[Question], turns: Turns
+    ) -> tuple[dict[str, Sequence[ReleasedTurn]], list[str]]:
+        """Replay the action history of mixed. A history that differs from the protocol gives only its answer."""
+        history = slot.first(HISTORY)
+        if history is None or slot.setting != "mix" or not turns:
+            return {}, []
+        try:
+            steps = read_json(raw / history.place)
+        except DataError as error:
+            return {}, [f"{error}; only the answers are used"]
+        if not isinstance(steps, list) or len(steps) != len(turns):
+            return {}, [f"{history.path} is not a history of these replies; only the answers are used"]
+        pairs = zip(questions, steps, strict=False)
+        found = {question.id: _replay(question, of_one, turns[question.id][0].text) for question, of_one in pairs}
+        odd = [name for name, replayed in found.items() if replayed is None]
+        text = (
+            f"{len(odd)} histories differ from the protocol, such as {odd[0]}; only their answers are used"
+            if odd
+            else ""
+        )
+        return {name: replayed for name, replayed in found.items() if replayed is not None}, [text] if odd else []
 
 
-def load(raw: Path, folder: Path, settings: ReleasedData) -> Iterator[Question]:
-    """Load the questions of data.json, with their images where the benchmark's own questions are at hand."""
-    return with_published_images(_with_paths(raw, settings), settings, folder)
-
-
-def _with_paths(raw: Path, settings: ReleasedData) -> list[Question]:
-    """The questions with their images by path alone."""
-    paths = [values["images"] for values in read_files(raw / "asset", require_all=False).rows]
-    found = load_without_images(raw / "asset", settings=settings)
-    return [
-        replace(question, images=tuple(Image(path, sha256(path.encode()).hexdigest(), 0, 0) for path in of_question))
-        for question, of_question in zip(found, paths, strict=True)
-    ]
-
-
-def variants_in_files(files: Sequence[ReleasedFile], entry: ReleasedData) -> dict[str, list[str]]:
-    """Return the models in the files, with the variants that they have replies to."""
-    found: dict[str, list[str]] = {}
-    for model, variant in _files(files, entry, history=False):
-        found.setdefault(model, []).append(variant)
-    return found
-
-
-def replies(
-    raw: Path,
-    files: Sequence[ReleasedFile],
-    entry: ReleasedData,
-    model: str,
-    variant: str,
-    questions: Sequence[Question],
-) -> ReleasedCell:
-    """Return the replies of a model to a variant, with the turns before the answer where they were released."""
-    file = _files(files, entry, history=False).get((model, variant))
-    if file is None:
-        return ReleasedCell({}, (), ("no file was released",))
-    try:
-        answers, _ = _read(raw / file.place)
-    except DataError as error:
-        return ReleasedCell({}, (file,), (str(error),))
-    notes = [] if len(answers) == len(questions) else [f"{len(answers)} replies to {len(questions)} questions"]
-    turns = {
-        question.id: [ReleasedTurn(answer) if isinstance(answer, str) else ReleasedTurn("", NO_PREDICTION)]
-        for question, answer in zip(questions, answers, strict=False)
-    }
-    history = _files(files, entry, history=True).get((model, variant))
-    if history is None or variant not in _HISTORIES:
-        return ReleasedCell(turns, (file,), tuple(notes))
-    try:
-        steps = read_json(raw / history.place)
-    except DataError as error:
-        return ReleasedCell(turns, (file,), (*notes, f"{error}; only the answers are used"))
-    if not isinstance(steps, list) or len(steps) != len(answers):
-        text = f"{history.path} is not a history of these replies; only the answers are used"
-        return ReleasedCell(turns, (file,), (*notes, text))
-    odd = []
-    for question, answer, of_question in zip(questions, answers, steps, strict=False):
-        replayed = _replay(_HISTORIES[variant], question, of_question, answer)
-        if replayed is None:
-            odd.append(question.id)
-        else:
-            turns[question.id] = replayed
-    if odd:
-        notes.append(f"{len(odd)} histories differ from the protocol, such as {odd[0]}; only their answers are used")
-    return ReleasedCell(turns, (file, history), tuple(notes))
-
-
-def _replay(protocol: Callable[..., Any], question: Question, steps: Any, answer: Any) -> list[ReleasedTurn] | None:
+def _replay(question: Question, steps: Any, answer: str) -> list[ReleasedTurn] | None:
     """The turns that the protocol asks if it gets the replies of the history; None if it asks others.
 
     The answer must be given to the views that the toolkit parsed.
@@ -130,7 +100,7 @@ def _replay(protocol: Callable[..., Any], question: Question, steps: Any, answer
         views = tuple(question.images[_FIRST_VIEW + number].sha256 for number in parsed)
     except (KeyError, TypeError, IndexError):
         return None
-    dialogue, found = protocol(question), []
+    dialogue, found = mixed(question), []
     turn = next(dialogue)
     for text in [*said, answer]:
         shown = tuple(image.sha256 for image in turn.images)
@@ -143,94 +113,4 @@ def _replay(protocol: Callable[..., Any], question: Question, steps: Any, answer
     return found if is_same else None
 
 
-def _read(path: Path) -> tuple[list[Any], float | None]:
-    """The replies and the stated accuracy. DataError if the file is not a result file."""
-    content = read_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("preds"), list):
-        raise DataError('is no object with a list of replies under "preds"', file=path)
-    stated = content.get("acc")
-    return content["preds"], stated if isinstance(stated, int | float) and not isinstance(stated, bool) else None
-
-
-def published(
-    raw: Path,
-    files: Sequence[ReleasedFile],
-    entry: ReleasedData,
-    names: Mapping[str, str],
-    questions: Callable[[str], Sequence[Question]],
-) -> tuple[list[PublishedCell], list[dict[str, Any]]]:
-    """Return the stated accuracies as cells, and whether the replies reproduce them by the released rule."""
-    cells, rows = [], []
-    for (model, variant), file in _files(files, entry, history=False).items():
-        try:
-            answers, stated = _read(raw / file.place)
-        except DataError as error:
-            rows.append(_row(model, variant, file) | {"outcome": "unreadable", "reason": str(error)})
-            continue
-        asked = questions(variant)
-        if stated is None or not asked:
-            continue
-        accuracy = _accuracy(answers, asked)
-        rows.append(
-            _row(model, variant, file)
-            | {
-                "outcome": "exact" if accuracy == stated else "differs",
-                "reason": "" if accuracy == stated else f"stated {stated!r}, recomputed {accuracy!r}",
-                "numbers": 1,
-                "logged_Overall_accuracy": 100 * stated,
-                "recomputed_Overall_accuracy": 100 * accuracy,
-            }
-        )
-        cells.append(
-            PublishedCell(
-                benchmark=NAME,
-                table="Released results",
-                row=model,
-                column=variant,
-                variant=variant,
-                category=OVERALL,
-                metric="accuracy",
-                value=100 * stated,
-                decimals=12,
-                source=f"{file.path} at {file.commit[:12]} of {entry['repository']}",
-                model=names.get(model, model),
-                parser="official",
-                revision="released results",
-                questions=len(answers),
-            )
-        )
-    return cells, rows
-
-
-def _row(model: str, variant: str, file: ReleasedFile) -> dict[str, Any]:
-    replies = f"{file.path} at {file.commit[:12]}"
-    return {"model": model, "setting": variant, "log": file.path, "commit": file.commit, "replies": replies}
-
-
-def _accuracy(answers: Sequence[Any], questions: Sequence[Question]) -> float:
-    pairs = zip(answers, questions, strict=False)
-    right = [official(text, q).choice == q.answer for text, q in pairs if isinstance(text, str)]
-    return sum(right) / max(len(questions), 1)
-
-
-def check(raw: Path, settings: ReleasedData) -> tuple[list[Quantity], list[Finding]]:
-    """Check the released replies under ``raw`` (`known_unknowns.benchmark.interface.Check`)."""
-    files, state = read_manifest(raw) or [], CheckState()
-    questions = _with_paths(raw, settings)
-    found = _files(files, settings, history=False)
-    histories = _files(files, settings, history=True)
-    for variant in settings.settings.values():
-        if not any(of == variant for _, of in found):
-            state.add(WARNING, "missing-predictions", variant, "no replies were released; not run")
-    for (model, variant), file in found.items():
-        cell = replies(raw, files, settings, model, variant, questions)
-        for note in cell.notes:
-            severity = ERROR if not cell.turns or "replies to" in note else WARNING
-            state.add(severity, "replies" if cell.turns else "unreadable-file", file.path, note)
-        if (model, variant) not in histories:
-            state.add(NOTE, "no-history", file.path, "the turns before the answer were not released")
-    quantities = [Quantity("questions", len(questions), 325, "data.json"), Quantity("files of replies", len(found))]
-    return quantities, state.findings
-
-
-RELEASED = Released(load=load, variants=variants_in_files, replies=replies, published=published)
+RELEASED = ActiViewReleased()

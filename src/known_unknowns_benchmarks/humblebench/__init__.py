@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol, part
 
 if TYPE_CHECKING:
-    from known_unknowns.benchmark.checks import Finding, Quantity
-    from known_unknowns.benchmark.exchange import Exchange
-    from known_unknowns.benchmark.metrics import BenchmarkMetrics
-    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-    from known_unknowns.benchmark.protocol import Protocol
-    from known_unknowns.benchmark.published import Finding as AuditFinding
-    from known_unknowns.benchmark.published import Published
-    from known_unknowns.benchmark.released import Released
-    from known_unknowns.benchmark.section import Section
-    from known_unknowns.comparison import ComparisonRow
-    from known_unknowns.config import DataEntry
     from known_unknowns.records import Question
-    from known_unknowns.report.page import ExtraContent
-    from known_unknowns.report.tables import Run
 
 
 class HumbleBench(Benchmark):
@@ -47,70 +32,21 @@ class HumbleBench(Benchmark):
         "noise": ("noise", "robust", "accuracy"),
     }
 
-    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
-        from known_unknowns_benchmarks.humblebench.loader import load
-
-        return load(raw, folder, **options)
-
-    def load_without_images(self, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
-        from known_unknowns_benchmarks.humblebench.exchange import load_without_images
-
-        return load_without_images(path, settings=settings)
-
-    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
-        from known_unknowns_benchmarks.humblebench.check import check
-
-        return check(raw, settings=settings)
-
-    def prompt(self, question: Question) -> str:
-        from known_unknowns_benchmarks.humblebench.loader import prompt
-
-        return prompt(question)
-
-    def protocols(self) -> Mapping[str, Protocol]:
-        from known_unknowns_benchmarks.humblebench.protocols import PROTOCOLS
-
-        return PROTOCOLS
+    load = part("loader.load")
+    load_without_images = part("exchange.load_without_images")
+    check = part("check.check")
+    prompt = part("loader.prompt")
+    protocols = part("protocols.PROTOCOLS")
+    official = part("official.official")
+    metrics = part("metrics.METRICS")
+    audit = part("audit.audit")
+    exchange = part("exchange.EXCHANGE")
+    released = part("released.RELEASED")
+    section = part("section.SECTION")
+    section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
         return "none_of_options"
-
-    def official(self, text: str, question: Question) -> ParsedAnswer:
-        from known_unknowns_benchmarks.humblebench.official import official
-
-        return official(text, question)
-
-    def metrics(self) -> BenchmarkMetrics:
-        from known_unknowns_benchmarks.humblebench.metrics import METRICS
-
-        return METRICS
-
-    def audit(self, numbers: Published) -> Iterable[AuditFinding]:
-        from known_unknowns_benchmarks.humblebench.audit import audit
-
-        return audit(numbers)
-
-    def exchange(self) -> Exchange:
-        from known_unknowns_benchmarks.humblebench.exchange import EXCHANGE
-
-        return EXCHANGE
-
-    def released(self) -> Released:
-        from known_unknowns_benchmarks.humblebench.released import RELEASED
-
-        return RELEASED
-
-    def section(self) -> Section:
-        from known_unknowns_benchmarks.humblebench.section import SECTION
-
-        return SECTION
-
-    def section_content(
-        self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path
-    ) -> ExtraContent:
-        from known_unknowns_benchmarks.humblebench.report import build
-
-        return build(run, compared, results=results, data=data)
 
 
 BENCHMARK = HumbleBench()

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from known_unknowns.benchmark.published import ALL, ONLY_IF, Finding, Published
-from known_unknowns.comparison.audit.checks import row_count
+from known_unknowns.benchmark.published import ALL, Finding, Published
 from known_unknowns.comparison.audit.grim import implied_n
-from known_unknowns.comparison.audit.relations import Derived, inconsistent, product, ratio, total, weighted_mean
+from known_unknowns.comparison.audit.relations import Derived, inconsistent
 
 TYPES = ("Object", "Relation", "Attribute")
 _LOG, _SHARES = "overall.log", "HumbleBench-E logs"
@@ -19,45 +18,11 @@ _LOG, _SHARES = "overall.log", "HumbleBench-E logs"
 
 def audit(published: Published) -> Iterator[Finding]:
     """Yield the findings on the numbers of this benchmark."""
-    yield from _filtering(published)
-    yield from _overall_accuracies(published)
     yield from _implied_questions(published)
     yield from _exact_replies(published)
     yield from _labels_of_noise(published)
     yield from _chance(published)
     yield from _noise(published)
-    yield from _models(published)
-
-
-def _filtering(published: Published) -> Iterator[Finding]:
-    """Recompute the sums and shares of Table 2, and its initial number from Section 2.1."""
-    rows = {row: cells for (_, row), cells in published.rows("Table 2").items()}
-    count = {row: cells["Count"] for row, cells in rows.items()}
-    derived = [
-        total(count["Initial Questions"], [count[row] for row in ("Kept", "Modified", "Deleted")]),
-        total(count["Final Total"], [count[row] for row in ("Kept", "Modified")]),
-        *(
-            ratio(cells["Share"], cells["Count"], count["Initial Questions"])
-            for cells in rows.values()
-            if len(cells) > 1
-        ),
-    ]
-    yield from inconsistent(derived, "The counts give {}.")
-    images, each = (next(iter(published.row("Section 2.1", row).values())) for row in ("Images", "Questions per image"))
-    generated = product(count["Initial Questions"], images, each)
-    text = f"Section 2.1 has {images.printed} images and {each.printed} questions on each, which gives {{}}."
-    yield from inconsistent(
-        [generated], text, f"{ONLY_IF}some images have fewer questions, as Figure A1 asks for about ten"
-    )
-
-
-def _overall_accuracies(published: Published) -> Iterator[Finding]:
-    """Recompute the overall accuracies from those of the types."""
-    derived = [
-        weighted_mean(row["Overall"], [(row[name], row[name].questions or 0) for name in TYPES])
-        for row in published.rows("Table 3").values()
-    ]
-    yield from inconsistent(derived, "The types' cells give {}.")
 
 
 def _implied_questions(published: Published) -> Iterator[Finding]:
@@ -148,13 +113,3 @@ def _noise(published: Published) -> Iterator[Finding]:
         f"{n} equally likely grey values have the standard deviation sqrt(({n}^2 - 1) / 12) = "
         f"{sqrt((n**2 - 1) / 12):.2f} and the excess kurtosis {kurtosis:.2f}; a Gaussian has 0",
     )
-
-
-def _models(published: Published) -> Iterator[Finding]:
-    """Compare the numbers of models that the text states with the rows of Table 3."""
-    (general,), (reasoning,), (models,) = (
-        published.row("Section 3", row).values()
-        for row in ("General-purpose models", "Specialized reasoning models", "Models")
-    )
-    yield from row_count(models, published, "Table 3")
-    yield from inconsistent([total(models, [general, reasoning])], "The two groups give {}.")

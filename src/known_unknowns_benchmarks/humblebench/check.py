@@ -22,8 +22,7 @@ from known_unknowns.config import DataEntry, FolderData, ReleasedData, ScenesDat
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.humblebench import loader as humblebench
-from known_unknowns_benchmarks.humblebench import released_check
-from known_unknowns_benchmarks.humblebench.released_questions import OLD_TYPES
+from known_unknowns_benchmarks.humblebench.released import RELEASED
 
 TYPES = ("Object", "Relation", "Attribute")
 _REFUSAL = "None of the above"
@@ -54,7 +53,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     own.
     """
     if isinstance(settings, ReleasedData):
-        return released_check.check(raw, settings)
+        return RELEASED.check(raw, settings)
     state, number = _State(), 0
     try:
         for row in humblebench._rows(raw):
@@ -78,7 +77,7 @@ def _row(row: humblebench.Row, state: _State) -> None:
     state.types[kind] += 1
     state.labels[label if isinstance(label, str) else repr(label)] += 1
     if kind not in TYPES:
-        hint = f" (now {OLD_TYPES[kind]})" if kind in OLD_TYPES else ""
+        hint = f" (now {RELEASED.layout.types[kind]})" if kind in RELEASED.layout.types else ""
         state.add(WARNING, "type", where, f"the type is {kind!r}{hint}, not one of {', '.join(TYPES)}")
     digest = None
     if values.get("image") is not None:

@@ -1,6 +1,6 @@
 """The report's part on released predictions: what only raw replies show.
 
-The numbers are those of results/<edition>/released (`known_unknowns.comparison.raw_replies`) and of the metrics.
+The numbers are those of results/<edition>/released (`known_unknowns.comparison.reply_tables`) and of the metrics.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import pandas as pd
 
 from known_unknowns import json_files
 from known_unknowns.benchmark.published import PublishedCell
-from known_unknowns.comparison.released import read_released
+from known_unknowns.comparison.published import read_released
+from known_unknowns.exchange.released_reader import ANSWERS_ONLY
 from known_unknowns.report.formatting import Cell, Head, Row, Table, interval, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
-from known_unknowns_benchmarks.humblebench.released_files import ANSWERS_ONLY
 
 _SHOWN = 25
 _PARSERS = ("official", "robust")

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.headline import ACCURACY, HeadlineNumber
-from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol, part
 
 if TYPE_CHECKING:
-    from known_unknowns.benchmark.checks import Finding, Quantity
-    from known_unknowns.benchmark.metrics import BenchmarkMetrics
-    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-    from known_unknowns.benchmark.protocol import Protocol
-    from known_unknowns.benchmark.published import Finding as AuditFinding
-    from known_unknowns.benchmark.published import Published
-    from known_unknowns.benchmark.section import Section
-    from known_unknowns.benchmark.variant import Variant
-    from known_unknowns.comparison import ComparisonRow
-    from known_unknowns.config import DataEntry
     from known_unknowns.records import Question
-    from known_unknowns.report.page import ExtraContent
-    from known_unknowns.report.tables import Run
 
 
 class MMUPD(Benchmark):
@@ -43,62 +29,21 @@ class MMUPD(Benchmark):
         "mm_upd_standard": PublishedProtocol("mm_upd_standard"),
     }
 
-    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
-        from known_unknowns_benchmarks.mm_upd.loader import load
-
-        return load(raw, folder, **options)
-
-    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
-        from known_unknowns_benchmarks.mm_upd.check import check
-
-        return check(raw, settings=settings)
-
-    def prompt(self, question: Question) -> str:
-        from known_unknowns_benchmarks.mm_upd.prompts import option
-
-        return option(question)
-
-    def variants(self) -> Mapping[str, Variant]:
-        from known_unknowns_benchmarks.mm_upd.variants import VARIANTS
-
-        return VARIANTS
-
-    def protocols(self) -> Mapping[str, Protocol]:
-        from known_unknowns_benchmarks.mm_upd.protocols import PROTOCOLS
-
-        return PROTOCOLS
+    load = part("loader.load")
+    check = part("check.check")
+    prompt = part("prompts.option")
+    variants = part("variants.VARIANTS")
+    protocols = part("protocols.PROTOCOLS")
+    official = part("official.official")
+    metrics = part("metrics.METRICS")
+    audit = part("audit.audit")
+    section = part("section.SECTION")
+    section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
         from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
 
         return "cannot_tell" if question.extra.get("subset") == SUBSETS[2] else "none_of_options"
-
-    def official(self, text: str, question: Question) -> ParsedAnswer:
-        from known_unknowns_benchmarks.mm_upd.official import official
-
-        return official(text, question)
-
-    def metrics(self) -> BenchmarkMetrics:
-        from known_unknowns_benchmarks.mm_upd.metrics import METRICS
-
-        return METRICS
-
-    def audit(self, numbers: Published) -> Iterable[AuditFinding]:
-        from known_unknowns_benchmarks.mm_upd.audit import audit
-
-        return audit(numbers)
-
-    def section(self) -> Section:
-        from known_unknowns_benchmarks.mm_upd.section import SECTION
-
-        return SECTION
-
-    def section_content(
-        self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path
-    ) -> ExtraContent:
-        from known_unknowns_benchmarks.mm_upd.report import build
-
-        return build(run, compared, results=results, data=data)
 
 
 BENCHMARK = MMUPD()

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.headline import ACCURACY, AREA, DUAL, RECOGNISED, REFUSED, HeadlineNumber
-from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol, part
 
 if TYPE_CHECKING:
-    from known_unknowns.benchmark.checks import Finding, Quantity
-    from known_unknowns.benchmark.exchange import Exchange
-    from known_unknowns.benchmark.metrics import BenchmarkMetrics
-    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-    from known_unknowns.benchmark.published import Finding as AuditFinding
-    from known_unknowns.benchmark.published import Published
-    from known_unknowns.benchmark.section import Section
-    from known_unknowns.comparison import ComparisonRow
-    from known_unknowns.config import DataEntry
     from known_unknowns.records import Question
-    from known_unknowns.report.page import ExtraContent
-    from known_unknowns.report.tables import Run
 
 
 class MMSAP(Benchmark):
@@ -53,65 +40,20 @@ class MMSAP(Benchmark):
         "shuffled_refusal_prompt": PublishedProtocol("refusal_prompt"),
     }
 
-    def load(self, raw: Path, folder: Path, **options: Any) -> Iterator[Question]:
-        from known_unknowns_benchmarks.mmsap.loader import load
-
-        return load(raw, folder, **options)
-
-    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
-        from known_unknowns_benchmarks.mmsap.check import check
-
-        return check(raw, settings=settings)
-
-    def prompt(self, question: Question) -> str:
-        from known_unknowns_benchmarks.mmsap.loader import prompt
-
-        return prompt(question)
-
-    def refusal_prompt(self, question: Question) -> str:
-        from known_unknowns_benchmarks.mmsap.loader import refusal_prompt
-
-        return refusal_prompt(question)
-
-    def forced_choice_applies(self, question: Question) -> bool:
-        from known_unknowns_benchmarks.mmsap.loader import forced_choice_applies
-
-        return forced_choice_applies(question)
+    load = part("loader.load")
+    check = part("check.check")
+    prompt = part("loader.prompt")
+    refusal_prompt = part("loader.refusal_prompt")
+    forced_choice_applies = part("loader.forced_choice_applies")
+    official = part("official.official")
+    metrics = part("metrics.METRICS")
+    audit = part("audit.audit")
+    exchange = part("exchange.EXCHANGE")
+    section = part("section.SECTION")
+    section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
         return "cannot_tell"
-
-    def official(self, text: str, question: Question) -> ParsedAnswer:
-        from known_unknowns_benchmarks.mmsap.official import official
-
-        return official(text, question)
-
-    def metrics(self) -> BenchmarkMetrics:
-        from known_unknowns_benchmarks.mmsap.metrics import METRICS
-
-        return METRICS
-
-    def audit(self, numbers: Published) -> Iterable[AuditFinding]:
-        from known_unknowns_benchmarks.mmsap.audit import audit
-
-        return audit(numbers)
-
-    def exchange(self) -> Exchange:
-        from known_unknowns_benchmarks.mmsap.exchange import EXCHANGE
-
-        return EXCHANGE
-
-    def section(self) -> Section:
-        from known_unknowns_benchmarks.mmsap.section import SECTION
-
-        return SECTION
-
-    def section_content(
-        self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path
-    ) -> ExtraContent:
-        from known_unknowns_benchmarks.mmsap.report import build
-
-        return build(run, compared, results=results, data=data)
 
 
 BENCHMARK = MMSAP()

@@ -7,29 +7,21 @@ cannot explain it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from known_unknowns.benchmark.published import ALL, IMPOSSIBLE, ONLY_IF, Finding, Published, PublishedCell, cells_by_row
-from known_unknowns.comparison.audit.checks import distribution, is_possible_spread, row_count
+from known_unknowns.benchmark.published import ALL, IMPOSSIBLE, ONLY_IF, Finding, Published, PublishedCell
+from known_unknowns.comparison.audit.checks import distribution, is_possible_spread
 from known_unknowns.comparison.audit.relations import (
     Derived,
     inconsistent,
     product,
     rounding_error,
-    total,
-    weighted_mean,
 )
 from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
 
 TableRow = Mapping[str, PublishedCell]
-SCORES = ("Table 1", "Table 3", "Table 7")
-"""The tables with score_kk and score_ku by subset and in total."""
 FIRST_SCORES, FIRST_RATES = "Table 1, first preprint", "Table 2, first preprint"
 _FIGURE = "Figure 2, first preprint"
-_PARTS = {
-    "score_kk": (f"{BASIC} score_kk", f"{KNOW} score_kk"),
-    "score_ku": (f"{KNOW} score_ku", f"{BEYOND} score_ku"),
-}
 _MEANS = 0.05
 """In points: the mean of five products may differ this much from the product of two means if runs differ by a point."""
 
@@ -64,48 +56,12 @@ def spread_as_published(spread: float, runs: int) -> float:
 
 def audit(published: Published) -> Iterator[Finding]:
     """Yield the findings on the numbers of this benchmark."""
-    cells = published.cells
-    yield from inconsistent(totals(cells), "Does not follow from its row: the subsets' cells give {}.")
-    yield from inconsistent(sums(cells), "score_kk and score_ku of its row give {}.")
     yield from _rates(published)
     yield from inconsistent(_scores_of_first(published), "Answer Rate and Answer Acc of Table 2 give {}.")
     yield from _unknown_knowns(published)
     yield from _spreads(published)
     yield from _data(published)
     yield from _statements(published)
-
-
-def totals(cells: Iterable[PublishedCell]) -> list[Derived]:
-    """Recompute the Total columns from the subsets, weighted by their numbers of questions.
-
-    References
-    ----------
-    arXiv:2401.07529, Equations 1, 2 and 4, Tables 1, 3 and 7, and Table 1 of the first version.
-    """
-    found: list[Derived] = []
-    for (table, _), row in cells_by_row(cells).items():
-        if table in SCORES:
-            parts = {**_PARTS, "score_sa": (*_PARTS["score_kk"], *_PARTS["score_ku"])}
-            found += [_mean(row, f"Total {name}", names) for name, names in parts.items()]
-        elif table == FIRST_SCORES:
-            found.append(_mean(row, "Total", SUBSETS))
-    return found
-
-
-def _mean(row: TableRow, name: str, parts: Iterable[str]) -> Derived:
-    """Return the mean of parts, weighted by the questions of their subset. Other subsets count as 0."""
-    return weighted_mean(
-        row[name], [(row[part], row[part].questions or 0) for part in parts], whole=row[name].questions
-    )
-
-
-def sums(cells: Iterable[PublishedCell]) -> list[Derived]:
-    """Recompute score_sa in total from its two parts (Equation 4)."""
-    return [
-        total(row["Total score_sa"], [row[f"Total {name}"] for name in _PARTS])
-        for (table, _), row in cells_by_row(cells).items()
-        if table in SCORES
-    ]
 
 
 def _rates(published: Published) -> Iterator[Finding]:
@@ -232,11 +188,6 @@ def _data(published: Published) -> Iterator[Finding]:
     right = list(labels["Table 6", "correct options"].values())
     yield from distribution(right, answerable, text="questions with a correct option", instead=everything)
     yield from distribution(list(labels["Table 6", "refusal options"].values()), everything)
-    (sub_tasks,) = published.row("Figure 3", "Sub-tasks").values()
-    types, domains, categories = (
-        counts[name] for name in (f"Types of {BASIC}", f"Domains of {KNOW}", f"Categories of {BEYOND}")
-    )
-    yield from inconsistent([total(sub_tasks, [types, domains, categories])], "Section 3.2's numbers of types give {}.")
     (first,) = published.row("Section 3.2, first preprint", f"Types of {BASIC}").values()
     drawn = [cell.row for cell in figure if cell.category == BASIC]
     if first.value != len(drawn):
@@ -248,9 +199,6 @@ def _statements(published: Published) -> Iterator[Finding]:
     """Compare what Section 4.3 states on the models with Table 1."""
     closed = published.facts["closed models"].value
     text = {cell.row: cell for cell in published.cells if cell.table == "Section 4.3"}
-    yield from row_count(text["Models"], published, "Table 1")
-    (models_of_first,) = published.row("Section 4.3, first preprint", "Models").values()
-    yield from row_count(models_of_first, published, FIRST_SCORES)
     others = text["Closed-source models besides the best"]
     if others.value != len(closed) - 1:
         sentence = f"Table 1 marks {len(closed)} closed-source models, so that {len(closed) - 1} are left."

@@ -14,7 +14,6 @@ from typing import Any
 
 from known_unknowns.images import composite_image
 from known_unknowns.records import Image, Turn
-from known_unknowns_construction.benchmarks.actiview_prompts import SCORING, STEP_1, STEP_2
 from known_unknowns_construction.candidates import LABELS, Flag
 from known_unknowns_construction.generation import (
     MAX_TEXT,
@@ -28,9 +27,11 @@ from known_unknowns_construction.generation import (
 from known_unknowns_construction.interface import Construction
 from known_unknowns_construction.json_replies import objects_in
 from known_unknowns_construction.model_replies import image_of
-from known_unknowns_construction.prompts import fill, one_line, plain_name
+from known_unknowns_construction.prompts import fill, one_line, plain_name, published
 from known_unknowns_construction.scene_graph import Node, SceneGraph
 
+STEP_1, SCORING, STEP_2 = (published(f"actiview_{name}") for name in ("step_1", "scoring", "step_2"))
+"""The prompts of Appendix J.3."""
 GENERAL, COUNTING = "general", "counting"
 LEVELS = "ABCD"
 _LEVEL = re.compile(r"\s*(?:level\s*)?([A-D])\s*(?:[.:,;(-].*)?$", re.IGNORECASE | re.DOTALL)

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from known_unknowns.files import atomic_path
 from known_unknowns.images import read_file
 from known_unknowns.records import Turn
-from known_unknowns_construction.benchmarks.humblebench_prompt import PROMPT
 from known_unknowns_construction.candidates import LABELS, Candidate
 from known_unknowns_construction.class_templates import class_templates
 from known_unknowns_construction.generation import (
@@ -28,9 +27,19 @@ from known_unknowns_construction.generation import (
 )
 from known_unknowns_construction.interface import Column, Construction
 from known_unknowns_construction.json_replies import objects_in
-from known_unknowns_construction.prompts import NOT_GIVEN, fill, objects_text, one_line, quoted, triplets_text
+from known_unknowns_construction.prompts import (
+    NOT_GIVEN,
+    fill,
+    objects_text,
+    one_line,
+    published,
+    quoted,
+    triplets_text,
+)
 from known_unknowns_construction.scene_graph import SceneGraph
 
+PROMPT = published("humblebench_figure_a1")
+"""The prompt of Figure A1. Its list of inputs has no item 4, and its structure one brace too many, as printed."""
 REFUSAL = "None of the above"
 OPTIONS = 5
 MAX_NEW_TOKENS = 4096

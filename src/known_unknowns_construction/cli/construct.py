@@ -20,24 +20,6 @@ from known_unknowns_construction.release import pin as pin_release
 from known_unknowns_construction.release import release as run
 from known_unknowns_construction.steps import Workspace
 
-HELP = """Construct a benchmark from scene graphs: generate questions, filter them, review them and release them.
-
-NAME is an entry of the section construction in params.yaml. Files are written to construction/NAME/; replies of models
-are journalled below journal/construction/NAME/, so that a stopped command continues when it is run again.
-
-The steps of the entry "pocket" that ask a model need the scripted endpoint: construct endpoint -- COMMAND.
-
-\b
-Examples:
-  make construct                                  all steps of the entry "pocket", offline
-  known-unknowns construct graphs pocket          scene graphs, images and masks
-  known-unknowns construct endpoint -- known-unknowns construct attributes pocket
-  known-unknowns construct generate pocket scenes candidates of one generator
-  known-unknowns construct endpoint -- known-unknowns construct generate pocket figure_a1
-  known-unknowns construct endpoint -- known-unknowns construct filter pocket
-  known-unknowns review construction/pocket/filtered.jsonl
-  known-unknowns construct release pocket --decisions construction/pocket/filtered.decisions.jsonl
-"""
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An entry of the section construction in params.yaml.")]
 
 
@@ -102,7 +84,7 @@ def filter(name: Name, params: ParamsFile = PARAMS) -> None:
     """
     work = _workspace(name, params)
     _print(steps.filter_candidates(work))
-    print(f"Review the release candidate: known-unknowns review {work.filtered}")
+    print(f"Review the release candidate: known-unknowns review start {work.filtered}")
 
 
 def release(
@@ -131,7 +113,7 @@ def release(
     if pin:
         print(f"Commit {pin_release(work, out)}, then run dvc push.")
     if not counts["review"]:
-        print(f"Review it: known-unknowns review {work.filtered}")
+        print(f"Review it: known-unknowns review start {work.filtered}")
 
 
 def endpoint(

@@ -55,7 +55,7 @@ Also = Annotated[
 ]
 
 
-def review(
+def start(
     path: Candidates = None,
     benchmark: OfBenchmark = None,
     questions: Listed = None,
@@ -114,11 +114,11 @@ def review(
 
     \b
     Examples:
-      known-unknowns review candidates.jsonl
-      known-unknowns review candidates.jsonl --blind --reviewer ann --reviewer bo
-      known-unknowns review candidates.jsonl --adjudicate --reviewer cem
-      known-unknowns review --benchmark NAME --questions all_wrong.csv
-      known-unknowns review --errors MODEL BENCHMARK --sample 100
+      known-unknowns review start candidates.jsonl
+      known-unknowns review start candidates.jsonl --blind --reviewer ann --reviewer bo
+      known-unknowns review start candidates.jsonl --adjudicate --reviewer cem
+      known-unknowns review start --benchmark NAME --questions all_wrong.csv
+      known-unknowns review start --errors MODEL BENCHMARK --sample 100
     """
     _needs_server()
     source, file = _source(
@@ -202,7 +202,7 @@ def _error_file(edition: str, model: str, benchmark: str, variant: str, seed: in
     return Path("reviews", edition, "errors", model, benchmark, f"{variant}-seed{seed}.jsonl")
 
 
-def review_summary(
+def summary(
     path: Candidates = None,
     benchmark: OfBenchmark = None,
     questions: Listed = None,
@@ -226,8 +226,8 @@ def review_summary(
 
     \b
     Examples:
-      known-unknowns review-summary candidates.jsonl --required 2
-      known-unknowns review-summary --errors MODEL BENCHMARK --out errors.csv
+      known-unknowns review summary candidates.jsonl --required 2
+      known-unknowns review summary --errors MODEL BENCHMARK --out errors.csv
     """
     source, file = _source(
         path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=None, sample_seed=0,
@@ -247,7 +247,7 @@ def review_summary(
     print(json.dumps(shown, indent=2, ensure_ascii=False) if as_json else texts.as_text(shown, table))
 
 
-def review_apply(
+def apply(
     path: Candidates = None,
     benchmark: OfBenchmark = None,
     out: Annotated[
@@ -268,8 +268,8 @@ def review_apply(
 
     \b
     Examples:
-      known-unknowns review-apply candidates.jsonl --out reviewed
-      known-unknowns review-apply --benchmark NAME --out corrections/NAME.json
+      known-unknowns review apply candidates.jsonl --out reviewed
+      known-unknowns review apply --benchmark NAME --out corrections/NAME.json
     """
     source, file = _source(
         path, benchmark, None, None, variant="original", seed=0, parser="robust", sample=None, sample_seed=0,

@@ -12,7 +12,8 @@ from typing import Any
 
 from known_unknowns.files import write_text
 from known_unknowns.variants.corrections import FORMAT
-from known_unknowns_construction.candidates import read_candidates, write_candidates
+from known_unknowns_construction.candidates import read_candidates
+from known_unknowns_construction.jsonl import write_records
 from known_unknowns_construction.review.agreement import agreement
 from known_unknowns_construction.review.decisions import (
     DELETED,
@@ -101,7 +102,7 @@ def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, requi
         Number of reviewers without whom a candidate is pending.
     """
     applied = apply_decisions(read_candidates(path), decisions, required=required)
-    write_candidates(out / "final.jsonl", applied.final)
+    write_records(out / "final.jsonl", applied.final)
     content = {
         "counts": applied.counts,
         "outcomes": [

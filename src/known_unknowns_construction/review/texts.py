@@ -37,7 +37,7 @@ def as_text(summary: Mapping[str, Any], errors: Sequence[ErrorShare] = ()) -> st
     if summary["disputed"]:
         shown = ", ".join(summary["disputed"][:10])
         parts.append(
-            f"{len(summary['disputed'])} disputed ({shown}): decide them with  known-unknowns review --adjudicate"
+            f"{len(summary['disputed'])} disputed ({shown}): decide them with  known-unknowns review start --adjudicate"
         )
     if summary["unknown"]:
         parts.append(f"{summary['unknown']} decisions are on questions that are not here")

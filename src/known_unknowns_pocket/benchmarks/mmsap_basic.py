@@ -9,7 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
 
+from known_unknowns.yaml_reader import parse_yaml
 from known_unknowns_pocket.benchmarks import question_templates
 from known_unknowns_pocket.benchmarks.mmsap_images import (
     ACTIONS,
@@ -49,21 +52,8 @@ _TEMPLATES: Mapping[str, tuple[QuestionTemplate, ...]] = {
     "Other": (question_templates.texture, question_templates.owner),
 }
 
-WORDS = (
-    ("CANE", "CAGE", "CAPE", "CAVE"),
-    ("BELT", "BOLT", "BEAT", "BEST"),
-    ("HARBOR", "HARPER", "HAMPER", "HAMMER"),
-    ("LAMP", "LIMP", "LUMP", "LAMB"),
-    ("NORTH", "FORTH", "NINTH", "WORTH"),
-    ("PLANT", "PLANE", "PLATE", "PLANK"),
-    ("ROAD", "LOAD", "READ", "ROAR"),
-    ("SALE", "SAFE", "SAGE", "TALE"),
-    ("STONE", "STORE", "STOVE", "SHONE"),
-    ("TRAIN", "TRAIL", "BRAIN", "DRAIN"),
-    ("COAST", "ROAST", "TOAST", "BOAST"),
-    ("MARKET", "MARKER", "BASKET", "MARBLE"),
-)
-"""Words for signs; the four of a group are similar."""
+TEXTS: Mapping[str, Any] = parse_yaml(files(__package__).joinpath("mmsap_texts.yaml").read_text(encoding="utf-8"))
+"""Words, names and questions of all subsets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +154,7 @@ def _ocr(scene_image: SceneImage, rng: random.Random, occupied: list[Circle]) ->
 
 
 def _alike_words(rng: random.Random) -> list[str]:
-    return rng.sample(rng.choice(WORDS), 4)
+    return rng.sample(rng.choice(TEXTS["sign_words"]), 4)
 
 
 def _alike_numbers(rng: random.Random) -> list[str]:

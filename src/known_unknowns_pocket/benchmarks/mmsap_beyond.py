@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from known_unknowns_pocket.benchmarks.balanced_draws import alternating
-from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
-from known_unknowns_pocket.benchmarks.mmsap_images import ACTIONS
+from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
 from known_unknowns_pocket.benchmarks.object_names import name, pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES
 from known_unknowns_pocket.scenes import ALL_PAIRS, COLOURS, TEXTURES, Scene
@@ -40,99 +39,15 @@ class Wording:
 
     sub_task: str
     text: str
-    answers: tuple[str, ...] | str
+    answers: Sequence[str]
     held_out: bool
 
 
-_Entry = tuple[str, tuple[str, ...] | str]
-_PLACES = ("in the upper left", "in the upper right", "in the lower left", "in the lower right", "in the middle")
-_NUMBERS = ("1", "2", "3", "4", "5", "6")
-
-_TRAINING: Mapping[str, tuple[_Entry, ...]] = {
-    ABSENT: (
-        ("What is the texture of the {thing}?", TEXTURE),
-        ("Where in the picture is the {thing}?", _PLACES),
-        ("Which object is to the left of the {thing}?", OBJECT),
-        ("How many stripes does the {thing} have?", _NUMBERS),
-        ("What size is the {thing}?", ("tiny", "small", "medium", "large", "huge")),
-    ),
-    "Intractable Quantity": (
-        ("How many grams does the {thing} weigh?", ("5 grams", "40 grams", "150 grams", "700 grams", "2000 grams")),
-        ("How much did the {thing} cost?", ("2 dollars", "9 dollars", "15 dollars", "40 dollars", "120 dollars")),
-        ("How many centimetres thick is the {thing}?", ("1", "4", "9", "15", "30")),
-        ("How many layers of paint are on the {thing}?", ("one", "two", "three", "four", "five")),
-        ("How many litres of paint did the {thing} take?", ("half a litre", "1 litre", "2 litres", "5 litres")),
-    ),
-    "Other modalities Information": (
-        ("What does the {thing} smell like?", ("lemon", "fresh paint", "smoke", "roses", "wet wool")),
-        ("What sound does the {thing} make?", ("a hum", "a click", "a whistle", "a rattle", "a low beep")),
-        ("What does the {thing} taste of?", ("salt", "mint", "sugar", "pepper", "nothing at all")),
-        ("How does the {thing} feel to the touch?", ("rough", "silky", "sticky", "furry", "like rubber")),
-        ("How warm is the {thing}?", ("ice cold", "cool", "lukewarm", "warm", "very hot")),
-    ),
-    "Missing Visual Information": (
-        ("What is written on the back of the {thing}?", ("a name", "a date", "an address", "a poem", "a price")),
-        ("What colour is the other side of the {thing}?", COLOUR),
-        ("What is hidden behind the {thing}?", ("a coin", "a key", "a button", "a stamp", "a small bell")),
-        ("What texture is the underside of the {thing}?", TEXTURE),
-        (
-            "What is outside the picture, beyond the {thing}?",
-            ("a wall", "a table", "a window", "a road", "a lamp"),
-        ),
-    ),
-    "Temporal Unpredictability": (
-        ("How long has the {thing} been there?", ("an hour", "a day", "a week", "a month", "many years")),
-        ("Where was the {thing} a minute ago?", _PLACES),
-        ("What colour will the {thing} be tomorrow?", COLOUR),
-        ("When was the {thing} put there?", ("in the morning", "at noon", "in the evening", "at night", "at dawn")),
-        ("What will happen to the {thing} next?", ("it will fall", "it will fade", "it will be cut", "it will burn")),
-    ),
-    "Background Information": (
-        ("What is the name of the {thing}?", ("Oskar", "Minna", "Bello", "Tilda", "Rufus")),
-        ("Who owns the {thing}?", ("a teacher", "a sailor", "a museum", "a child", "a baker")),
-        ("Who drew the {thing}?", ("Mara", "Jonas", "Edith", "Pavel", "Noor")),
-        ("Where was the {thing} made?", ("in Norway", "in Peru", "in Japan", "in Kenya", "in Canada")),
-        ("Why was the {thing} put there?", ("as a joke", "as a warning", "for a game", "by mistake", "for luck")),
-    ),
-}
-_HELD_OUT: Mapping[str, tuple[_Entry, ...]] = {
-    ABSENT: (
-        ("What is inside the {thing}?", OBJECT),
-        ("What is the {thing} doing?", ACTIONS),
-        ("Which object is nearest to the {thing}?", OBJECT),
-    ),
-    "Intractable Quantity": (
-        ("How many people have looked at the {thing}?", ("3", "17", "60", "200", "5000")),
-        ("How many grains of sand would fill the {thing}?", ("a hundred", "a thousand", "a million", "a billion")),
-        ("How many hours did it take to make the {thing}?", ("half an hour", "2 hours", "8 hours", "50 hours")),
-    ),
-    "Other modalities Information": (
-        ("Which tune is playing near the {thing}?", ("a waltz", "a march", "a lullaby", "a tango", "a hymn")),
-        ("What scent comes from the {thing}?", ("vanilla", "coffee", "pine", "soap", "leather")),
-        ("What noise would the {thing} make if it fell?", ("a thud", "a clang", "a splash", "a crunch", "a ring")),
-    ),
-    "Missing Visual Information": (
-        ("What lies underneath the {thing}?", ("a letter", "a feather", "a ticket", "a leaf", "a thread")),
-        ("Which colour is under the paint of the {thing}?", COLOUR),
-        ("What is scratched into the edge of the {thing}?", ("initials", "a number", "a heart", "an arrow", "a crown")),
-    ),
-    "Temporal Unpredictability": (
-        ("How much longer will the {thing} stay where it is?", ("a minute", "an hour", "a day", "a year", "for ever")),
-        ("Which colour did the {thing} have last year?", COLOUR),
-        ("Which object stood there before the {thing}?", OBJECT),
-    ),
-    "Background Information": (
-        ("Which company makes the {thing}?", ("Norvik", "Halden & Sons", "Trevi", "Bluemark", "Castor")),
-        ("For whose birthday is the {thing}?", ("Anna's", "Viktor's", "Lucia's", "Ravi's", "Emma's")),
-        ("What is the {thing} a symbol of?", ("peace", "courage", "the sea", "old age", "good luck")),
-    ),
-}
-
 WORDINGS: tuple[Wording, ...] = tuple(
-    Wording(sub_task, text, answers, held_out)
-    for held_out, entries in ((False, _TRAINING), (True, _HELD_OUT))
-    for sub_task, found in entries.items()
-    for text, answers in found
+    Wording(sub_task, each["text"], each["answers"], held_out)
+    for name, held_out in (("training", False), ("held_out", True))
+    for sub_task, entries in TEXTS["wordings"][name].items()
+    for each in entries
 )
 
 

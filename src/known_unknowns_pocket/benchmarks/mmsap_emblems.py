@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from known_unknowns_pocket.benchmarks.balanced_draws import alternating
-from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
+from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
 from known_unknowns_pocket.scenes import COLOURS, SHAPES, Scene, SceneObject, sample_scene
 from known_unknowns_pocket.scenes.outlines import reach
 
@@ -30,46 +30,8 @@ SHARES: Mapping[str, float] = {
 }
 """Percent of KnowVisQA's questions, from the papers' overview figure."""
 
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "Animal & Plant": (
-        *("Veloria mintara", "Brascum doleth", "Ostrelia pavona", "Quillum sarvex", "Tandria ombella"),
-        *("Merrowa lintus", "Caldus ferrin", "Yssopel grana", "Norvia stellum", "Pelluca wrenta"),
-        *("Zanthor umbris", "Ivelda cornix"),
-    ),
-    "Art": (
-        *("The Seventh Harbour", "Quiet Arithmetic", "Ode to Varrow", "Lantern Debt", "Window for Ilse"),
-        *("The Unlent Year", "Marrow Tide", "Study for a Hinge", "Nine Small Thieves", "Paper Orchard"),
-        *("Without Tolland", "A Borrowed Noon"),
-    ),
-    "Brand & Product": (
-        *("Zephrond", "Kalvoth", "Orbiqua", "Nuvendal", "Tirellox", "Brakkiv"),
-        *("Solmorra", "Wexling", "Pyntrel", "Haldekk", "Juvanor", "Crennix"),
-    ),
-    "Landmarks": (
-        *("Tower of Obrath", "Mount Quellin", "Varda Gate", "Sorrel Keep", "Pillar of Nesh", "The Ondra Steps"),
-        *("Ilmar Beacon", "Castle Truvane", "Hollin Spire", "Arch of Dessen", "Fort Maribel", "Yorune Stack"),
-    ),
-    "Organizations": (
-        *("Orvan League", "Institute of Tallow", "Northern Kelp Council", "Society of Open Gates"),
-        *("Brindle Relief Fund", "Union of Night Clerks", "Meridian Water Board", "Calloway Order"),
-        *("Guild of Slow Roads", "Harrow Assembly", "Lumen Trust of Vay", "Eastmark Federation"),
-    ),
-    "Food": (
-        *("Pashka brel", "Tolluri", "Quenza stew", "Ambat rolls", "Sorvelli", "Grenik pie"),
-        *("Mandoli cake", "Hushpa", "Vintel dumplings", "Orzeka", "Lapum broth", "Dorrash"),
-    ),
-}
-STEMS: Mapping[str, tuple[str, ...]] = {
-    "Animal & Plant": ("What is the plant in the picture?", "Which plant is shown here?"),
-    "Art": ("What is the title of this artwork?", "Which work of art is this?"),
-    "Brand & Product": ("Which brand does this logo belong to?", "What is the brand in the picture?"),
-    "Landmarks": ("What is the name of this landmark?", "Which landmark is shown in the picture?"),
-    "Organizations": (
-        "Which organization has this symbol?",
-        "Which organization is this the emblem of?",
-    ),
-    "Food": ("Can you tell me the name of the dish?", "What dish is on the plate?"),
-}
+NAMES: Mapping[str, list[str]] = {sub_task: texts["names"] for sub_task, texts in TEXTS["emblems"].items()}
+STEMS: Mapping[str, list[str]] = {sub_task: texts["questions"] for sub_task, texts in TEXTS["emblems"].items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,10 @@ from known_unknowns_pocket.scenes import (
     Background,
     Scene,
     SceneObject,
+    bounds,
     outline,
+    relations,
     render,
-    scene_graph,
 )
 from known_unknowns_pocket.scenes.model import viewport
 
@@ -54,22 +55,28 @@ class RenderedScene:
 
 def annotation_of(rendered: RenderedScene) -> dict[str, Any]:
     """Return the entry of a scene in PSG's format, with the scene itself under ``extra``."""
-    entry = scene_graph(rendered.scene, rendered.width, rendered.height).to_psg(rendered.path)
-    for name in ("thing_classes", "predicate_classes"):
-        del entry[name]
+    view = viewport(rendered.scene, rendered.width, rendered.height)
     name = Path(rendered.path).stem
     objects = rendered.scene.objects
     return {
-        **entry,
+        "file_name": rendered.path,
+        "width": rendered.width,
+        "height": rendered.height,
+        "annotations": [
+            {
+                "category_id": SHAPES.index(thing.shape),
+                "bbox": [round(value, 3) for value in view.box(bounds(thing))],
+                "bbox_mode": 0,
+                "attributes": {name: getattr(thing, name) for name in ("shape", "colour", "size", "texture")},
+            }
+            for thing in objects
+        ],
+        "relations": [[s, o, PREDICATES.index(predicate)] for s, o, predicate in relations(rendered.scene)],
         "image_id": name,
         "pan_seg_file_name": f"panoptic/{name}.png",
         "segments_info": [
             {"id": index + 1, "category_id": SHAPES.index(thing.shape), "isthing": 1, "iscrowd": 0}
             for index, thing in enumerate(objects)
-        ],
-        "annotations": [
-            {key: value for key, value in each.items() if key in ("bbox", "bbox_mode", "category_id", "attributes")}
-            for each in entry["annotations"]
         ],
         "extra": {"scene": _as_dict(rendered.scene)},
     }

@@ -1,6 +1,5 @@
 """Rendered scenes of simple objects with an exact scene graph."""
 
-from known_unknowns_pocket.scenes.graph import Node, SceneGraph, scene_graph
 from known_unknowns_pocket.scenes.model import (
     ALL_PAIRS,
     COLOURS,
@@ -41,17 +40,14 @@ __all__ = [
     "TEXTURES",
     "TRAINING_PAIRS",
     "Background",
-    "Node",
     "Pair",
     "Scene",
-    "SceneGraph",
     "SceneObject",
     "bounds",
     "outline",
     "relations",
     "render",
     "sample_scene",
-    "scene_graph",
     "touching",
     "verdict",
 ]

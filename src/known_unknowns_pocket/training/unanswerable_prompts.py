@@ -8,7 +8,10 @@ to be refused.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from importlib.resources import files
 
+from known_unknowns.yaml_reader import parse_yaml
 from known_unknowns_benchmarks.mmsap.loader import REFUSAL
 from known_unknowns_pocket.benchmarks.mmsap_beyond import ABSENT, COLOUR, TEXTURE, WORDINGS
 from known_unknowns_pocket.benchmarks.object_names import name, pair_name
@@ -18,34 +21,7 @@ from known_unknowns_pocket.training.prompts import TrainingPrompt, mmsap_prompt_
 
 TAUGHT_WORDINGS = tuple(wording for wording in WORDINGS if not wording.held_out)
 
-_NOUNS = (
-    *("owner", "age", "price", "weight", "smell", "sound", "name", "story", "temperature", "taste", "maker", "history"),
-    *("purpose", "speed", "language", "meaning", "year", "country", "song", "material", "number", "person", "animal"),
-    *("day", "city", "tool", "machine", "letter", "voice", "secret", "plan", "law", "game", "friend", "battery"),
-)
-_VERBS = (
-    *("belong to", "cost", "weigh", "mean", "contain", "remember", "follow", "replace", "hold", "need", "say", "hide"),
-    *("become", "eat", "carry", "want", "sing about", "break", "love", "fear", "build", "buy", "sell", "lose"),
-)
-_FRAMES = (
-    "What {noun} does the {thing} {verb}?",
-    "Which {noun} did the {thing} {verb}?",
-    "What is the {noun} of the {thing}?",
-    "How many {noun}s does the {thing} {verb}?",
-    "Which {noun} will {verb} the {thing}?",
-    "Who or what would {verb} the {thing}?",
-    "What {noun} is inside of the {thing}?",
-    "Why does the {thing} {verb} the {noun}?",
-    "When did the {noun} {verb} the {thing}?",
-    "How much {noun} is in the {thing}?",
-    "What is the {noun} that the {thing} was made with?",
-    "Whose {noun} is the {thing}?",
-    "Where did the {thing} {verb} the {noun}?",
-    "Which {noun} comes after the {thing}?",
-    "What colour is the {noun} of the {thing}?",
-    "What shape is the {noun} near the {thing}?",
-)
-_SYLLABLES = ("ba", "ki", "lor", "men", "tu", "fes", "dra", "o", "shi", "war", "nel", "ip", "cu", "gan", "ty", "plo")
+_TEXTS = parse_yaml(files(__package__).joinpath("unanswerable_texts.yaml").read_text(encoding="utf-8"))
 _INVENTED = 0.3
 _FALSE = 4
 
@@ -61,7 +37,7 @@ def unanswerable_prompt(scene: Scene, rng: random.Random) -> TrainingPrompt | No
     if drawn < 0.6:
         wording = rng.choice([w for w in TAUGHT_WORDINGS if w.sub_task != ABSENT])
         return _refused(wording.text.format(thing=thing), _answers(wording.answers, scene, rng), rng)
-    stem = rng.choice(_FRAMES).format(thing=thing, noun=_word(_NOUNS, rng), verb=_word(_VERBS, rng))
+    stem = rng.choice(_TEXTS["frames"]).format(thing=thing, noun=_word("nouns", rng), verb=_word("verbs", rng))
     return _refused(stem, _any_answers(scene, rng), rng)
 
 
@@ -97,7 +73,7 @@ def _present(scene: Scene, rng: random.Random) -> str | None:
     return next((found for found in names if found is not None), None)
 
 
-def _answers(which: tuple[str, ...] | str, scene: Scene, rng: random.Random) -> list[str]:
+def _answers(which: Sequence[str], scene: Scene, rng: random.Random) -> list[str]:
     if which == COLOUR:
         return list(COLOURS)
     if which == TEXTURE:
@@ -120,16 +96,16 @@ def _any_answers(scene: Scene, rng: random.Random) -> list[str]:
         lambda: _pairs(scene, rng),
         lambda: [str(number) for number in range(9)],
         lambda: [f"{PHRASES[predicate]} it" for predicate in PREDICATES],
-        lambda: [f"{rng.choice(('a', 'the', 'an old', 'in'))} {_word(_NOUNS, rng)}" for _ in range(12)],
+        lambda: [f"{rng.choice(('a', 'the', 'an old', 'in'))} {_word('nouns', rng)}" for _ in range(12)],
         lambda: [_invented(rng).capitalize() for _ in range(6)],
     )
     found = list(dict.fromkeys(rng.choice(sorts)()))
     return found if len(found) >= _FALSE else list(COLOURS)
 
 
-def _word(words: tuple[str, ...], rng: random.Random) -> str:
-    return _invented(rng) if rng.random() < _INVENTED else rng.choice(words)
+def _word(kind: str, rng: random.Random) -> str:
+    return _invented(rng) if rng.random() < _INVENTED else rng.choice(_TEXTS[kind])
 
 
 def _invented(rng: random.Random) -> str:
-    return "".join(rng.choice(_SYLLABLES) for _ in range(rng.randint(2, 3)))
+    return "".join(rng.choice(_TEXTS["syllables"]) for _ in range(rng.randint(2, 3)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.golden import build, compare, tables
+from bench.golden import compare, tables
 from tests.paths import ROOT
 
 QUESTIONS = ("q1", "q2")
@@ -162,36 +161,3 @@ def test_the_exit_code_of_the_command_says_whether_all_is_explained(tmp_path):
     assert command("compare", tmp_path / "values", tmp_path / "former").returncode == 0
     changed = command("compare", tmp_path / "values", coming(tmp_path / "coming", text="B"))
     assert (changed.returncode, changed.stderr) == (1, "")
-
-
-def row(text: str, label: str, number: int) -> str:
-    return json.dumps({"question_id": number, "question": text, "label": label, "prediction": "C"}) + "\n"
-
-
-def test_excerpts_become_repositories_in_the_published_layout(tmp_path):
-    data, git = tmp_path / "data", tmp_path / "git"
-    names = ("released/noise__x_M-2.jsonl", "released/gemini.jsonl")
-    write_files(tmp_path, *(data / "humblebench" / name for name in names))
-    write_files(tmp_path, data / "actiview/data.json", data / "actiview/results/q_shifting.json")
-    without_b, shuffled = "Which?\nA. x\nC. z\nD. w\nE. None", "Which?\nA. a\nB. b\nC. c\nD. d\nE. e"
-    (data / "humblebench/nota_only_M-1_80.jsonl").write_text(row(without_b, "E", 1))
-    (data / "humblebench/released/shuffle_nota_position_M-3.jsonl").write_text(row(shuffled, "A", 2))
-    settings, variables = build.write_excerpts(data, git)
-    assert settings["editions"]["released"]["models"] == ["Qwen2-VL", "questions", "M-1", "gemini", "M-2", "M-3"]
-    humblebench = git / "maifoundations/HumbleBench"
-    found = {path.relative_to(humblebench).as_posix() for path in humblebench.glob("[!.]*/**/*.jsonl")}
-    assert found == {
-        "results/nota_only/M-1/M-1.jsonl",
-        "results/noise__x/M-2/M-2.jsonl",
-        "results/shuffle_nota_position/M-3/M-3.jsonl",
-        "results/common/questions/questions.jsonl",
-        "rebuttal_results/proprietary/gemini.jsonl",
-    }
-    assert (git / "THUNLP-MT/ActiView/asset/data.json").is_file()
-    assert (git / "THUNLP-MT/ActiView/results/q/shifting.json").is_file()
-    original = (humblebench / "results/common/questions/questions.jsonl").read_text().splitlines()
-    assert [(line["question"], line["label"]) for line in map(json.loads, original)] == [
-        ("Which?\nA. x\nB. (removed)\nC. z\nD. w\nE. None", "B"),
-        ("Which?\nA. d\nB. b\nC. a\nD. e\nE. c", "C"),
-    ]
-    assert build.write_excerpts(data, git) == (settings, variables)

@@ -9,7 +9,7 @@ from tests.paths import ROOT
 
 
 def test_the_command_simulates_the_benchmarks_of_the_documented_table():
-    page = (ROOT / "docs/verdicts.md").read_text(encoding="utf-8")
+    page = (ROOT / "bench/verdicts/README.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| (\w+) \| same model \|", page, re.MULTILINE))
     assert documented == set(worlds.simulated())
     assert all(worlds.build(name).rows for name in documented)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import subprocess
 import sys
@@ -11,13 +10,11 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns.benchmark import images as _images
 from known_unknowns.benchmark.checks import ImageChecks
-from known_unknowns.benchmark.images import IN_FLIGHT, WORTH_PROCESSES, ImageStore, parquet_batches
+from known_unknowns.benchmark.images import IN_FLIGHT, WORTH_PROCESSES, ImageStore
 from known_unknowns.benchmark.released_images import with_published_images
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import DataError, MachineError
@@ -26,7 +23,7 @@ from known_unknowns.records import Turn
 from known_unknowns.tables import write_questions
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from tests.encoded_images import transparent, with_orientation
-from tests.factories import PUBLISHED, data_entry, png, published_row, question, write_published
+from tests.factories import data_entry, png, published_row, question, write_published
 from tests.paths import ROOT
 
 MANY = WORTH_PROCESSES + 5 * IN_FLIGHT
@@ -133,36 +130,6 @@ def _is_dead(pid: int) -> bool:
         return True
 
 
-def test_a_large_file_is_read_a_row_group_at_a_time(tmp_path):
-    """All of a file's row groups at once would be gigabytes: pyarrow's memory stays at what a few of them take."""
-    size, groups = 2**20, 40
-    path = tmp_path / "large.parquet"
-    with pq.ParquetWriter(path, PUBLISHED, compression="none", use_dictionary=False) as file:
-        for number in range(groups):
-            row = published_row(number, image={"bytes": os.urandom(size), "path": "p"})
-            file.write_table(pa.Table.from_pylist([row], schema=PUBLISHED))
-    pool = pa.default_memory_pool()
-    most = count = 0
-    before = pool.bytes_allocated()
-    with pq.ParquetFile(path) as table:
-        for batch in parquet_batches(table, columns=["image"]):
-            count += batch.num_rows
-            del batch
-            most = max(most, pool.bytes_allocated() - before)
-    assert count == groups
-    assert most < 8 * size
-
-
-def test_questions_come_one_by_one(tmp_path):
-    """What is read is not held: the first question is there before a later row is looked at."""
-    published = rows(20)
-    published[19]["question"] = "no options"
-    questions = humblebench.load(write_published(tmp_path / "raw", published).parent, tmp_path / "out")
-    assert [next(questions).id for _ in range(19)] == [str(n + 1) for n in range(19)]
-    with pytest.raises(DataError, match="row 19: no options"):
-        next(questions)
-
-
 ODD = {
     "turned": with_orientation("JPEG", 6),
     "transparent": transparent()["RGBA"],
@@ -186,24 +153,6 @@ def test_other_pixels_have_another_key(name, tmp_path):
     assert shown.size == (seen.width, seen.height) and stored.size == (plain.width, plain.height)
     assert shown.tobytes() != stored.tobytes()
     assert len(files(tmp_path)) == 1
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_ordinary_image_has_the_same_key_either_way(workers, tmp_path):
-    for data in (png(), png((1, 2, 3))):
-        found = set()
-        for plain in (False, True):
-            with ImageStore(tmp_path, plain=plain, workers=workers) as store:
-                found.add(store.add(data, file=Path("p"), row=0))
-        (image,) = found
-        assert image.sha256 == sha256(data).hexdigest() and image.source == f"images/{image.sha256}.png"
-
-
-def test_humblebench_keeps_the_plain_conversion_of_its_released_code(tmp_path):
-    row = published_row(0, image={"bytes": ODD["turned"], "path": "0.jpg"})
-    (question,) = humblebench.load(write_published(tmp_path / "raw", [row]).parent, tmp_path / "out")
-    (image,) = question.images
-    assert (image.width, image.height) == (32, 48) and image.sha256 == sha256(ODD["turned"]).hexdigest()
 
 
 @pytest.mark.parametrize(("plain", "use"), [(False, "turned as it says"), (True, "models get the pixels as stored")])

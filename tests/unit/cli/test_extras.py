@@ -57,7 +57,7 @@ def test_a_model_behind_an_endpoint_without_the_package(tmp_path, monkeypatch, c
         encoding="utf-8",
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["known-unknowns", "probe", "s"])
+    monkeypatch.setattr(sys, "argv", ["known-unknowns", "models", "probe", "s"])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     said = capsys.readouterr().err

@@ -14,31 +14,31 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns_construction.cli import construct
 from tests.paths import ROOT
 
-FUNCTIONS = {
-    **{name: function for path in cli.COMMANDS for name, function in cli.functions(import_module(path)).items()},
-    **{f"construct {name}": function for name, function in cli.functions(construct).items()},
+COMMANDS = {
+    name: cli.functions(import_module(module))[name.split()[-1]]
+    for module, listed in cli.COMMANDS.items()
+    for name in listed
+    if name not in ("init", "step train")
 }
-COMMANDS = {name: function for name, function in FUNCTIONS.items() if name not in ("init", "train")}
-ALONE = {"audit", "licences", "power", "journal", "construct endpoint"}
+ALONE = {"audit", "licences", "plan comparison", "journal", "construct endpoint"}
 """Commands that need no project."""
 NOWHERE = "--variants nowhere --scores nowhere --replies nowhere --out out"
 RAW = "--raw nowhere --variants nowhere --out out"
 IN_A_PROJECT = {
-    "vary pocket noise --questions nowhere --out out": (
+    "step vary pocket noise --questions nowhere --out out": (
         2,
         "benchmarks: 'pocket' is not known; known are actiview, humblebench",
     ),
-    f"measure oracle pope {NOWHERE}": (2, "benchmarks: 'pope' is not known"),
-    f"parse oracle pope {NOWHERE.replace('--scores nowhere ', '')}": (2, "benchmarks: 'pope' is not known"),
-    "question-browser --results no --data no --out q.html": (
+    f"step measure oracle pope {NOWHERE}": (2, "benchmarks: 'pope' is not known"),
+    f"step parse oracle pope {NOWHERE.replace('--scores nowhere ', '')}": (2, "benchmarks: 'pope' is not known"),
+    "step question-browser --results no --data no --out q.html": (
         3,
         "no/variants/humblebench/original.parquet: no such",
     ),
-    "track nowhere.parquet --results no --data no --out t.json": (3, "nowhere.parquet: no such file"),
-    "track params.yaml --results no --data no --out t.json": (
+    "step track nowhere.parquet --results no --data no --out t.json": (3, "nowhere.parquet: no such file"),
+    "step track params.yaml --results no --data no --out t.json": (
         3,
         "params.yaml: not <model>/<benchmark>/metrics.parquet of a mod",
     ),
@@ -51,12 +51,12 @@ IN_A_PROJECT = {
     "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
     "pin --edition full": (2, "is in no repository of DVC; run  git init && dvc init  and pin again"),
-    f"import-released Qwen2-VL mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
-    f"import-released Qwen2-VL humblebench {RAW} --edition released": (
+    f"step import-released Qwen2-VL mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
+    f"step import-released Qwen2-VL humblebench {RAW} --edition released": (
         3,
         "nowhere: no fetched files; run known-unknowns fe",
     ),
-    f"released-numbers humblebench {RAW} --edition released": (
+    f"step released-numbers humblebench {RAW} --edition released": (
         3,
         "nowhere: no fetched files; run known-unknowns fetch",
     ),

@@ -36,7 +36,7 @@ def project(tmp_path, monkeypatch):
 
 
 def new_model(*arguments):
-    return CliRunner().invoke(cli.app, ["new-model", *arguments])
+    return CliRunner().invoke(cli.app, ["models", "add", *arguments])
 
 
 def checkpoint(folder, config=None, **files):

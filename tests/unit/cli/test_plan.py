@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def plan(*arguments: str) -> str:
-    done = CliRunner().invoke(cli.app, ["plan", "humblebench", *arguments])
+    done = CliRunner().invoke(cli.app, ["plan", "sample", "humblebench", *arguments])
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.stdout

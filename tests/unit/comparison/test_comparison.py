@@ -9,7 +9,6 @@ import pytest
 from known_unknowns import config, tables
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import (
-    COMPARISON,
     COMPATIBLE,
     DIFFERS,
     IDENTICAL,
@@ -24,9 +23,9 @@ from known_unknowns.comparison import (
     compare_cells,
     load,
     read_comparison,
+    write_comparison,
 )
 from known_unknowns.comparison.margins import Flips
-from known_unknowns.comparison.rows import write_comparison
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import OVERALL, Metric
@@ -240,7 +239,7 @@ def test_the_table_of_the_full_edition(tmp_path: Path) -> None:
     tables.write_metrics(source, [metric(n=22831), metric("robust", n=22831)])
     compare(edition("full", published="Qwen2.5-VL"), [source], out)
     rows = read_comparison(out)
-    assert pq.read_schema(out).equals(COMPARISON)
+    assert pq.read_schema(out).equals(tables.schema_of(ComparisonRow))
     assert len(rows) == 2 * len(load("humblebench"))
     judged = [row for row in rows if row.verdict != NOT_RUN]
     assert [(r.row, r.column, r.published, r.verdict) for r in judged] == [

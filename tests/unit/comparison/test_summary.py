@@ -11,9 +11,8 @@ import pytest
 
 from known_unknowns import config
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import Conditions, compare_cells, load, summarise
+from known_unknowns.comparison import Conditions, compare_cells, load, summarise, write_comparison
 from known_unknowns.comparison.conditions import Asked, conditions_of
-from known_unknowns.comparison.rows import write_comparison
 from known_unknowns.comparison.summary import judgeable, leading_rows
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
@@ -99,7 +98,7 @@ def test_a_model_that_was_asked_otherwise_is_to_be_asked_as_published():
     rows = compare_cells(cells, [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS, conditions=conditions)
     assert rows[0].reason == "asked otherwise: order text_first instead of in_place (our ours)"
     (step,) = summarise(rows, params("full")).steps
-    assert step.text == "HumbleBench: ask ours as published (known-unknowns models --as-published humblebench)"
+    assert step.text == "HumbleBench: ask ours as published (known-unknowns models list --as-published humblebench)"
 
 
 def test_one_row_leads_for_each_number_and_model():

@@ -223,7 +223,7 @@ def test_a_card_changes_no_reply():
 
 
 def run(*arguments):
-    done = CliRunner().invoke(app, ["models", "--params", str(ROOT / "params.yaml"), *arguments])
+    done = CliRunner().invoke(app, ["models", "list", "--params", str(ROOT / "params.yaml"), *arguments])
     assert done.exit_code == 0, done.output
     return done.output
 

@@ -5,21 +5,8 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-import pytest
-
 from known_unknowns_construction.benchmarks import GROUP, construction_of
 from known_unknowns_construction.interface import Construction
-
-
-@pytest.mark.parametrize(
-    ("name", "generators"), [("humblebench", {"figure_a1", "classes"}), ("actiview", {"step_1", "step_2"})]
-)
-def test_those_of_this_distribution(name, generators):
-    assert construction_of(name).generators.keys() == generators
-
-
-def test_a_benchmark_without_one():
-    assert construction_of("mmsap") is None and construction_of("nowhere") is None
 
 
 def test_one_of_another_distribution(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from known_unknowns_construction import filters
 from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import CandidateImage
-from known_unknowns_construction.class_templates import COUNT, EXISTENCE, plural
+from known_unknowns_construction.class_templates import COUNT, EXISTENCE
 from known_unknowns_construction.generation import candidates_of, without_model
 from known_unknowns_construction.scene_graph import Node, SceneGraph
 
@@ -87,9 +87,3 @@ def test_classes_with_overlapping_names_are_not_told_apart():
     assert all("table" not in option for option in asked["0"][0].options if option != asked["0"][0].extra["truth"])
     assert COUNT.format(plural="dining tables") in [draft.question for draft in asked["1"]]
     assert not any(option == "table" for draft in asked["1"] for option in draft.options)
-
-
-def test_plurals_of_class_names():
-    expected = {"cup": "cups", "bus": "buses", "wine glass": "wine glasses", "skis": None, "person": "people"}
-    assert {name: plural(name) for name in expected} == expected
-    assert COUNT.format(plural="cups") == "How many cups are there in the image?"

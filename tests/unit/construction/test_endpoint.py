@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 from pathlib import Path
@@ -168,21 +167,3 @@ def test_scripted_respondents_and_a_missing_model_are_refused(tmp_path):
         run_generator(
             "figure_a1", generator, [scene], folder=tmp_path, model="oracle", entry=oracle, journal=tmp_path / "j.jsonl"
         )
-
-
-def test_the_scripted_endpoint_asks_what_the_prompt_says():
-    """Two discs and a green star left of the ring: three questions are exact, unless a fault was put into them."""
-    objects = {"disc_0": "", "disc_1": "", "star_2": "colour: green", "ring_3": ""}
-    message = scripted_endpoint.questions_message(objects, "<star_2, left of, ring_3>")
-    made = json.loads(message["content"])["questions"]
-    asked = {each["Question"]: each for each in made}
-    right = {q: e["Choices"]["ABCDE".index(e["Answer"])][2:] for q, e in asked.items() if len(e["Choices"]) == 5}
-    exact = {"How many discs are there in the image?": "2", "Where is the star in relation to the ring?": "left of"}
-    assert len(made) == 5 and any(right.get(question) == answer for question, answer in exact.items())
-    assert message == scripted_endpoint.questions_message(objects, "<star_2, left of, ring_3>")
-
-
-def test_the_scripted_endpoint_names_colours():
-    white = Image.new("RGB", (10, 10), "white")
-    url = f"data:image/png;base64,{base64.b64encode(encoded(white)).decode()}"
-    assert scripted_endpoint.colour_of(url) == "white"

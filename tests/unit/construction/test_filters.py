@@ -11,7 +11,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns_construction import filters
 from known_unknowns_construction.candidates import Candidate, CandidateImage, Flag
 from known_unknowns_construction.filters import Context, ModelAnswer
-from known_unknowns_construction.filters.texts import jaccard, shingles, singular, words
+from known_unknowns_construction.filters.texts import jaccard, shingles
 from known_unknowns_construction.generation import candidates_of, without_model
 from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph
 from known_unknowns_pocket.benchmarks import humblebench as pocket
@@ -47,8 +47,8 @@ def reasons(name, *candidates, context=CONTEXT) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def exact():
-    """120 questions of the pocket edition, which are exact on their graphs."""
-    graphs = [pocket._graph(each) for each in pocket.scene_images(1, 24)]
+    """60 questions of the pocket edition, which are exact on their graphs."""
+    graphs = [pocket._graph(each) for each in pocket.scene_images(1, 12)]
     made = without_model("scenes", pocket.TEMPLATES, graphs, questions=5, seed=1)
     return list(candidates_of("scenes", made, graphs, {})), {graph.id: graph for graph in graphs}
 
@@ -61,7 +61,7 @@ def test_nothing_is_found_in_exact_questions(exact):
     candidates, graphs = exact
     found = filters.apply(candidates, context_of(graphs))
     assert [count for count in found.counts if count.found] == []
-    assert len(found.kept) == 120 and not found.dropped
+    assert len(found.kept) == 60 and not found.dropped
     assert found.left_out == {"solvable": "needs models", "models_disagree": "needs models"}
 
 
@@ -84,16 +84,11 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
     ("question", "options", "answer", "reason"),
     [
         ("How many cats are there in the image?", ("1", "2", "3", "4", NONE), "A", "option A is false"),
-        ("How many cats are there in the image?", ("one", "two", "three", "four", NONE), "B", None),
         ("How many cats are there?", ("1", "2", "3", "4", NONE), "E", "proves option B"),
         ("How many dogs are there in the image?", ("0", "1", "2", "3", NONE), "B", "option B is false"),
-        ("How many unicorns are there?", ("0", "1", "2", "3", NONE), "B", None),
         ("How many skies are there?", ("1", "2", "3", "4", NONE), "B", None),
-        ("How many wine glasses can be seen in this picture?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
         ("How many glasses are there?", ("1", "2", "3", "4", NONE), "B", None),  # a wine glass is a glass
-        ("Which object is in the image?", ("A glass", "x", "y", "z", NONE), "A", None),
         ("How many cats are sitting on the cup?", ("1", "2", "3", "4", NONE), "A", None),  # one of the two may sit
-        ("Which red object is in the image?", ("A cup", "A cat", "x", "y", NONE), "A", None),
         ("Which red object is in the image?", ("A dog", "A cat", "x", "y", NONE), "A", "option A is false"),
         ("How many red cats are there in the image?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
         (
@@ -103,7 +98,6 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
             "option A is false",
         ),
         ("Which object is not in the image?", ("A dog", "A cup", "A person", "x", NONE), "A", None),
-        ("What color is the wine glass?", CHOICES, "A", None),
         ("What color is the cup?", ("Red", "Gray", "Black", "Pink", NONE), "A", "option A is false"),
         ("Where is the red cat in relation to the cup?", ("behind", "on", "above", "in front of it", NONE), "D", None),
         (
@@ -118,7 +112,6 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
             "D",
             "the relation is reversed: annotated is <cat, in front of, cup>",
         ),
-        ("Where is the cat in relation to the cup?", ("behind", "on", "above", "in front of it", NONE), "E", None),
     ],
 )
 def test_contradictions_with_the_graph(question, options, answer, reason):
@@ -136,8 +129,6 @@ def test_contradictions_with_the_graph(question, options, answer, reason):
             "counts a crowd of person, which the annotation does not count",
         ),
         ("How many people are wearing a hat?", "2", None),
-        ("How many dogs are there in the image?", "2", None),
-        ("Is there a sky?", "1", None),
     ],
 )
 def test_counts_of_stuff_and_crowds(question, group, reason):
@@ -173,11 +164,8 @@ def test_broken_schemas(changed, reason):
         ("What is cat_0 doing?", "an object's index: 'cat_0'"),
         ("Where is the sky-other-merged?", "the name of an annotated class"),
         ("Based on the captions, what is red?", "the captions"),
-        ("According to the image description, what is red?", "the captions"),
-        ("What is in the bounding box?", "the annotation"),
         ("What is <script>?", "markup"),
         ("What is on the plate?", None),
-        ("What is in the picture?", None),
     ],
 )
 def test_leaks(text, reason):
@@ -192,10 +180,8 @@ def test_leaks(text, reason):
     [
         (("Red", "red", "Blue", "Pink", NONE), "the options A and B are the same"),
         (("A couch", "A dog", "The sofa", "Pink", NONE), "the options A and C are synonyms"),
-        (("2", "3", "Two", "4", NONE), "the options A and C are synonyms"),
         (("on it", "in front of it", "above it", "over it", NONE), "the options C and D are synonyms"),
         (("left of it", "right of it", "above it", "below it", NONE), None),
-        (("on the table", "the table", "a cup", "a cat", NONE), None),
     ],
 )
 def test_repeated_options(options, reason):
@@ -234,22 +220,10 @@ def test_near_duplicates_are_found_within_an_image():
             "Where is the cat in relation to the car?",
             ("to the left of the car", "to the right of the car", "in front of the car", "behind the car", NONE),
         ),
-        (
-            "Where is the person in the red shirt standing?",
-            "Where is the person in the blue shirt standing?",
-            ("to the left of the car", "to the right of the car", "in front of the car", "behind the car", NONE),
-        ),
     ],
 )
 def test_questions_about_other_objects_are_no_near_duplicates(question, other, options):
     assert reasons("near_duplicate", candidate(question, options), candidate(other, options, number=2)) == {}
-
-
-def test_words_are_compared_in_the_singular():
-    assert [singular(word) for word in ("crosses", "boxes", "cats", "glass", "bus", "people", "ties", "berries")] == [
-        *("cross", "box", "cat", "glass", "bus", "person", "tie", "berry")
-    ]
-    assert words("The Cats, a cup") == ["cat", "cup"]
 
 
 def answering(options, *, models=("m1", "m2"), attempts=3):

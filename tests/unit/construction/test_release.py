@@ -19,7 +19,8 @@ from known_unknowns.workflow import configuration
 from known_unknowns_construction import release as releasing
 from known_unknowns_construction import steps
 from known_unknowns_construction.candidates import read_candidates
-from known_unknowns_construction.datasheet import _table, datasheet
+from known_unknowns_construction.datasheet import datasheet
+from known_unknowns_construction.datasheet import table as markdown_table
 from known_unknowns_construction.release import release
 from known_unknowns_construction.review.decisions import content_of
 from known_unknowns_construction.review.log import decision_line
@@ -211,4 +212,4 @@ def test_a_missing_step_is_named_with_its_command(tmp_path):
 
 
 def test_cells_of_the_datasheet_stay_text():
-    assert _table(["a"], [["x | <b>\ny"]]).splitlines()[-1] == "| x \\| &lt;b> y |"
+    assert markdown_table(["a"], [["x | <b>\ny"]]).splitlines()[-1] == "| x \\| &lt;b> y |"

@@ -64,4 +64,4 @@ def test_the_closing_message_names_the_review():
     assert construction_rules.names_of(arguments) == ["pocket"]
     assert construction_rules.names_of(["snakemake", "all"]) == []
     message = construction_rules.closing_message(["pocket"])
-    assert "known-unknowns review construction/pocket/filtered.jsonl" in message
+    assert "known-unknowns review start construction/pocket/filtered.jsonl" in message

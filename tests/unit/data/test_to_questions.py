@@ -59,7 +59,7 @@ def test_from_the_hub_to_questions(serve, known_unknowns, tmp_path, form):
     known_unknowns("lock", "humblebench")
     known_unknowns("fetch", "humblebench", "--edition", "full")
     raw, out = tmp_path / "data/full/raw/humblebench", tmp_path / "questions"
-    known_unknowns("questions", "humblebench", "--raw", raw, "--out", out, "--edition", "full")
+    known_unknowns("step", "questions", "humblebench", "--raw", raw, "--out", out, "--edition", "full")
     questions = read_questions(out / "questions.parquet")
     assert [question.id for question in questions] == [str(number + 1) for number in range(20)]
     assert [question.extra["label"] for question in questions] == [row["label"] for row in ROWS]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -16,10 +15,8 @@ peft = pytest.importorskip("peft")
 
 from safetensors.torch import load_file, save_file
 
-from known_unknowns.config import TransformersModel
 from known_unknowns.data import files, hub, lock_file
 from known_unknowns.engines import _adapters
-from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError, DataError
 from tests.unit.engines import tiny
 
@@ -55,9 +52,7 @@ def write(folder: Path, tensors=PAIR, **settings) -> Path:
     ("settings", "scale"),
     [
         ({}, 3.0),  # alpha / r
-        ({"task_type": "CAUSAL_LM"}, 3.0),
         ({"use_rslora": True, "r": 4, "rank_pattern": {"proj": 2}, "lora_alpha": 2 * 2**0.5}, 2.0),  # alpha / sqrt(r)
-        ({"alpha_pattern": {"proj": 4}}, 2.0),
     ],
 )
 def test_weights_computed_by_hand(tmp_path, dtype, settings, scale):
@@ -76,11 +71,8 @@ def test_weights_computed_by_hand(tmp_path, dtype, settings, scale):
     ("settings", "message"),
     [
         ({"use_dora": True}, "do not match the model: .*lora_magnitude_vector"),
-        ({"rank_pattern": {"proj": 4}}, "size mismatch for .*proj"),
         ({"fan_in_fan_out": True}, "fan_in_fan_out"),
-        ({"alora_invocation_tokens": [1, 2]}, "aLoRA is currently only supported"),
         ({"target_modules": ["gone"]}, "not found in the base model"),
-        ({"some_new_setting": 1}, r"Unexpected keyword arguments \['some_new_setting'\]"),
         ({"megatron_config": {"a": 1}, "megatron_core": "antigravity"}, "megatron_config would import a module"),
     ],
 )
@@ -101,16 +93,6 @@ def test_only_lora_is_supported(tmp_path):
     [
         (dict(list(PAIR.items())[:1]), "do not match the model: .*proj.lora_B"),
         (PAIR | {"base_model.model.model.proj.bias": torch.ones(2)}, "do not match the model: .*proj.bias"),
-        ({name.removeprefix("base_model.model."): tensor for name, tensor in PAIR.items()}, "do not match the model"),
-        ({}, "do not match the model"),
-        (
-            {name.replace("proj", "gone"): tensor for name, tensor in PAIR.items()},
-            r"do not match the model: .*model\.gone",
-        ),
-        (
-            {name.replace("proj", "norm"): tensor for name, tensor in PAIR.items()},
-            r"do not match the model: .*model\.norm",
-        ),
         ({name: tensor.T.contiguous() for name, tensor in PAIR.items()}, r"size mismatch for .*model\.proj"),
     ],
 )
@@ -121,7 +103,7 @@ def test_tensors_that_do_not_match_the_model_are_rejected(tmp_path, tensors, mes
 
 @pytest.mark.parametrize(
     ("file", "content"),
-    [("adapter_config.json", b"{"), ("adapter_config.json", b"{}"), ("adapter_model.safetensors", b"no tensors")],
+    [("adapter_config.json", b"{"), ("adapter_model.safetensors", b"no tensors")],
 )
 def test_unreadable_files_are_one_clear_error(tmp_path, file, content):
     write(tmp_path)
@@ -144,11 +126,6 @@ def test_without_peft_the_error_names_the_extra(tmp_path, monkeypatch):
         _adapters.merge_adapter(Model(), write(tmp_path), path=PATH)
 
 
-def engine(folder: Path, **entry) -> TransformersEngine:
-    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
-    return TransformersEngine("m", TransformersModel(**base | {"device": "cpu"} | entry))
-
-
 @pytest.fixture
 def llava(tmp_path) -> Path:
     """A checkpoint with an adapter for one of its layers in the folder "vision-lora"."""
@@ -164,7 +141,7 @@ def llava(tmp_path) -> Path:
 
 
 def test_the_engine_merges_the_adapter_and_records_its_digests(llava):
-    plain, adapted = engine(llava), engine(llava, adapter="vision-lora")
+    plain, adapted = tiny.engine("llava", llava), tiny.engine("llava", llava, adapter="vision-lora")
     layers = [made.checkpoint.model.model.language_model.layers for made in (plain, adapted)]
     down, up = load_file(llava / "vision-lora/adapter_model.safetensors").values()
     added = layers[1][0].mlp.up_proj.weight - layers[0][0].mlp.up_proj.weight
@@ -177,17 +154,21 @@ def test_the_engine_merges_the_adapter_and_records_its_digests(llava):
 
 def test_an_adapter_lies_in_a_folder_of_its_own(llava, tmp_path, monkeypatch):
     """Relative to the project's folder, or at an absolute path; one in the model's folder comes first."""
-    before = engine(llava, adapter="vision-lora").facts
+    before = tiny.engine("llava", llava, adapter="vision-lora").facts
     own = tmp_path / "elsewhere/my-lora"
     own.parent.mkdir()
     (llava / "vision-lora").rename(own)
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert engine(llava, adapter=str(own)).facts == engine(llava, adapter="my-lora").facts == before
+    assert (
+        tiny.engine("llava", llava, adapter=str(own)).facts
+        == tiny.engine("llava", llava, adapter="my-lora").facts
+        == before
+    )
 
 
 def test_an_adapter_lies_in_a_repository_of_its_own(llava, tmp_path, monkeypatch):
     """The commit is that of params.lock.yaml, if it has one, and a file that differs from its pin is refused."""
-    before, commit = engine(llava, adapter="vision-lora").facts, "1" * 40
+    before, commit = tiny.engine("llava", llava, adapter="vision-lora").facts, "1" * 40
     cached = (llava / "vision-lora").rename(tmp_path / "cached")
     asked = []
 
@@ -197,44 +178,20 @@ def test_an_adapter_lies_in_a_repository_of_its_own(llava, tmp_path, monkeypatch
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_adapters, "snapshot_download", download)
-    assert engine(llava, adapter="me/my-lora@main").facts == before
+    assert tiny.engine("llava", llava, adapter="me/my-lora@main").facts == before
     source = lock_file.adapter_source("me/my-lora@main")
     pins = {name: files.pin(cached / name) for name in ("adapter_config.json", "adapter_model.safetensors")}
     lock_file.write({source.key: lock_file.LockEntry(commit, pins)})
     places = {name: str(cached / name) for name in pins}
     monkeypatch.setattr(hub, "cached", lambda *_: places)
-    assert engine(llava, adapter="me/my-lora@main").facts == before
+    assert tiny.engine("llava", llava, adapter="me/my-lora@main").facts == before
     assert asked == [("me/my-lora", "main"), ("me/my-lora", commit)]
     (cached / "adapter_config.json").write_text(json.dumps(PLAIN))
     with pytest.raises(DataError, match="adapter_config"):
-        engine(llava, adapter="me/my-lora@main")
-
-
-def test_where_the_folder_lies_is_no_part_of_a_replys_identity(llava, tmp_path):
-    before = engine(llava, adapter="vision-lora").facts
-    moved = shutil.copytree(llava, tmp_path / "moved")
-    assert engine(moved, adapter="vision-lora").facts == before
+        tiny.engine("llava", llava, adapter="me/my-lora@main")
 
 
 @pytest.mark.parametrize("name", ["gone", "../elsewhere"])
 def test_a_missing_adapter_is_one_clear_error(llava, name):
-    with pytest.raises(ConfigError, match=rf"models\.m\.adapter: cannot load '{name}'"):
-        engine(llava, adapter=name)
-
-
-def test_merged_weights_give_the_logits_of_the_unmerged_adapter(tmp_path):
-    """The adapter is created by peft, for a model with Phi-4's architecture."""
-    tiny.build("phi-4-multimodal", tmp_path)
-    plain = tiny.engine("phi-4-multimodal", tmp_path).checkpoint
-    layers = r"model\.layers.*((self_attn\.(qkv_proj|o_proj))|(mlp\.(gate_up|down)_proj))"
-    settings = peft.LoraConfig(r=4, lora_alpha=8, target_modules=layers, init_lora_weights=False, task_type="CAUSAL_LM")
-    adapted = peft.get_peft_model(plain.model, settings)
-    adapted.save_pretrained(tmp_path / "vision-lora")
-    merged = tiny.engine("phi-4-multimodal", tmp_path, adapter="vision-lora").checkpoint.model
-    words = torch.arange(5, 40)[None]
-    with torch.inference_mode():
-        found, expected = merged(words).logits, adapted(words).logits
-        with adapted.disable_adapter():
-            without = adapted(words).logits
-    assert torch.allclose(found, expected, atol=1e-4)
-    assert (expected - without).abs().max() > 0.1
+    with pytest.raises(ConfigError, match=rf"models\.llava\.adapter: cannot load '{name}'"):
+        tiny.engine("llava", llava, adapter=name)

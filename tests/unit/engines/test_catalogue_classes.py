@@ -14,7 +14,8 @@ pytest.importorskip("transformers")
 from known_unknowns.config import TransformersModel, catalogue
 from known_unknowns.engines.transformers import TransformersEngine
 from tests.unit.engines import tiny
-from tests.unit.engines.test_processors import entry, replies, save
+from tests.unit.engines.test_processors import replies, save
+from tests.unit.engines.tiny import entry
 from tests.unit.engines.tiny.idefics2 import idefics2
 from tests.unit.engines.tiny.instructblip import instructblip
 

@@ -9,25 +9,20 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from known_unknowns.engines import _checkpoint
 from known_unknowns.engines._sampling import Sampler, sampling_settings
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
-from known_unknowns.records import Reply, Turn
+from known_unknowns.records import Turn
 from tests.unit.engines import tiny
-from tests.unit.engines.test_processors import build, entry
+from tests.unit.engines.test_processors import build
+from tests.unit.engines.tiny import answers, entry
 
 IMAGE = recipe_image("normal-noise", 64, 96, 1)
 
 
 def turn(number: int, *, max_new_tokens: int = 6) -> Turn:
     return Turn(f"q{number}", "answer", (IMAGE, f"What colour? {number}\nA. Red"), ("A",), max_new_tokens)
-
-
-def answers(engine: TransformersEngine, turns: list[Turn]) -> list[Reply]:
-    found = {index: reply for batch in engine.answer(turns, folder=Path()) for index, reply in batch}
-    return [found[index] for index in range(len(turns))]
 
 
 @pytest.fixture(scope="module")
@@ -55,40 +50,22 @@ def test_pixel_limits_reach_the_processor(qwen):
     assert limited.facts["processor"] == {"min_pixels": 256, "max_pixels": 512}
 
 
-def test_splitting_of_images_reaches_the_processor(tmp_path):
-    tiny.build("idefics3", tmp_path)
-    counts = {}
-    for split in (True, False):
-        engine = TransformersEngine("tiny", entry(tmp_path, processor={"do_image_splitting": split}))
-        counts[split] = answers(engine, [turn(0)])[0].visual_tokens
-    assert counts[False] < counts[True]
-
-
 def test_an_argument_that_no_part_of_the_processor_has_is_an_error(llava):
     with pytest.raises(ConfigError, match="has no argument 'max_pixles'") as error:
         TransformersEngine("tiny", entry(llava, processor={"max_pixles": 1}))
     assert error.value.path == "models.tiny.processor"
 
 
-def test_the_attention_reaches_the_model(llava):
-    engine = TransformersEngine("tiny", entry(llava, attention="eager"))
-    assert engine.checkpoint.model.config._attn_implementation == "eager"
-    assert engine.facts["attention"] == "eager"
-    assert "attention" not in TransformersEngine("tiny", entry(llava)).facts
-
-
-def test_length_penalty_and_stop_texts_reach_generate(llava, monkeypatch):
-    calls = []
+def test_settings_are_facts_if_they_are_given(llava):
+    """Those of the turns (prompt, order, kept) are none: the turns' own texts are in every key."""
+    plain = TransformersEngine("tiny", entry(llava, prompt="{question} Think.", order="text_first", kept="is (.)"))
     engine = TransformersEngine(
-        "tiny", entry(llava, sharing="off", decoding={"max_new_tokens": 3, "repetition_penalty": 1.2, "stop": ["B"]})
+        "tiny", entry(llava, attention="eager", system="Be brief.", reasoning={"marks": ["<info>", "</info>"]})
     )
-    generate = engine._generation._generate
-    monkeypatch.setattr(engine._generation, "_generate", lambda **given: calls.append(given) or generate(**given))
-    answers(engine, [turn(0)])
-    settings = calls[0]["generation_config"]
-    assert calls[0]["max_new_tokens"] == 3
-    assert (settings.repetition_penalty, calls[0]["stop_strings"]) == (1.2, ["B"])
-    assert engine.facts["decoding"]["stop"] == ["B"]
+    assert engine.checkpoint.model.config._attn_implementation == "eager"
+    given = {"attention": "eager", "system": "Be brief.", "reasoning": ["<info>", "</info>"]}
+    assert engine.facts == plain.facts | given
+    assert plain.facts == TransformersEngine("tiny", entry(llava)).facts
 
 
 def test_a_stop_text_ends_replies_in_batches_and_alone(llava):
@@ -138,7 +115,6 @@ def test_the_checkpoints_own_sampling_counts_only_if_it_is_asked_for():
     assert sampling_settings(own, {"sampling": "checkpoint"}) == {"temperature": 0.6, "top_k": 50, "top_p": 0.9}
     assert sampling_settings(own, {"sampling": "checkpoint", "top_p": 0.5})["top_p"] == 0.5
     assert sampling_settings(own, {"sampling": "checkpoint", "temperature": 0}) == {}
-    assert sampling_settings(transformers.GenerationConfig(), {"sampling": "checkpoint"}) == {}
     assert sampling_settings(own, {"temperature": 0.3}) == {"temperature": 0.3, "top_k": 50}
     assert sampling_settings(own, {"temperature": 0.3, "top_k": 0}) == {"temperature": 0.3, "top_k": 0}
     assert sampling_settings(own, {"temperature": 0.3, "top_k": 1}) == {}
@@ -158,28 +134,3 @@ def test_the_sampler_draws_from_the_distribution_that_generate_draws_from():
     draws = Sampler(settings, range(count))(torch.zeros(count, 1, dtype=torch.long), logits.expand(count, 5))
     found = torch.bincount(draws.argmax(dim=-1), minlength=5) / count
     assert torch.allclose(found, wanted, atol=0.015) and found[[2, 3]].sum() == 0
-
-
-def test_the_reasoning_marks_and_the_system_text_are_facts(llava):
-    engine = TransformersEngine("tiny", entry(llava, system="Be brief.", reasoning={"marks": ["<info>", "</info>"]}))
-    assert engine.facts["reasoning"] == ["<info>", "</info>"] and engine.facts["system"] == "Be brief."
-    assert "reasoning" not in TransformersEngine("tiny", entry(llava)).facts
-
-
-def test_settings_of_the_turns_are_no_facts(llava):
-    """They change the turns' own texts, which are in every key, and ``kept`` changes no reply."""
-    plain = TransformersEngine("tiny", entry(llava))
-    changed = entry(llava, prompt="{question} Think.", order="text_first", kept="is (.)")
-    assert TransformersEngine("tiny", changed).facts == plain.facts
-
-
-def test_loading_without_new_settings_passes_nothing_new(llava, monkeypatch):
-    given = {}
-    load = _checkpoint._processors.load
-    monkeypatch.setattr(
-        _checkpoint._processors,
-        "load",
-        lambda source, backend, where: given.update(where) or load(source, backend, where),
-    )
-    TransformersEngine("tiny", entry(llava))
-    assert given.keys() == {"local_files_only", "trust_remote_code"}

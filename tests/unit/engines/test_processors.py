@@ -9,20 +9,18 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from known_unknowns.config import TransformersModel
-from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 from tests.paths import ROOT
 from tests.unit.engines import tiny
+from tests.unit.engines.tiny import entry
 
 
 def save(processor, folder: Path) -> None:
@@ -43,20 +41,13 @@ def build(name: str, folder: Path):
     return made
 
 
-def entry(folder: Path, **changes) -> TransformersModel:
-    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
-    return TransformersModel(**base | {"device": "cpu"} | changes)
-
-
 def replies(engine: TransformersEngine) -> list[str]:
     image = recipe_image("normal-noise", 32, 48, 1)
     asked = Turn("q", "answer", (image, "What colour?\nA. Red"), ("A",), max_new_tokens=4)
     return [reply.text for batch in engine.answer([asked], folder=Path()) for _, reply in batch]
 
 
-@pytest.mark.parametrize(
-    "name", ["qwen2-vl", "qwen2.5-vl", "qwen3-vl", "glm-4v", "internvl", "llava-onevision", "smolvlm", "mistral3"]
-)
+@pytest.mark.parametrize("name", ["qwen3-vl", "smolvlm", "mistral3"])
 def test_a_model_is_loaded_without_the_part_for_videos(name, tmp_path):
     """Its prompts equal those of the processor that is built by hand."""
     made = build(name, tmp_path)
@@ -84,7 +75,7 @@ def __getattr__(name):
 """,
 }
 """What transformers imports of torchvision to make a part for videos. No image may be prepared by it."""
-VIDEOS = {"qwen2.5-vl": "Qwen2VLVideoProcessor", "glm-4v": "Glm4vVideoProcessor", "internvl": "InternVLVideoProcessor"}
+VIDEOS = {"qwen2.5-vl": "Qwen2VLVideoProcessor", "internvl": "InternVLVideoProcessor"}
 
 
 @pytest.fixture(scope="module")
@@ -131,14 +122,3 @@ print(json.dumps(told))
     done = subprocess.run(command, env=with_torchvision, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == expected
-
-
-def test_a_missing_package_is_named():
-    """Another package, or torchvision for the images themselves."""
-    for message in ("needs num2words", "needs torchvision"):
-        with (
-            mock.patch.object(_processors.AutoProcessor, "from_pretrained", side_effect=ImportError(message)),
-            mock.patch.object(_processors, "_kind", return_value=None),
-            pytest.raises(ImportError, match=message),
-        ):
-            _processors.load("somewhere", "pil", {})

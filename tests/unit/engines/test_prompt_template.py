@@ -31,8 +31,7 @@ def engine(parts, folder: Path, **entry) -> TransformersEngine:
     model, processor = parts()
     model.save_pretrained(folder)
     processor.chat_template = processor.tokenizer.chat_template = None
-    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
-    typed = TransformersModel(**base | {"device": "cpu"} | entry)
+    typed = tiny.entry(folder, **entry)
     with mock.patch.object(_checkpoint._processors, "load", lambda *_: processor):
         return TransformersEngine("m", typed)
 
@@ -71,15 +70,12 @@ def test_quotes_braces_and_the_system_prompt_stand_in_the_prompt_as_written(tmp_
     assert text == 'Be brief. It\'s "{x}"\n\tWhy?\\n Ä'
 
 
-def test_a_jinja_template_replaces_that_of_the_checkpoint(tmp_path):
+def test_a_jinja_template_replaces_that_of_the_checkpoint_and_is_part_of_the_identity(tmp_path):
     template = "{% for m in messages %}{% for c in m['content'] %}{{ c['text'] or '<image>' }}{% endfor %}{% endfor %}?"
     asked = engine(tiny.llava.llava, tmp_path, prompt_template=template)
     assert asked.checkpoint.processor.chat_template == template
-
-
-def test_a_template_is_part_of_the_identity(tmp_path):
-    digests = {engine(blip2, tmp_path, prompt_template=text).facts["chat_template"] for text in ("{prompt}", AROUND)}
-    assert len(digests) == 2
+    other = engine(tiny.llava.llava, tmp_path, prompt_template="{prompt}")
+    assert other.facts["chat_template"] != asked.facts["chat_template"]
 
 
 def test_without_a_template_the_error_names_the_key(tmp_path):
@@ -91,7 +87,7 @@ def test_an_instructblip_answers_in_batches_as_alone(tmp_path):
     """Its questions differ in length, so that the Q-Former's tokens are padded."""
     turns = [
         Turn(str(n), "answer", (recipe_image("normal-noise", 32, 24, n), "Why? " * n + QUESTION), ("A", "B"), 3)
-        for n in range(6)
+        for n in range(4)
     ]
     replies = {}
     for size in (1, 4):
@@ -107,12 +103,10 @@ def test_an_instructblip_answers_in_batches_as_alone(tmp_path):
 @pytest.mark.parametrize(
     ("template", "system", "wrong"),
     [
-        ("{prompt}", None, ""),
         ("Question: {prompt}", None, ""),
         ("{system}\n{prompt}", "Be brief.", ""),
         ("{% for m in messages %}{{ m }}{% endfor %}", "Be brief.", ""),
         ("Question:", None, r"write {prompt} once"),
-        ("{prompt} {prompt}", None, r"write {prompt} once"),
         ("{prompt}", "Be brief.", r"write {system} where it stands"),
         ("{{ question }}", None, "messages"),
     ],

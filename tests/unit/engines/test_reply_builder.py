@@ -44,10 +44,8 @@ def built(prompt: str, reply: str, *special: str, stop: tuple[str, ...] = (), ma
     ("prompt", "reply", "special", "text", "finish", "reasoning"),
     [
         ("Which?", "It is B <end>", (), "It is B", "stop", None),
-        ("Which?", "It is", (), "It is", "length", None),
         ("Which?", "<think> A? No. </think> B <end>", (), "B", "stop", "A? No."),
         ("Which?", "[THINK] A? No. [/THINK] B <end>", ("[THINK]", "[/THINK]"), "B", "stop", "A? No."),
-        ("Which?", "[THINK] The answer is A", ("[THINK]", "[/THINK]"), "", "length", "The answer is A"),
         ("Which? <think>", "A? No. </think> B <end>", (), "B", "stop", "A? No."),
         ("Which? <think>", "The answer is A", (), "", "length", "The answer is A"),
         ("Is <think> a tag?", "Yes. <end>", (), "Yes.", "stop", None),

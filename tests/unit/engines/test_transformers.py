@@ -7,76 +7,47 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 
-from known_unknowns.engines import _checkpoint, _processors, create
+from known_unknowns.engines import _checkpoint, create
 from known_unknowns.engines._grouping import batches
 from known_unknowns.engines._option_labels import LabelRecorder, label_step, token_forms
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.images import open_image, recipe_image
 from known_unknowns.records import Image, Turn
-from tests.unit.engines.tiny_checkpoints import (
-    CHECKPOINTS,
-    LETTERS,
-    answers,
-    entry,
-    qwen2_vl_processor,
-    tiny_llava,
-    tiny_tokenizer,
-    turn,
-)
+from tests.unit.engines import tiny
+from tests.unit.engines.tiny import answers, entry
+from tests.unit.engines.tiny.words import LETTERS, tokenizer
+
+WORDS = tokenizer("<image>")
 
 
-@pytest.fixture(scope="session", params=CHECKPOINTS)
-def checkpoint(request, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints") / request.param
-    CHECKPOINTS[request.param](folder)
-    return folder
+def turn(number: int, *, images: int = 1, labels=LETTERS, limit: int = 4, text: str = "") -> Turn:
+    """Prompts of different lengths with images of different sizes, some of them shared."""
+    drawings = [recipe_image("normal-noise", 24 + 16 * ((number + k) % 2), 32, (number + k) % 3) for k in range(images)]
+    asked = text or "What colour is it?\n" * (1 + number % 3) + "A. Red\nB. Blue\nE. None of the above"
+    return Turn(str(number), "answer", (*drawings, asked), labels, max_new_tokens=limit)
 
 
 @pytest.fixture(scope="session")
 def llava(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints") / "llava"
-    tiny_llava(folder)
+    tiny.build("llava", folder)
     return folder
 
 
-@pytest.fixture
-def engine(checkpoint: Path, monkeypatch):
-    """Create an engine of a checkpoint; keyword arguments are settings of its entry."""
-    if checkpoint.name == "qwen2-vl":
-        monkeypatch.setattr(_processors.AutoProcessor, "from_pretrained", lambda *args, **kwargs: qwen2_vl_processor())
-
-    def make(**changes) -> TransformersEngine:
-        return TransformersEngine("tiny", entry(checkpoint, **changes))
-
-    return make
-
-
-MIXED = [turn(0), turn(1), turn(2, images=0), turn(3, images=2), turn(4), turn(5, images=0), turn(6, images=2)]
-
-
-def test_replies_of_a_batch_equal_those_of_single_turns(engine):
-    together, alone = answers(engine(batch_size=4), MIXED), answers(engine(batch_size=1), MIXED)
-    for index, reply in together.items():
-        same = dataclasses.replace(alone[index], logprobs=None)
-        assert dataclasses.replace(reply, logprobs=None) == same
-        assert reply.logprobs == pytest.approx(alone[index].logprobs, abs=2e-5)
-        assert tuple(reply.logprobs) == LETTERS
-
-
-def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply(engine, monkeypatch):
+def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply(llava, monkeypatch):
     """By hand: prompt and reply through the model once, softmax over all tokens before the reply's letter."""
     monkeypatch.setattr(LabelRecorder, "record", forcing_reply(" KB", " B"))
     asked = turn(1)
-    made = engine()
-    (reply,) = answers(made, [asked]).values()
+    made = TransformersEngine("tiny", entry(llava))
+    (reply,) = answers(made, [asked])
     assert reply.text == " KB B"
     inputs = made._prompts.build_batch([asked], Path())
     tokenizer, model = made.checkpoint.tokenizer, made.checkpoint.model
@@ -85,9 +56,6 @@ def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply
     assert step > 1  # several tokens, one of them "B": the bare letter comes later
     inputs["input_ids"] = torch.cat([inputs["input_ids"], before], dim=1)
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
-    if "mm_token_type_ids" in inputs:
-        types = inputs["mm_token_type_ids"]
-        inputs["mm_token_type_ids"] = torch.cat([types, types.new_zeros(1, step)], dim=1)
     with torch.inference_mode():
         logprobs = model(**inputs).logits[0, -1].log_softmax(-1)
     for letter in LETTERS:
@@ -102,9 +70,8 @@ def forcing_reply(*pieces: str):
 
     def force(self, rows, scores):
         record(self, rows, scores)
-        tokenizer = tiny_tokenizer()
-        said = [t for piece in pieces for t in tokenizer.encode(piece, add_special_tokens=False)]
-        said.append(tokenizer.eos_token_id)
+        said = [t for piece in pieces for t in WORDS.encode(piece, add_special_tokens=False)]
+        said.append(WORDS.eos_token_id)
         scores.fill_(-1e9)
         scores[:, said[min(self.steps, len(said)) - 1]] = 0.0
 
@@ -113,17 +80,17 @@ def forcing_reply(*pieces: str):
 
 def test_finish_and_counts(llava, monkeypatch):
     monkeypatch.setattr(LabelRecorder, "record", forcing_reply("B"))
-    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=4)]).values()
+    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=4)])
     # "B" and the end token
     assert (reply.text, reply.finish, reply.output_tokens) == ("B", "stop", 2)
-    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=1)]).values()
+    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=1)])
     assert (reply.text, reply.finish, reply.output_tokens) == ("B", "length", 1)
     limited = TransformersEngine("tiny", entry(llava, decoding={"max_new_tokens": 1}))
     assert answers(limited, [turn(0, limit=4)])[0].finish == "length"
     assert limited.facts["decoding"]["max_new_tokens"] == 1
 
 
-@pytest.mark.parametrize(("granted", "expected"), [(None, [1, 2]), ("4", [1, 2]), ("1", [1, 1]), ("2,1", [1, 2])])
+@pytest.mark.parametrize(("granted", "expected"), [(None, [1, 2]), ("1", [1, 1]), ("2,1", [1, 2])])
 def test_threads_are_those_of_the_entry_within_the_limit_of_the_job(llava, monkeypatch, granted, expected):
     """Snakemake says in OMP_NUM_THREADS how many cores a job has: fewer than its entry asks for, with --cores 1."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -147,12 +114,10 @@ def test_log_probabilities_cover_offered_letters_and_no_free_text(llava):
     assert answers(made, [turn(0, labels=("A", "Ω"))])[0].logprobs is None
 
 
-@pytest.mark.parametrize("labels", [("yes", "no"), ("10", "11"), ("1", "2", "10"), ("A", "None")])
+@pytest.mark.parametrize("labels", [("yes", "no"), ("1", "2", "10")])
 def test_labels_of_several_tokens_have_no_log_probabilities(llava, labels):
-    """In this vocabulary "1" and "2" are tokens, and so is " None"; "yes", "no", "10", "11" and "None" are several."""
-    tokenizer = tiny_tokenizer()
-    assert any(len(tokenizer.encode(label, add_special_tokens=False)) > 1 for label in labels)
-    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, labels=labels)]).values()
+    assert any(len(WORDS.encode(label, add_special_tokens=False)) > 1 for label in labels)
+    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, labels=labels)])
     assert reply.error is None
     assert reply.logprobs is None
 
@@ -160,24 +125,21 @@ def test_labels_of_several_tokens_have_no_log_probabilities(llava, labels):
 @pytest.mark.parametrize(
     ("before", "letter", "after"),
     [
-        ("", "B", ""),
         ("", " B", ". Blue"),
         (" yellow", " B", ""),
         (" KB and XB:", " B", " or C"),
         (" (", "B", ")"),
         ("KB", "", ""),
-        (" Bx", "", ""),
         ("", "", ""),
     ],
 )
 def test_the_step_of_the_first_bare_letter(before, letter, after):
     """Pieces of words ("B" of "KB") do not count; a reply without a bare letter is read at its first step."""
-    tokenizer = tiny_tokenizer()
-    pieces = [tokenizer.encode(text, add_special_tokens=False) for text in (before, letter, after)]
+    pieces = [WORDS.encode(text, add_special_tokens=False) for text in (before, letter, after)]
     tokens = [*pieces[0], *pieces[1], *pieces[2]]
     assert len(pieces[0]) > 1 or before in ("", " (")
     expected = len(pieces[0]) if letter else 0
-    assert label_step(tokenizer, tokens, token_forms(tokenizer, LETTERS)) == expected
+    assert label_step(WORDS, tokens, token_forms(WORDS, LETTERS)) == expected
 
 
 def test_token_forms_of_both_kinds_of_vocabulary():
@@ -195,6 +157,7 @@ def test_token_forms_of_both_kinds_of_vocabulary():
     assert token_forms(Vocabulary("▁", "▁no", "no", "▁yes", "Ġ"), ("yes", "no")) == {"no": (2, 1)}
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([4, 16])), max_size=40),
     st.integers(1, 7),
@@ -212,15 +175,6 @@ def test_batches_do_not_depend_on_answered_turns(kinds, size, done):
     left = [index for index in range(len(turns)) if index not in answered]
     again = [[left[index] for index in batch] for batch in batches([turns[index] for index in left], size)]
     assert again == planned[done:]
-
-
-def test_a_resumed_run_gives_the_same_bits(llava):
-    made = TransformersEngine("tiny", entry(llava, batch_size=2))
-    whole = answers(made, MIXED)
-    first = next(made.answer(MIXED, folder=Path()))
-    left = [index for index in range(len(MIXED)) if index not in dict(first)]
-    resumed = answers(TransformersEngine("tiny", entry(llava, batch_size=2)), [MIXED[index] for index in left])
-    assert {left[index]: reply for index, reply in resumed.items()} == {index: whole[index] for index in left}
 
 
 def test_out_of_memory_halves_the_batch_and_a_single_turn_fails(llava, monkeypatch, capsys):
@@ -243,7 +197,7 @@ def test_out_of_memory_halves_the_batch_and_a_single_turn_fails(llava, monkeypat
     assert made.about["out_of_memory"] == {"4": 1, "2": 2}
     assert replies[2].error == "out of memory: CUDA out of memory. Tried to allocate 2.00 GiB"
     assert (replies[2].text, replies[2].finish) == ("", "error")
-    assert {n: replies[n] for n in (0, 1, 3)} == {n: expected[n] for n in (0, 1, 3)}
+    assert [replies[n] for n in (0, 1, 3)] == [expected[n] for n in (0, 1, 3)]
 
 
 def test_other_errors_are_not_treated_as_out_of_memory(llava, monkeypatch):
@@ -256,32 +210,16 @@ def test_other_errors_are_not_treated_as_out_of_memory(llava, monkeypatch):
         answers(made, [turn(0)])
 
 
-def test_logits_that_overflow_are_a_failed_reply(llava):
+def test_a_broken_image_stops_the_run_and_logits_that_overflow_are_a_failed_reply(llava, tmp_path):
     made = TransformersEngine("tiny", entry(llava))
-    with torch.no_grad():
-        made.checkpoint.model.lm_head.weight[7] = float("nan")
-    reply = answers(made, [turn(0)])[0]
-    assert "not finite" in reply.error
-    assert (reply.text, reply.logprobs) == ("", None)
-
-
-def test_control_tokens_in_a_question_are_text(llava):
-    """An "<image>" in a question is not replaced by an image, and an end token does not end the prompt."""
-    made = TransformersEngine("tiny", entry(llava, batch_size=2))
-    nasty = turn(0, text="What is <image> and <|im_end|>?\nA. Red")
-    inputs = made._prompts.build_batch([nasty], Path())
-    plain = made._prompts.build_batch([turn(0, text="What is it?\nA. Red")], Path())
-    for token in ("<image>", "<|im_end|>"):
-        number = made.checkpoint.tokenizer.convert_tokens_to_ids(token)
-        assert (inputs["input_ids"] == number).sum() == (plain["input_ids"] == number).sum()
-    assert answers(made, [nasty, turn(1)])[0].error is None
-
-
-def test_an_image_that_does_not_decode_stops_the_run_with_its_name(llava, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
     broken = dataclasses.replace(turn(0), content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
     with pytest.raises(DataError, match=r"broken\.png"):
-        answers(TransformersEngine("tiny", entry(llava)), [broken], tmp_path)
+        answers(made, [broken], tmp_path)
+    with torch.no_grad():
+        made.checkpoint.model.lm_head.weight[7] = float("nan")
+    (reply,) = answers(made, [turn(0)])
+    assert "not finite" in reply.error and (reply.text, reply.logprobs) == ("", None)
 
 
 def test_a_folder_is_pinned_by_the_sha256_of_its_weights(llava):
@@ -339,7 +277,7 @@ def test_facts_contain_only_what_changes_a_reply(llava, tmp_path):
 
 
 def test_generation_settings_of_the_checkpoint_hold_unless_overridden(tmp_path):
-    tiny_llava(tmp_path)
+    tiny.build("llava", tmp_path)
     made = TransformersEngine("tiny", entry(tmp_path))
     config = transformers.GenerationConfig.from_pretrained(tmp_path)
     config.update(repetition_penalty=1.3, do_sample=True, temperature=0.7, top_k=5)

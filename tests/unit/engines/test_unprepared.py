@@ -13,6 +13,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 from tests.unit.engines import tiny
+from tests.unit.engines.tiny import answers
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 THIN = recipe_image("normal-noise", 300, 1)
@@ -21,8 +22,7 @@ THIN = recipe_image("normal-noise", 300, 1)
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkpoints")
-    for name in ("qwen2-vl", "qwen2.5-vl", "qwen3-vl"):
-        tiny.build(name, folder / name)
+    tiny.build("qwen2.5-vl", folder / "qwen2.5-vl")
     return lambda name, **entry: tiny.engine(name, folder / name, **entry)
 
 
@@ -31,30 +31,18 @@ def turn(name: str, image=None) -> Turn:
     return Turn(name, "answer", (shown, f"What is it ({name})?"), ("A", "B"), max_new_tokens=4)
 
 
-def answers(engine, turns):
-    pairs = [pair for batch in engine.answer(turns, folder=Path()) for pair in batch]
-    assert sorted(index for index, _ in pairs) == list(range(len(turns)))
-    return dict(pairs)
-
-
 @pytest.mark.parametrize("sharing", ["on", "off"])
-@pytest.mark.parametrize("name", ["qwen2-vl", "qwen2.5-vl", "qwen3-vl"])
-@pytest.mark.parametrize("place", [0, 2, 5])
-def test_only_the_questions_about_the_image_are_rejected(name, sharing, place, checkpoints):
-    turns = [turn(f"q{number}") for number in range(5)]
+@pytest.mark.parametrize("place", [0, 3])
+def test_only_the_questions_about_the_image_are_rejected(sharing, place, checkpoints):
+    turns = [turn(f"q{number}") for number in range(4)]
     turns[place:place] = [turn("thin1", THIN), turn("thin2", THIN)]
-    replies = answers(checkpoints(name, batch_size=2, sharing=sharing), turns)
+    replies = answers(checkpoints("qwen2.5-vl", batch_size=2, sharing=sharing), turns)
     for index, asked in enumerate(turns):
         if asked.question_id.startswith("thin"):
             assert replies[index].finish == "rejected" and "aspect ratio" in replies[index].error
             assert asked.question_id in replies[index].error and THIN.source in replies[index].error
         else:
             assert replies[index].error is None
-
-
-def test_a_run_with_nothing_else_left_does_not_blame_the_checkpoint(checkpoints):
-    (reply,) = answers(checkpoints("qwen2.5-vl"), [turn("thin", THIN)]).values()
-    assert reply.finish == "rejected"
 
 
 def test_a_processor_that_prepares_no_image_is_the_fault_of_the_checkpoint(checkpoints, monkeypatch):

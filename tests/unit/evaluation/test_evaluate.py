@@ -139,14 +139,6 @@ def test_the_first_failures_stop_it(folder, answer, reason):
     assert len(calls) == 3
 
 
-def test_ctrl_c_ends_it(folder):
-    def answer(prompt: str, images: list[Image.Image]) -> str:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(folder, answer)
-
-
 def test_the_page_escapes_replies(folder, tmp_path):
     hostile = "<script>alert(1)</script>\ud800 & 'A'"
     result = evaluate(folder, lambda prompt, images: hostile)

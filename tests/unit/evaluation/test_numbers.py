@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from known_unknowns.evaluation import numbers
 from known_unknowns.inference.unusable_replies import unusable
 from known_unknowns.records import Metric
@@ -24,18 +22,6 @@ def test_published_numbers_stand_beside_those_of_the_same_metric_and_variant():
     assert len(lines) == 1 and lines[0].endswith("% (original); here 50.0% (40.0 to 60.0, n = 100)")
     assert "Cambrian: accuracy " in lines[0]
     assert numbers.published(found, "humblebench", "nobody", ["original"]) == []
-
-
-@pytest.mark.parametrize(
-    ("asked", "rendered", "expected"),
-    [
-        (5, False, "Not comparable with published numbers: a sample of 5 of 10 questions."),
-        (10, True, "Not comparable with published numbers: rendered questions, not the published ones."),
-        (10, False, ""),
-    ],
-)
-def test_what_cannot_be_compared_is_said(asked, rendered, expected):
-    assert numbers.caveat(asked, 10, rendered=rendered) == expected
 
 
 def test_the_most_frequent_unusable_reply_is_quoted():

@@ -8,7 +8,7 @@ from scipy import stats
 
 from known_unknowns.metrics import clustered_interval, intervals
 from known_unknowns.metrics.design_effect import WorkingModel, estimate, power_sums, prior_icc
-from known_unknowns.metrics.intervals import Interval, mean_bounds, modified_wilson, proportion_bounds, wilson
+from known_unknowns.metrics.intervals import mean_bounds, modified_wilson, proportion_bounds, wilson
 
 GROUPS = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=40).map(
     lambda pairs: np.array([(min(right, asked), asked) for right, asked in pairs], dtype=float).T
@@ -229,10 +229,6 @@ def test_the_interval_of_a_mean_is_students_for_single_answers():
 def test_a_mean_without_variation_has_no_interval():
     low, high = mean_bounds(np.array([0.0, 0.5]), np.zeros((10, 2)), np.ones((10, 2)), confidence=0.95)
     assert np.isnan([low, high]).all()
-
-
-def test_an_undefined_interval_stays_undefined_when_shifted():
-    assert Interval(None, None, "why").shifted(0.2, "other") == Interval(None, None, "why")
 
 
 @pytest.mark.parametrize("seeds", [0, -1, 2.5, 1.0, True, "2"])

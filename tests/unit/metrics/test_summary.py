@@ -20,9 +20,10 @@ from known_unknowns.metrics.summary import (
     lookup_in,
     numbers_of,
     read_leaderboard,
+    summarise,
     variant_headline,
+    write_all_metrics,
 )
-from known_unknowns.metrics.summary_files import METRIC_COLUMNS, summarise, write_all_metrics
 from known_unknowns.records import Metric
 from tests.paths import ROOT
 
@@ -72,7 +73,7 @@ def test_all_metrics_as_csv_once_and_in_a_fixed_order(summary, tmp_path):
     assert write_all_metrics([tmp_path / "another.parquet", tmp_path / "m.parquet"], out, chosen={"model": None}) == 10
     with out.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
-    assert tuple(rows[0]) == METRIC_COLUMNS
+    assert list(rows[0]) == tables.METRICS.names
     keys = [(r["model"], r["variant"], r["parser"], r["category"], r["name"], r["seed"]) for r in rows]
     assert keys == [
         ("another", "noise", "robust", "Overall", "accuracy", "0"),

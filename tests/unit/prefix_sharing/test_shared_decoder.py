@@ -42,15 +42,14 @@ def assert_equal_to_generate(model, decoder, prompts) -> None:
     torch.testing.assert_close(decoder.logits(prompts), first, atol=2e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["qwen2.5-vl", "qwen3-vl", "qwen3.5", "llava", "llava-next", "internvl", "mllama"])
-@pytest.mark.parametrize("images", [1, 2])
-def test_replies_and_logits_equal_those_of_generate(name, images):
+@pytest.mark.parametrize("name", ["qwen2.5-vl", "qwen3.5", "llava-next", "mllama"])
+def test_replies_and_logits_equal_those_of_generate(name):
     model, processor = tiny.CHECKPOINTS[name].make()
     decoder = SharedPrefixDecoder(model.eval())
     prompts = [
         prompt
-        for shade in (0, 100)
-        for prompt in make_prompts(prefix(processor, images, shade=shade), SUFFIXES, images=images)
+        for images in (1, 2)
+        for prompt in make_prompts(prefix(processor, images, shade=100), SUFFIXES, images=images)
     ]
     assert_equal_to_generate(model, decoder, prompts)
     assert decoder.disabled_plans == []
@@ -58,12 +57,12 @@ def test_replies_and_logits_equal_those_of_generate(name, images):
     assert decoder.prefixes.computed == 2  # of ten prompts
 
 
-@pytest.mark.parametrize("kind", ["Llama", "Mistral", "Gemma3"])
+@pytest.mark.parametrize("kind", ["Mistral", "Gemma3"])
 def test_a_language_model_without_images_shares_a_text(kind):
     sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "vocab_size": 100}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "initializer_range": 0.3}
     config_class = getattr(transformers, "Gemma3TextConfig" if kind == "Gemma3" else f"{kind}Config")
-    config = config_class(**sizes, **heads, **({} if kind == "Llama" else {"sliding_window": 8}), pad_token_id=0)
+    config = config_class(**sizes, **heads, sliding_window=8, pad_token_id=0)
     torch.manual_seed(0)
     model = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
     text = torch.randint(3, 100, (1, 20), generator=torch.Generator().manual_seed(1))
@@ -80,18 +79,6 @@ def test_a_text_before_which_no_image_stands_is_shared_by_a_model_for_images():
     text = make_prompts({"input_ids": ids, "attention_mask": torch.ones_like(ids)}, SUFFIXES, images=0)
     assert_equal_to_generate(model, decoder, [*make_prompts(prefix(processor, 1), SUFFIXES, images=1), *text])
     assert decoder.disabled_plans == decoder.prefix_plans.disabled == []
-
-
-def test_generate_is_used_where_sharing_would_give_another_result():
-    """PaliGemma's prefix attends to what follows it."""
-    model, processor = tiny.CHECKPOINTS["paligemma"].make()
-    decoder = SharedPrefixDecoder(model.eval())
-    inputs = {key: value for key, value in prefix(processor, 1).items() if key != "labels"}
-    prompts = make_prompts(inputs, SUFFIXES, images=1)
-    assert_equal_to_generate(model, decoder, prompts)
-    assert decoder.plans == []
-    assert {entry["plan"] for entry in decoder.disabled_plans} == {"packed", "rows", "separate"}
-    assert all("differ from generate's" in entry["why"] for entry in decoder.disabled_plans)
 
 
 def test_a_model_that_cannot_share_is_refused():

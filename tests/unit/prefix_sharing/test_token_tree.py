@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
@@ -16,6 +16,7 @@ from prefix_sharing.token_tree import build_trees
 suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
 
 
+@settings(max_examples=40)
 @given(suffixes, st.integers(0, 20))
 def test_each_question_attends_to_its_own_tokens_only(texts, limit):
     trees = build_trees(7, range(len(texts)), texts, limit=limit)
@@ -79,6 +80,7 @@ def test_a_window_is_measured_in_prompt_positions():
     assert eager[0, 0, 0].tolist() == [0, 0, 0, torch.finfo(torch.float32).min, 0, 0, torch.finfo(torch.float32).min]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60)), max_size=30), st.integers(0, 100))
 def test_a_store_stays_within_its_limit(things, limit):
     store = BoundedCache(limit)
@@ -104,6 +106,7 @@ def test_a_store_does_not_evict_to_make_room():
     assert store.get("c") == "c"
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 30)), min_size=1, max_size=20),
     st.integers(10, 60),

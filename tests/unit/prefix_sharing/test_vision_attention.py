@@ -18,7 +18,7 @@ from tests.unit.engines import tiny
 GRIDS = torch.tensor([[1, 8, 12], [1, 6, 4], [1, 8, 12]])
 
 
-@pytest.mark.parametrize("name", ["qwen2-vl", "qwen2.5-vl", "qwen3-vl", "glm-4v"])
+@pytest.mark.parametrize("name", ["qwen2.5-vl", "glm-4v"])
 @torch.inference_mode()
 def test_windows_of_several_images_in_one_call_give_the_features_of_one_call_each(name, monkeypatch):
     model, _ = tiny.CHECKPOINTS[name].make()

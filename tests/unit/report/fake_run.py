@@ -23,8 +23,7 @@ from PIL import ImageDraw
 
 from known_unknowns import config, tables, variants
 from known_unknowns.comparison import compare
-from known_unknowns.comparison.model_pairs import Selection, compare_selection
-from known_unknowns.comparison.models import write_model_comparison
+from known_unknowns.comparison.pairs import Selection, compare_selection, write_model_comparison
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import (

@@ -101,7 +101,17 @@ def test_the_report_command_takes_the_folder(tmp_path: Path):
     run = make(tmp_path, questions=15, variants_kept=["original"])
     settings = tmp_path / "params.yaml"
     settings.write_text(yaml.safe_dump(run.params.raw))
-    command = ["report", *run.metrics, "--results", run.results, "--data", run.data, "--comparison", run.comparison]
+    command = [
+        "step",
+        "report",
+        *run.metrics,
+        "--results",
+        run.results,
+        "--data",
+        run.data,
+        "--comparison",
+        run.comparison,
+    ]
     command += ["--out", run.page, "--checks", save(tmp_path / "checks"), "--params", settings, "--pairs", run.pairs]
     done = CliRunner().invoke(app, list(map(str, command)))
     assert done.exit_code == 0, done.output

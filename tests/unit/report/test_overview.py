@@ -11,7 +11,7 @@ import pytest
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import MetricIndex
-from known_unknowns.comparison.models import PairedRow
+from known_unknowns.comparison.pairs import PairedRow
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import overview_figure, overview_text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from known_unknowns.metrics import summary
-from known_unknowns.metrics.summary_files import summarise
+from known_unknowns.metrics.summary import summarise
 from known_unknowns.records import Reply
 from known_unknowns.workflow.run import closing_message
 from tests.unit.report import fake_run

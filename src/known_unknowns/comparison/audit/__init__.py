@@ -1,66 +1,64 @@
 """The audit of published numbers: what they imply, recomputed from the printed digits.
 
-`audit` runs the checks that apply to any benchmark (`checks`) and those of the benchmark itself, which its ``audit``
+`audit` runs the checks that apply to any benchmark (`checks`), those that its published.yaml declares (`declared`), and
+those of the benchmark itself, which its ``audit``
 function yields from its `Published` numbers. `relations` and `grim` have the building blocks of both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.published import Finding, Published
+from known_unknowns.benchmark.published import MODEL, Finding, Published, PublishedCell
 from known_unknowns.comparison.audit.checks import generic_checks
-from known_unknowns.comparison.audit.notes import with_notes
+from known_unknowns.comparison.audit.declared import declared_relations
 from known_unknowns.comparison.published import read
 
-__all__ = ["audit", "audit_published", "published", "with_notes"]
 
-
+@cache
 def published(benchmark: str) -> Published:
     """Return the published numbers of a benchmark, of every kind; empty if it has no published.yaml."""
-    paths = registry.get(benchmark).published
-    return _read(paths, _changed(paths), benchmark)
+    return read(*registry.get(benchmark).published, benchmark=benchmark)
 
 
+@cache
 def audit(benchmark: str) -> tuple[Finding, ...]:
-    """Return the findings on the published numbers of a benchmark, in the order of its tables.
-
-    Parameters
-    ----------
-    benchmark : str
-        The benchmark's name.
-
-    Returns
-    -------
-    tuple of Finding
-        Every finding once.
-    """
-    paths = registry.get(benchmark).published
-    return _audit(paths, _changed(paths), benchmark)
-
-
-def _changed(paths: Iterable[Path]) -> tuple[int, ...]:
-    return tuple(path.stat().st_mtime_ns for path in paths)
-
-
-@cache
-def _read(paths: tuple[Path, ...], changed: tuple[int, ...], benchmark: str) -> Published:
-    return read(*paths, benchmark=benchmark)
-
-
-@cache
-def _audit(paths: tuple[Path, ...], changed: tuple[int, ...], benchmark: str) -> tuple[Finding, ...]:
-    """The findings; many tables of a report need them, and they take a second to compute."""
-    return audit_published(_read(paths, changed, benchmark))
+    """Return the findings on the published numbers of a benchmark, each once, in the order of its tables."""
+    return audit_published(published(benchmark))
 
 
 def audit_published(numbers: Published) -> tuple[Finding, ...]:
     """Return the findings on published numbers; see `audit`."""
     if not numbers.cells:
         return ()
-    found = dict.fromkeys([*generic_checks(numbers), *registry.get(numbers.benchmark).audit(numbers)])
+    found = dict.fromkeys(
+        [*generic_checks(numbers), *declared_relations(numbers), *registry.get(numbers.benchmark).audit(numbers)]
+    )
     order = {table: place for place, table in enumerate(dict.fromkeys(cell.table for cell in numbers.cells))}
     return tuple(sorted(found, key=lambda finding: order.get(finding.table, len(order))))
+
+
+def load(benchmark: str) -> list[PublishedCell]:
+    """Return the published numbers of models in the order of the file, with the findings of the audit as notes.
+
+    Raises
+    ------
+    DataError
+        As `known_unknowns.comparison.published.read`.
+    """
+    return [cell for cell in with_notes(published(benchmark).cells, audit(benchmark)) if cell.kind == MODEL]
+
+
+def with_notes(cells: Iterable[PublishedCell], findings: Sequence[Finding]) -> list[PublishedCell]:
+    """Return the cells, with the sentences of their findings appended to their notes."""
+    by_table: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_table.setdefault(finding.table, []).append(finding)
+    noted = []
+    for cell in cells:
+        notes = [finding.finding for finding in by_table.get(cell.table, ()) if finding.is_on(cell)]
+        noted.append(replace(cell, note=" ".join(filter(None, [cell.note, *notes]))) if notes else cell)
+    return noted

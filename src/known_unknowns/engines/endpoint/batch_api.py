@@ -1,6 +1,6 @@
 """OpenAI's Batch API: half the price, within a day. Batches are submitted, recorded, and collected later.
 
-Nothing is submitted twice. A run that died between the two notes of a submission (see `batch_log`) looks for the digest
+Nothing is submitted twice. A run that died between the two notes of a submission (see `BatchLog`) looks for the digest
 in the metadata of the account's batches. The client does not retry a submission by itself, because it cannot know
 whether the first attempt arrived.
 
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -26,15 +27,14 @@ import openai
 from openai.types import Batch
 
 from known_unknowns.engines import stopping
-from known_unknowns.engines.endpoint.batch_log import BatchLog, BatchRecord
-from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.client import redirect_error
-from known_unknowns.engines.endpoint.error_messages import parse_error, rejected_reply
-from known_unknowns.engines.endpoint.replies import UnreadableReplyError
+from known_unknowns.engines.endpoint.replies import UnreadableReplyError, parse_error, rejected_reply
 from known_unknowns.engines.endpoint.request import PendingTurn, Requester, RetryableError
 from known_unknowns.engines.endpoint.request_queue import MAX_ROUNDS, SERIES, FailureSeries, Rows
+from known_unknowns.engines.endpoint.settings import print_message
 from known_unknowns.engines.unusable import MAX_FIRST, NOT_A_REPLY, class_of
 from known_unknowns.errors import MachineError
+from known_unknowns.files.append_file import AppendFile
 from known_unknowns.records import Reply, Turn
 
 MAX_REQUESTS, MAX_BYTES = 50_000, 190_000_000
@@ -46,6 +46,62 @@ _TRIES = 3
 _TAG = "known_unknowns"  # the name of the digest in a batch's metadata
 _FINAL_STATES = ("completed", "failed", "expired", "cancelled")
 _CLOCK_SKEW = 3600
+
+
+@dataclass(slots=True)
+class BatchRecord:
+    """A batch that was, or was about to be, submitted at ``at`` (seconds since 1970).
+
+    ``images`` has a key for each of its questions.
+    """
+
+    digest: str
+    images: Mapping[str, list[str]]
+    at: int
+    batch: str | None = None
+    closed: str | None = None
+
+
+class BatchLog:
+    """The batches by their digest, in a file beside the journal. Incomplete lines of a killed run are ignored.
+
+    One JSON line for each step of a batch, on the disk before the next step is taken:
+
+        {"digest": ..., "images": {key: [...]}, "at": 1700000000}   about to be submitted
+        {"digest": ..., "batch": "batch_..."}                       submitted
+        {"digest": ..., "closed": "completed"}                      ended, and every reply of it is in the journal
+
+    The keys are `Turn.key`, which are the batch's custom ids. Each has the sha256 of its images as sent.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.batches: dict[str, BatchRecord] = {}
+        for line in path.read_bytes().splitlines() if path.is_file() else ():
+            try:
+                self._apply(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                continue
+
+    def unfinished(self) -> list[BatchRecord]:
+        """Return the batches that have not ended."""
+        return [record for record in self.batches.values() if record.closed is None]
+
+    def add(self, **line: Any) -> BatchRecord:
+        """Write a line. It is on the disk when this returns."""
+        with AppendFile(self.path, busy="another run is writing it; wait for that run, or stop it") as file:
+            torn = file.rest(max(file.end - 1, 0)) not in (b"", b"\n")
+            file.append(b"\n" * torn + json.dumps(line).encode() + b"\n", full="free some space")
+        return self._apply(line)
+
+    def _apply(self, line: Mapping[str, Any]) -> BatchRecord:
+        digest = line["digest"]
+        if "images" in line:
+            self.batches[digest] = BatchRecord(digest, dict(line["images"]), int(line["at"]))
+        record = self.batches[digest]
+        record.batch = line.get("batch", record.batch)
+        record.closed = line.get("closed", record.closed)
+        return record
 
 
 class BatchRunner:

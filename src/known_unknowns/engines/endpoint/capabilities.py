@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from known_unknowns.engines.endpoint.settings import EndpointSettings
+from known_unknowns.engines.endpoint.settings import EndpointSettings, print_message
 from known_unknowns.records import MAX_TOKENS, Turn, sample_of
 
 NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
@@ -121,11 +120,6 @@ class Capabilities:
         if name not in self.declined:
             self.declined[name] = words
             print_message(self._settings.name, f"the endpoint does not take {name} ({words}); {instead}")
-
-
-def print_message(name: str, text: str) -> None:
-    """Print a message about the model ``name`` to stderr."""
-    print(f"{name}: {text}", file=sys.stderr, flush=True)
 
 
 _ALIASES = {

@@ -11,9 +11,8 @@ from typing import Any
 import openai
 
 from known_unknowns.config import OpenAIModel
-from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.client import redirect_error
-from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSettings
+from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSettings, print_message
 from known_unknowns.errors import ConfigError, MachineError
 
 _SHOWN = 5

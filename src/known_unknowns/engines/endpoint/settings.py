@@ -7,6 +7,7 @@ import html
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,3 +198,8 @@ def _from_file(variable: str) -> str | None:
     from dotenv import dotenv_values
 
     return dotenv_values(Path(".env")).get(variable) if Path(".env").is_file() else None
+
+
+def print_message(name: str, text: str) -> None:
+    """Print a message about the model ``name`` to stderr."""
+    print(f"{name}: {text}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The turns and scores of one model's replies, as the shards hold them (docs/question_browser.md, "Data format")."""
+"""The turns and scores of one model's replies, as the shards hold them (DATA.md)."""
 
 from __future__ import annotations
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from known_unknowns.config import Params
 from known_unknowns.report import shown_images
 from known_unknowns.report.tables import Run
-from known_unknowns_benchmarks.actiview import case_figures, figures
+from known_unknowns_benchmarks.actiview import case_figures
 from known_unknowns_benchmarks.actiview.outcomes import Outcomes
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import of, right
 from tests.unit.report.fake_run import FakeRun
-from tests.unit.report.pages import Page
 
 
 @pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
@@ -68,38 +65,3 @@ def test_a_case_that_depends_on_the_views_comes_first(run: FakeRun, made: Run, o
         assert having - lacking
         assert strip.question.id in having - lacking
         assert (strip.without.text, strip.without.correct) == ("wrong", False)
-
-
-def test_a_strip_on_the_page_is_bounded_and_escaped(run: FakeRun, made: Run, outcomes: Outcomes, page: Page):
-    dialogues = outcomes.dialogues("pocket", "zooming")
-    question, turns = dialogues[0]
-    long = replace(turns[0], reply=replace(turns[0].reply, text="<b>" * 1000))
-    folder = run.data / "questions" / "actiview"
-    strip = case_figures._strip(made, outcomes, "pocket", "zooming", question, [long] * 30, folder)
-    assert len(strip.panels) == case_figures.MOST_PANELS and strip.left_out == 10
-    assert strip.panels[0].cut == 1500 and len(strip.panels[0].reply) == 1500
-    thumbnails = [
-        p for s in case_figures.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.images
-    ]
-    assert max(max(p.width, p.height) for p in thumbnails) <= 240
-    assert page["actiview-cases"].text.count("Prompt") >= 7
-
-
-def test_scripted_models_are_used_only_without_other_models(made: Run):
-    assert case_figures._model(made) == "pocket"
-    assert case_figures._model(replace(made, models=("uniform", "oracle"))) == "uniform"
-    assert case_figures._model(replace(made, models=())) is None
-
-
-def imported(made: Run) -> Run:
-    """The run, if the model had been imported."""
-    raw = dict(made.params.raw)
-    raw["models"] = dict(raw["models"]) | {"pocket": {"engine": "imported", "cells": {}}}
-    return replace(made, params=Params(raw))
-
-
-def test_imported_replies_have_no_record_of_images(made: Run, outcomes: Outcomes):
-    assert case_figures._model(imported(made)) == "oracle"
-    table = figures.cost_in_images(imported(made), outcomes).table
-    assert {row.heads[0].text for row in table.rows if len(row.heads) == 2} == {"oracle", "uniform"}
-    assert "not drawn" in figures.cost_in_tokens(imported(made), outcomes).svg

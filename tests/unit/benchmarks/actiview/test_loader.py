@@ -6,12 +6,10 @@ from hashlib import sha256
 
 import pytest
 
-from known_unknowns import images, tables
-from known_unknowns.benchmark import registry
+from known_unknowns import images
 from known_unknowns.data import check
 from known_unknowns.errors import DataError
 from known_unknowns_benchmarks.actiview import check as actiview_check
-from known_unknowns_benchmarks.actiview import format
 from known_unknowns_benchmarks.actiview import loader as actiview
 from tests.factories import data_entry, png
 from tests.paths import SHARED
@@ -95,12 +93,6 @@ def test_the_seven_images_are_in_order_and_the_original_is_the_group(raw, tmp_pa
     assert lower_left.size == (40, 30)
 
 
-def test_questions_survive_their_table(raw, tmp_path):
-    questions = list(actiview.load(raw, tmp_path / "out"))
-    tables.write_questions(tmp_path / "out" / "questions.parquet", questions)
-    assert tables.read_questions(tmp_path / "out" / "questions.parquet") == questions
-
-
 def test_an_image_of_two_questions_is_stored_once_and_groups_them(tmp_path):
     raw = write(tmp_path / "raw", [row(1), row(2, image="actiview0001")])
     one, other = actiview.load(raw, tmp_path / "out")
@@ -148,13 +140,9 @@ def test_the_files_may_be_in_a_subfolder(raw, tmp_path):
     [
         ({"answer": 3}, "the answer is 3, where the options are 0 to 2"),
         ({"answer": True}, "the answer is True, not a whole number"),
-        ({"options": ["Red"]}, "the options are .* not a list of 2 to 8"),
         ({"options": ["Red", " "]}, "the options' entry is ' ', not a text"),
         ({"category": "weather"}, "the category is 'weather', not one of"),
-        ({"distraction": 2}, "the distraction is 2, not 0 or 1"),
-        ({"contains_bbox": ["no", "no", "no"]}, "contains_bbox is .* not a list of 4"),
         ({"contains_bbox": ["no", "no", "some", 1]}, "contains_bbox has 'some'"),
-        ({"contains_bbox": ["no", "no", 0, 1]}, "contains_bbox has 0"),
         ({"images": ["./images/a.jpg"]}, "the images are .* not a list of 7"),
         ({"question": None}, "no value for question"),
         ({"id": "actiview0001"}, "the question id actiview0001 is already that of .*row 0"),
@@ -248,15 +236,10 @@ def test_a_valid_folder_has_only_findings_on_the_papers_numbers(raw):
         ({"contains_bbox": ["no"] * 4}, "no-clue", "warning"),
         ({"contains_bbox": ["no", "no", "partial", "no"]}, "lone-part", "note"),
         ({"contains_bbox": [1, 2, "partial", "no"]}, "groundtruth-views", "warning"),
-        ({"category": "geo-loc(counrty)"}, "category-spelling", "note"),
-        ({"question": " What color is it?"}, "question-space", "note"),
         ({"question": '"What color is it?'}, "question-quote", "note"),
         ({"question": "How many roofs are red?"}, "category", "note"),
-        ({"options": ["Red.", "Blue", "Black"]}, "option-stop", "note"),
         ({"options": ["Red.", "Blue.", "Black."]}, "answer-stop", "note"),
         ({"options": ["Red", "Souel", "Black"]}, "misspelt", "note"),
-        ({"options": ["Red", "Blue", "red"]}, "option-twice", "warning"),
-        ({"options": ["Red", "B. Blue", "Black"]}, "leak", "warning"),
         ({"options": ["1", "2", "3"]}, "numbers-in-order", "note"),
         ({"images": row(3)["images"][:2] + row(1)["images"][2:]}, "image-order", "warning"),
         ({"images": row(3)["images"]}, "shared-image", "note"),
@@ -342,9 +325,3 @@ def test_every_known_inconsistency_of_the_real_files_is_found():
     assert "42 questions start in a view without clues," in levels
     (drawn,) = [finding for finding in checked.findings if finding.code == "level-drawn"]
     assert "97 questions" in drawn.text
-
-
-def test_the_benchmark_is_registered_with_all_that_it_needs():
-    benchmark = registry.get("actiview")
-    assert benchmark.name == actiview.NAME == "actiview"
-    assert len(format.CATEGORIES) == 8

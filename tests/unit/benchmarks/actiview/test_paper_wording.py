@@ -37,48 +37,6 @@ def asked(name: str, *said: str | Reply, **settings: str) -> list[str]:
     return [text(turn) for turn in scripted(name, *said, **({"wording": "paper"} | settings))]
 
 
-def test_general_question_answering():
-    (answer,) = asked("full_image", "B")
-    assert answer == (
-        "Carefully analysis this image <full>, and answer the question from the given options. "
-        f"Question: {QUESTION} Options: {OPTIONS}. Answer:"
-    )
-    (answer,) = asked("full_image", "B", wording="paper_short")
-    assert answer == f"{QUESTION} {OPTIONS}. Answer:<full>"
-    (answer,) = asked("single_view", "B")
-    assert answer.startswith("Carefully analysis this image <ll>, the lower-left view, and answer the question from")
-    (answer,) = asked("single_view", "B", wording="paper_short")
-    assert answer == f"{QUESTION} {OPTIONS}. Answer:<ll>"
-
-
-def test_zooming():
-    select, answer = asked("zooming", "1,4", "B")
-    assert select == (
-        "This is the full image <grid>, which is split in to 4 equal parts, numbered from 1 to 4, where "
-        f"{PARTS}.\n"
-        "===\n"
-        "Response with the number of part (at least one part, at most 4 parts), that must be used to answer the question. "
-        f"The question is: {QUESTION}\n"
-        "===\n"
-        "Do not directly answer the given question. Response with the selected number of parts, split by ',' if there are "
-        "multiple selections. Your Response:"
-    )
-    rest = (
-        "These are your selected part from the full image to be zoomed for details for answering the question. Please answer "
-        f"question according to the given images from the the given options. Question: {QUESTION} Options: {OPTIONS}. Answer:"
-    )
-    assert answer == (
-        "<full>Image 0 is the full image. <ul> is your selected upper-left view. <lr> is your selected lower-right view. "
-        + rest
-    )
-    assert asked("zooming", "none", "B")[1] == "<full>Image 0 is the full image. " + rest
-    (given_views,) = asked("groundtruth_views", "B")
-    assert given_views == (
-        "<full>Image 0 is the full image. <ul> is your selected upper-left view. <ur> is your selected upper-right view. "
-        + rest
-    )
-
-
 def test_shifting():
     first, second, answer = asked("shifting", "upper-right", "NO", "B")
     assert first == (

@@ -2,7 +2,6 @@
 
 import json
 import random
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -72,14 +71,13 @@ def test_any_reply_shows_existing_views_once_and_ends(name, split, parser, image
 
 
 PIPELINES = [
-    ("full_image", {}),
     ("single_view", {}),
-    *[("zooming", {"parser": parser, "split": split}) for parser in ("official", "robust") for split in (4, 9)],
-    *[("shifting", {"parser": r, "level": level}) for r in ("official", "robust") for level in "REMH"],
-    ("shifting", {"split": 16}),
+    ("zooming", {"parser": "official", "split": 4}),
+    ("zooming", {"parser": "robust", "split": 9}),
+    ("shifting", {"parser": "official", "level": "M"}),
+    ("shifting", {"parser": "robust", "level": "R"}),
     *[("mixed", {"parser": parser}) for parser in ("official", "robust")],
     ("groundtruth_views", {}),
-    ("text_only_template", {"template": "guess"}),
 ]
 
 
@@ -87,15 +85,15 @@ def several():
     """Questions with every set of annotated views and every start."""
     draw = random.Random(7)
     made = []
-    for number in range(32):
+    for number in range(16):
         annotated = [view for view in (1, 2, 3, 4) if number % 16 & (1 << view - 1)]
         extra = dict(question().extra) | {"groundtruth_views": annotated, "random_start": draw.randrange(4)}
         made.append(question(str(number), answer=number % 3, extra=extra))
     return made
 
 
-@pytest.mark.parametrize("images", ["many", "concatenated", "captioned"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
+@pytest.mark.parametrize("images", ["many", "captioned"])
 def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, name, settings, images):
     if "images" in PROTOCOLS[name].settings:
         settings = settings | {"images": images}
@@ -119,36 +117,3 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
                 assert needed <= set(final[q.id].images)
             elif images == "captioned":
                 assert needed <= seen[q.id]
-
-
-@pytest.mark.parametrize("behaviour", ["always_a", "uniform", "always_refuse"])
-@pytest.mark.parametrize(("name", "settings"), PIPELINES)
-def test_dialogues_of_other_respondents_end(tmp_path, behaviour, name, settings):
-    engine = engines.create("x", model_entry("respondent", behaviour=behaviour))
-    with Journal(tmp_path / "journal") as journal:
-        outcome = run({("v", 0): (lambda q: asked_by(name, q, **settings), several())}, engine, journal, folder=Path())
-    answered = [row for row in outcome.replies["v", 0] if row.step == "answer"]
-    assert len(answered) == 32
-    assert behaviour != "always_a" or {row.reply.text for row in answered} == {"A"}
-
-
-class Counting:
-    """A respondent that counts how often it was handed a batch."""
-
-    def __init__(self, behaviour):
-        self._engine = engines.create("x", model_entry("respondent", behaviour=behaviour))
-        self.facts, self.about, self.scripted = self._engine.facts, self._engine.about, True
-        self.waves = []
-
-    def answer_with_keys(self, turns, keys, *, folder):
-        self.waves.append(len(turns))
-        return self._engine.answer_with_keys(turns, keys, folder=folder)
-
-
-@pytest.mark.parametrize(("name", "behaviour", "most"), [("mixed", "oracle", 3), ("shifting", "always_a", 5)])
-def test_a_pipeline_needs_as_many_waves_as_turns(tmp_path, name, behaviour, most):
-    engine = Counting(behaviour)
-    with Journal(tmp_path / "journal") as journal:
-        run({("v", 0): (partial(asked_by, name), several())}, engine, journal, folder=Path())
-    assert len(engine.waves) == most
-    assert engine.waves[0] == 32

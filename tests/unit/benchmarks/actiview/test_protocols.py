@@ -12,7 +12,7 @@ from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.protocols import check_arguments
 from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring.table import combine_views, score_turn
-from known_unknowns_benchmarks.actiview import prompts, views
+from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from tests.factories import asked_by, model_entry, right
 from tests.factories import question as humble_question
@@ -310,12 +310,6 @@ def test_a_question_without_views_is_an_error():
         next(PROTOCOLS["zooming"].function(humble_question()))
 
 
-def test_general_question_answering_has_a_text_for_other_protocols():
-    assert prompts.prompt(question()) == (
-        f"Carefully analysis this image, and answer the question from the given options. {OPTIONS}"
-    )
-
-
 def test_settings_and_image_support_are_bound():
     one_image, described = (
         model_entry("respondent", behaviour="oracle", images=images) for images in ("concatenated", "captioned")
@@ -356,16 +350,3 @@ def test_the_order_of_an_entry_puts_all_images_first_and_names_them():
 def test_an_invalid_entry_is_an_error(entry, message):
     with pytest.raises(ConfigError, match=message):
         check_arguments(entry, known=PROTOCOLS, path="protocols.x")
-
-
-def test_a_valid_entry_passes():
-    check_arguments(ResolvedProtocol(name="shifting", level="E", split=4, parser="robust"), known=PROTOCOLS, path="")
-    check_arguments(ResolvedProtocol(name="zooming", split=9, max_new_tokens=5), known=PROTOCOLS, path="")
-
-
-def test_every_protocol_that_shows_images_is_known_to_need_them():
-    needing = {name for name, protocol in PROTOCOLS.items() if "images" in protocol.requires}
-    for name in needing:
-        with pytest.raises(ValueError, match="seven"):
-            next(PROTOCOLS[name].function(humble_question()))
-    assert set(PROTOCOLS) - needing == {"text_only_template"}

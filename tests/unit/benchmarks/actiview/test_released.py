@@ -10,7 +10,7 @@ import pytest
 from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.released import MANIFEST, read_manifest
-from known_unknowns_benchmarks.actiview import released
+from known_unknowns_benchmarks.actiview.released import RELEASED
 
 ENTRY = ReleasedData(
     source="released",
@@ -65,8 +65,8 @@ def write(raw, **contents):
 
 def test_the_history_is_replayed_through_the_protocol(raw):
     files = write(raw, mix={"preds": PREDS, "acc": 0.5}, action_history_mix=HISTORY)
-    questions = list(released.load(raw, raw / "out", ENTRY))
-    cell = released.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
+    questions = list(RELEASED.load(raw, raw / "out", ENTRY))
+    cell = RELEASED.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
     steps = {name: [turn.step for turn in turns] for name, turns in cell.turns.items()}
     assert steps == {"q0": ["zoom", "operate", "answer"], "q1": ["zoom", "answer"], "q2": ["answer"], "q3": ["answer"]}
     first = cell.turns["q0"]
@@ -84,8 +84,8 @@ def test_an_answer_to_other_views_than_the_released_ones_is_not_replayed(raw):
     shifted = [{"init": '{"part": "1,2"}', "rst": [1, 2]}]
     shifted.append({"inter": '{"keep": "1", "shift": "3"}', "rst": [1, 2, 3], "answer": "A. No;"})
     files = write(raw, mix={"preds": PREDS[:1], "acc": 1.0}, action_history_mix=[shifted])
-    questions = list(released.load(raw, raw / "out", ENTRY))[:1]
-    cell = released.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
+    questions = list(RELEASED.load(raw, raw / "out", ENTRY))[:1]
+    cell = RELEASED.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
     assert cell.notes == ("1 histories differ from the protocol, such as q0; only their answers are used",)
     assert [turn.text for turn in cell.turns["q0"]] == ["A. No;"]
 
@@ -95,25 +95,25 @@ def test_a_cut_file_ends_nothing(raw, broken):
     files = write(raw, mix={"preds": PREDS, "acc": 0.5}, action_history_mix=HISTORY)
     path = raw / f"results/qwen2vl/{broken}.json"
     path.write_text(path.read_text(encoding="utf-8")[:-9], encoding="utf-8")
-    questions = list(released.load(raw, raw / "out", ENTRY))
-    cell = released.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
+    questions = list(RELEASED.load(raw, raw / "out", ENTRY))
+    cell = RELEASED.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
     assert f"{broken}.json" in cell.notes[0] and "not a readable JSON file" in cell.notes[0]
     assert {name: len(turns) for name, turns in cell.turns.items()} == (
         {} if broken == "mix" else dict.fromkeys(("q0", "q1", "q2", "q3"), 1)
     )
-    _, (row,) = released.published(raw, files, ENTRY, {}, lambda _: questions)
+    _, (row,) = RELEASED.published(raw, files, ENTRY, {}, lambda _: questions)
     assert row["outcome"] == ("unreadable" if broken == "mix" else "exact")
-    _, found = released.check(raw, ENTRY)
+    _, found = RELEASED.check(raw, ENTRY)
     expected = ("error", "unreadable-file") if broken == "mix" else ("warning", "replies")
     assert expected in [(f.severity, f.code) for f in found]
 
 
 def test_stated_accuracies_are_cells_and_are_recomputed(raw):
     files = write(raw, shifting={"preds": PREDS, "acc": 0.5})
-    assert released.variants_in_files(files, ENTRY) == {"qwen2vl": ["shifting_r"]}
-    questions = list(released.load(raw, raw / "out", ENTRY))
+    assert RELEASED.variants(files, ENTRY) == {"qwen2vl": ["shifting_r"]}
+    questions = list(RELEASED.load(raw, raw / "out", ENTRY))
     names = {"qwen2vl": "Qwen2-VL"}
-    (cell,), (row,) = released.published(raw, files, ENTRY, names, lambda _: questions)
+    (cell,), (row,) = RELEASED.published(raw, files, ENTRY, names, lambda _: questions)
     # right: "A. No;" to q0 (answer 0), "B" to q1 (1); wrong: "" to q2, "A. No;" to q3 (1)
     assert (cell.value, cell.questions, cell.model, cell.variant) == (50.0, 4, "Qwen2-VL", "shifting_r")
     assert (row["outcome"], row["reason"]) == ("exact", "")
@@ -121,14 +121,12 @@ def test_stated_accuracies_are_cells_and_are_recomputed(raw):
 
 def test_problems_are_findings(raw):
     write(raw, shifting={"preds": PREDS[:3], "acc": 0.5}, mix=["no object"])
-    _, found = released.check(raw, ENTRY)
-    assert [(f.severity, f.code) for f in found if f.severity != "note"] == [
-        ("error", "replies"),
-        ("error", "unreadable-file"),
-    ]
+    _, found = RELEASED.check(raw, ENTRY)
+    errors = [(f.code, f.where.rpartition("/")[2]) for f in found if f.severity == "error"]
+    assert errors == [("unreadable-file", "mix.json"), ("missing-rows", "mix.json"), ("missing-rows", "shifting.json")]
     write(raw, shifting={"preds": PREDS})
-    _, found = released.check(raw, ENTRY)
+    _, found = RELEASED.check(raw, ENTRY)
     assert [(f.code, f.where) for f in found] == [
-        ("missing-predictions", "mixed"),
+        ("missing-predictions", "qwen2vl"),
         ("no-history", "results/qwen2vl/shifting.json"),
     ]

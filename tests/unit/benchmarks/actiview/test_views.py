@@ -109,13 +109,6 @@ def test_the_grid_is_red_on_white_between_the_views(folder):
         assert all(line[place].tolist() == [255, 255, 255] for place in changed if place not in red)
 
 
-def test_a_grid_of_nine_has_two_lines_each_way_and_is_thin_in_a_small_image(folder):
-    grey = save(folder, np.full((300, 300, 3), 128, np.uint8))
-    lined = pixels(views.add_grid(grey, 9), folder)
-    red = (lined == [255, 0, 0]).all(axis=2)
-    assert np.flatnonzero(red.all(axis=0)).tolist() == np.flatnonzero(red.all(axis=1)).tolist() == [33, 66]
-
-
 def test_images_are_side_by_side_from_the_left(folder, image):
     chosen = [views.view(image, number) for number in (4, 1)]
     row = views.concatenate([*chosen, views.concatenate([chosen[1]])])
@@ -123,17 +116,6 @@ def test_images_are_side_by_side_from_the_left(folder, image):
     assert together.shape == (8, 36, 3)
     for place, one in enumerate([*chosen, chosen[1]]):
         assert (together[:, 12 * place : 12 * place + 12] == pixels(one, folder)).all()
-
-
-def test_below_a_lower_image_is_black(folder, image):
-    together = pixels(views.concatenate([image, views.view(image, 1)]), folder)
-    assert together.shape == (16, 36, 3) and not together[8:, 24:].any() and together[:8, 24:].any()
-
-
-def test_views_can_be_cut_from_recipe_images(folder):
-    noise = images.recipe_image("uniform-noise", 40, 20, 7)
-    whole = pixels(noise, folder)
-    assert (pixels(views.view(noise, 4), folder) == whole[10:, 20:]).all()
 
 
 def test_the_digest_follows_the_source_and_what_is_made_of_it(image):
@@ -155,24 +137,6 @@ def test_a_view_that_does_not_exist_is_refused(image, number):
         views.view(image, number)
 
 
-@pytest.mark.parametrize("make", [views.reduce, views.add_grid, views.initial_size])
-def test_a_split_that_the_paper_does_not_have_is_refused(image, make):
-    with pytest.raises(ValueError, match="choose one of 4, 6, 8, 9, 16"):
-        make(image, 5)
-
-
-def test_impossible_sizes_are_refused(image):
-    with pytest.raises(ValueError, match="no images"):
-        views.concatenate([])
-    big = Image("images/big.png", "c" * 64, 7000, 7000)
-    with pytest.raises(ValueError, match="give 1 to 50,000,000"):
-        views.concatenate([big, big])
-    with pytest.raises(ValueError, match="is not a recipe"):
-        images.composite_image("mirror", 1, 1, of=image)
-    with pytest.raises(ValueError, match="0 x 0"):
-        views.view(Image("images/dot.png", "d" * 64, 1, 1), 1)
-
-
 def test_an_absent_or_broken_source_is_named(folder):
     gone = Image("images/gone.png", "a" * 64, WIDTH, HEIGHT)
     with pytest.raises(DataError, match=r"gone\.png"):
@@ -180,28 +144,3 @@ def test_an_absent_or_broken_source_is_named(folder):
     (folder / "images" / "gone.png").write_bytes(b"no image")
     with pytest.raises(DataError, match=r"gone\.png.*does not decode"):
         images.open_image(views.view(gone, 1), folder)
-
-
-def test_an_image_is_decoded_once_for_all_its_views(folder, image, monkeypatch):
-    monkeypatch.setattr(images, "_FILE_CACHE", images._ImageCache(3 * WIDTH * HEIGHT))
-    decoded, decode = [], images.decode
-    monkeypatch.setattr(images, "decode", lambda data, file: decoded.append(file.name) or decode(data, file=file))
-    first = [pixels(views.view(image, number), folder) for number in (1, 2, 3, 4)]
-    assert len(decoded) == 1
-    images.open_image(views.add_grid(image), folder)
-    assert all((a == pixels(views.view(image, n), folder)).all() for a, n in zip(first, (1, 2, 3, 4), strict=True))
-    assert len(decoded) == 1
-    (folder / image.source).write_bytes(b"")  # another file at the same path is another image
-    with pytest.raises(DataError, match="the image was changed"):
-        images.open_image(views.view(image, 1), folder)
-
-
-def test_decoded_images_stay_within_their_limit(folder):
-    kept = images._ImageCache(2 * 3 * WIDTH * HEIGHT)
-    paths = [folder / save(folder, np.full((HEIGHT, WIDTH, 3), k, np.uint8)).source for k in range(5)]
-    for path in paths:
-        kept.get(path)
-        assert kept.bytes <= 2 * 3 * WIDTH * HEIGHT
-    assert kept.bytes == 2 * 3 * WIDTH * HEIGHT
-    small = images._ImageCache(10)
-    assert small.get(paths[0]).size == (WIDTH, HEIGHT) and small.bytes == 0

@@ -39,12 +39,6 @@ def test_every_number_of_the_log_is_a_count():
         assert sum(round(counts[name]) for name in ("Object", "Relation", "Attribute")) == round(counts["Overall"])
 
 
-def test_the_numbers_of_questions_follow_from_the_log():
-    one = found("Table 1", "Total Questions", "Number")
-    assert "7,224 Object, 7,528 Relation, 8,079 Attribute" in one.finding
-    assert 7224 + 7528 + 8079 == 22831
-
-
 def test_gemma_attribute_accuracy_is_not_that_of_the_log():
     """5671 / 8079 = 70.194%; 5672 / 8079 = 70.207%. The paper prints 70.20."""
     one = found("Table 3", "Gemma-3", "Attribute")
@@ -73,37 +67,14 @@ def test_replies_that_are_e_but_not_exactly():
     assert "rank 2 of 19, plotted as 15;" in figure["GLM-4.1V-Thinking"].arithmetic
 
 
-def test_figure_5_is_no_accuracy_against_the_labels():
-    one = found("Figure 5", "all", "Accuracy on HumbleBench-GN")
-    assert "Qwen2.5-VL: 90.53 plotted, 17.52 logged" in one.arithmetic
-
-
 def test_chance_on_humblebench_e():
     """(3326 / 5 + 19505 / 4) / 22831 = (665.2 + 4876.25) / 22831 = 24.27%."""
     one = found("Section 3.2, random guess", "Random guess", "Accuracy on HumbleBench-E")
     assert one.printed == "20" and "gives 24.27" in one.finding and "(85.43%)" in one.arithmetic
 
 
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        (("Section 3.3, second mention", "R1-Onevision", "Accuracy on HumbleBench-GN"), "Figure 5 has 83.38."),
-        (("Section 3.2", "LLaMA-CoT", "Accuracy on HumbleBench-E"), "No table has a model named LLaMA-CoT."),
-        (("Algorithm 1", "all", "distribution of the noise"), "uniform, not Gaussian"),
-    ],
-)
-def test_text_against_tables(place, text):
-    assert text in found(*place).finding
-
-
 def test_there_are_no_other_findings():
     assert len(findings()) == 1 + 1 + 12 + 1 + 1 + 3 + 1
-
-
-def test_the_initial_questions_are_not_ten_an_image():
-    finding = found("Table 2", "Initial Questions", "Count")
-    assert finding.arithmetic == "4,500 x 10 = 45,000; printed 41,843"
-    assert finding.strength.startswith("possible only if some images have fewer questions")
 
 
 @pytest.mark.parametrize(
@@ -122,13 +93,3 @@ def test_a_changed_number_is_found(key, value, text):
     cells = tuple(replace(cell, value=value) if cell.key == key else cell for cell in CELLS)
     assert any(cell.key == key for cell in CELLS)
     assert text in {f.finding for f in audit_published(replace(published("humblebench"), cells=cells))}
-
-
-@pytest.mark.skipif(not PAPER.is_file(), reason="the paper's text is not here")
-def test_numbers_of_the_text_are_in_the_paper():
-    text = PAPER.read_text(encoding="utf-8")
-    statements = [cell for cell in CELLS if cell.table.startswith("Section") or cell.table in ("Table 1", "Table 2")]
-    words = {"Images of PSG in the sample": "4,500 images", "Avg. Image Width (px)": "594×473"}
-    for cell in statements:
-        if cell.row not in ("General-purpose models", "Specialized reasoning models", "Avg. Image Height (px)"):
-            assert words.get(cell.row, cell.printed) in text, cell.key

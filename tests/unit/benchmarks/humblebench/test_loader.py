@@ -4,7 +4,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.data.questions import normalise, vary
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import DataError
 from known_unknowns.variants import nota_only
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from tests.factories import png, published_row, question, variant_entry, write_published
@@ -97,26 +97,12 @@ def test_a_folder_of_images_loads_like_the_parquet(tmp_path, kind):
     )
 
 
-def test_a_metadata_file_may_not_lead_out_of_its_folder(tmp_path):
-    (tmp_path / "secret.png").write_bytes(png())
-    folder = tmp_path / "raw"
-    folder.mkdir()
-    row = published_row(0)
-    row["file_name"] = "../secret.png"
-    del row["image"]
-    (folder / "metadata.jsonl").write_text(json.dumps(row) + "\n")
-    with pytest.raises(DataError, match=r"metadata\.jsonl, row 0: the image path .* leads out of"):
-        list(humblebench.load(folder, tmp_path / "out"))
-
-
 CORRUPT = {
     "label": ({"label": "F"}, "the label is 'F', not one of A, B, C, D, E"),
     "no label": ({"label": None}, "no value for label"),
-    "undecodable image": ({"image": {"bytes": b"GIF89a?", "path": "x"}}, "the image does not decode"),
     "truncated image": ({"image": {"bytes": png()[:70], "path": "x"}}, "the image does not decode"),
     "bomb": ({"image": {"bytes": bomb(), "path": "x"}}, "decompression bomb"),
     "duplicate id": ({"question_id": 1}, "the question id 1 is already that of"),
-    "no options": ({"question": "What?"}, "no options"),
     "label without option": ({"question": "What?\nA. x\nE. None", "label": "C"}, "no option C, which is the label"),
     "no refusal": ({"question": "What?\nA. x\nB. y", "label": "A"}, "no option E, which is the refusal"),
 }
@@ -141,26 +127,8 @@ def test_a_truncated_parquet_names_the_file(tmp_path, keep):
     assert not (tmp_path / "out/questions.parquet").exists()
 
 
-def test_an_empty_folder_and_an_unknown_benchmark_are_named(tmp_path):
-    with pytest.raises(DataError, match="holds no"):
-        normalise("humblebench", tmp_path, tmp_path / "out")
-    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
-        normalise("humblebenhc", tmp_path, tmp_path / "out")
-
-
 def test_a_question_that_cannot_be_varied_names_its_row(tmp_path):
     tables.write_questions(tmp_path / "q.parquet", [question("1"), question("2", refusal=None)])
     with pytest.raises(DataError, match=r"q\.parquet, row 1: .*no refusal option"):
         vary(variant_entry("nota_only"), tmp_path / "q.parquet", tmp_path / "v.parquet", seeds=[0])
     assert not (tmp_path / "v.parquet").exists()
-
-
-@pytest.mark.skipif(not RELEASED.is_file(), reason="the released predictions are not here")
-def test_every_released_line_parses_and_joins_to_itself():
-    lines = [json.loads(line) for line in RELEASED.read_text().splitlines()]
-    assert len(lines) == 80
-    for line in lines:
-        stem, options = humblebench.parse_question(line["question"])
-        assert "\n".join([stem, *(o.line for o in options)]) == line["question"]
-        assert options[-1].label == "E"
-        assert 3 <= len(options) <= 5

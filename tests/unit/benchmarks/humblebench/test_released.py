@@ -15,19 +15,16 @@ from bench.scale.files import NOISE, SETTINGS, as_lines, log, questions, rows
 from known_unknowns import tables
 from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.questions import normalise
 from known_unknowns.data.released import MANIFEST, read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image
 from known_unknowns.variants import VARIANTS
-from known_unknowns_benchmarks.humblebench import released, released_check, released_logs, released_questions
-from known_unknowns_benchmarks.humblebench.released_files import read_replies, slots
-from known_unknowns_benchmarks.humblebench.released_questions import load
+from known_unknowns_benchmarks.humblebench.released import RELEASED
 from tests.paths import ROOT, SHARED
 
 PUBLISHED = questions(14)
 COMMITS = "a" * 40, "b" * 40
-RELEASED = SHARED / "data/humblebench/released"
+EXCERPTS = SHARED / "data/humblebench/released"
 
 
 @cache
@@ -62,13 +59,13 @@ class Folder:
         self.add(f"rebuttal_results/{setting}/{model}/{model}.log", logged or log(lines, model, setting))
 
     def replies(self, model: str, variant: str):
-        original = list(load(self.raw, self.raw / "out", settings=entry()))
+        original = list(RELEASED.load(self.raw, self.raw / "out", entry()))
         function = {"noise_forced_grounding": "noise", "cautious_prompt": "original"}.get(variant, variant)
         varied = [VARIANTS[function](question) for question in original]
-        return released.replies(self.raw, read_manifest(self.raw), entry(), model, variant, varied)
+        return RELEASED.replies(self.raw, read_manifest(self.raw), entry(), model, variant, varied)
 
     def findings(self) -> list[str]:
-        _, found = released_check.check(self.raw, entry())
+        _, found = RELEASED.check(self.raw, entry())
         return [f"{f.severity} {f.code} {f.where}: {f.text}" for f in found]
 
 
@@ -86,7 +83,7 @@ def whole(folder):
 
 
 def test_the_questions_are_those_of_the_files(whole):
-    found = list(load(whole.raw, whole.raw / "out", settings=entry()))
+    found = list(RELEASED.load(whole.raw, whole.raw / "out", entry()))
     assert [q.id for q in found] == [str(p.id) for p in PUBLISHED]
     assert [q.rendered for q in found] == [p.text for p in PUBLISHED]
     assert [q.labels[q.answer] for q in found] == [p.label for p in PUBLISHED]
@@ -94,12 +91,6 @@ def test_the_questions_are_those_of_the_files(whole):
     assert [q.group for q in found] == [p.path for p in PUBLISHED]
     assert all(image.width == 0 for q in found for image in q.images)
     assert (whole.raw / "out/images").is_dir()
-
-
-def test_the_table_of_questions_has_those_of_the_predictions(whole, tmp_path):
-    normalise("humblebench", whole.raw, tmp_path / "questions", settings=entry())
-    written = tables.read_questions(tmp_path / "questions" / "questions.parquet")
-    assert list(written) == list(load(whole.raw, whole.raw / "out", settings=entry()))
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -113,17 +104,9 @@ def test_every_prediction_is_imported_word_for_word(whole, setting):
 
 
 def test_whole_files_have_no_finding_and_exact_logs(whole):
-    quantities, _ = released_check.check(whole.raw, entry())
+    quantities, _ = RELEASED.check(whole.raw, entry())
     assert {q.name: q.observed for q in quantities}["logs reproduced exactly"] == 12
     assert whole.findings() == []
-
-
-def test_a_log_is_recomputed_to_the_last_digit(whole):
-    files = read_manifest(whole.raw)
-    for slot in slots(files).values():
-        (compared,) = released_logs.compare_logs(whole.raw, slot)
-        assert (compared.outcome, compared.reason) == ("exact", "")
-        assert compared.recomputed == compared.logged
 
 
 def test_the_numbers_of_a_log_become_cells_with_their_source(whole):
@@ -131,10 +114,10 @@ def test_the_numbers_of_a_log_become_cells_with_their_source(whole):
     for setting, variant in entry().settings.items():
         if setting in SETTINGS:
             function = "noise" if "noise" in setting else {"cautious_prompt": "original"}.get(variant, variant)
-            original = list(load(whole.raw, whole.raw / "out", settings=entry()))
+            original = list(RELEASED.load(whole.raw, whole.raw / "out", entry()))
             by_variant[variant] = [VARIANTS[function](question) for question in original]
     names = {"Phi-4": "Phi-4 of the paper"}
-    cells, compared = released.published(whole.raw, read_manifest(whole.raw), entry(), names, by_variant.get)
+    cells, compared = RELEASED.published(whole.raw, read_manifest(whole.raw), entry(), names, by_variant.get)
     assert len(compared) == 12
     assert {cell.model for cell in cells} == {"Phi-4 of the paper"}
     assert len(cells) == 6 * 11 - 1  # E accuracy has no metric after all options were shuffled
@@ -171,7 +154,7 @@ def test_cut_doubled_and_missing_files_are_reported_and_counted(folder):
     cell = folder.replies("Phi-4", "original")
     assert cell.turns["1"][0].text == "C"  # the last line counts
     assert "3 of 14 questions have no prediction" in cell.notes
-    assert released.variants_in_files(read_manifest(folder.raw), entry())["Phi-4"] == ["original", "nota_only"]
+    assert RELEASED.variants(read_manifest(folder.raw), entry())["Phi-4"] == ["original", "nota_only"]
 
 
 def test_rows_that_ask_something_else_are_not_scored(folder):
@@ -239,15 +222,6 @@ def test_old_logs_are_text_with_other_types(folder, tmp_path):
     assert any("not reproduced: 1 numbers differ, such as Object_accuracy" in f for f in folder.findings())
 
 
-def test_a_log_with_an_impossible_number_is_unreadable(folder):
-    lines = rows(PUBLISHED, "Phi-4", "common")
-    folder.add("results/common/Phi-4/Phi-4.jsonl", as_lines(lines))
-    changed = json.loads(log(lines, "Phi-4", "common"))
-    changed["Proportions"]["E_proportion"] = 143.5
-    folder.add("results/common/Phi-4/Phi-4.log", json.dumps(changed))
-    assert any("E_proportion 143.5 is not a percentage" in text for text in folder.findings())
-
-
 @pytest.mark.parametrize(
     ("start", "form"),
     [
@@ -261,7 +235,7 @@ def test_files_of_another_form_are_named(folder, start, form):
     folder.add(path, "x")
     (folder.raw / path).write_bytes(start)
     with pytest.raises(DataError, match=f"no file .* has a question; {path} is {form}, not lines of JSON"):
-        list(load(folder.raw, folder.raw / "out", settings=entry()))
+        list(RELEASED.load(folder.raw, folder.raw / "out", entry()))
     folder.add_model("Cambrian", "common")
     assert f"error unreadable-file {path}: the file is {form}, not lines of JSON" in folder.findings()
     cell = folder.replies("Phi-4", "original")
@@ -287,7 +261,7 @@ def test_a_question_that_one_of_many_files_has_does_not_exist(folder):
     for model in ("Cambrian", "Gemma-3", "Mulberry"):
         folder.add_model(model, "common")
     folder.add_model("Phi-4", "common", lambda lines: [*lines, lines[0] | {"question_id": 999}])
-    assert len(list(load(folder.raw, folder.raw / "out", settings=entry()))) == 14
+    assert len(list(RELEASED.load(folder.raw, folder.raw / "out", entry()))) == 14
     path = "results/common/Phi-4/Phi-4.jsonl"
     errors = [text for text in folder.findings() if text.startswith("error")]
     assert errors == [
@@ -301,7 +275,7 @@ def test_files_of_different_questions_are_all_used(folder):
     for place, model in enumerate(("Cambrian", "Gemma-3", "Mulberry", "Phi-4")):
         own = slice(3 * place, 3 * place + 3)
         folder.add_model(model, "common", lambda lines, own=own: lines[own])
-    assert [q.id for q in load(folder.raw, folder.raw / "out", settings=entry())] == [str(n) for n in range(1, 13)]
+    assert [q.id for q in RELEASED.load(folder.raw, folder.raw / "out", entry())] == [str(n) for n in range(1, 13)]
 
 
 def test_the_first_unreadable_line_is_explained(tmp_path):
@@ -313,8 +287,8 @@ def test_the_first_unreadable_line_is_explained(tmp_path):
         "[]": "it is not an object",
     }.items():
         (tmp_path / "x.jsonl").write_text(f"{line}\n{rest}", encoding="utf-8")
-        parsed = read_replies(tmp_path / "x.jsonl")
-        assert (parsed.unreadable, parsed.reason, parsed.is_cut) == ([1], reason, False)
+        parsed = RELEASED.read(tmp_path / "x.jsonl")
+        assert parsed.problems == [f"1 unreadable line, the first is 1 ({reason})"]
 
 
 @pytest.mark.parametrize(
@@ -328,7 +302,7 @@ def test_no_line_ends_the_import(folder, changes):
     lines = path.read_text(encoding="utf-8").splitlines()
     lines[3] = json.dumps(json.loads(lines[3]) | changes)
     path.write_text("\n".join(lines), encoding="utf-8")
-    found = list(load(folder.raw, folder.raw / "out", settings=entry()))
+    found = list(RELEASED.load(folder.raw, folder.raw / "out", entry()))
     assert len(found) == 14
     tables.write_questions(folder.raw / "questions.parquet", found)
     cell = folder.replies("Cambrian", "original")
@@ -338,40 +312,25 @@ def test_no_line_ends_the_import(folder, changes):
 
 def test_own_images_are_used_if_id_and_text_agree(whole, tmp_path):
     own = tmp_path / "full"
-    found = list(load(whole.raw, whole.raw / "out", settings=entry()))
+    found = list(RELEASED.load(whole.raw, whole.raw / "out", entry()))
     image = Image("images/x.png", "f" * 64, 8, 8)
     (own / "images").mkdir(parents=True)
     (own / "images/x.png").write_bytes(b"pixels")
     pictured = [replace(found[0], images=(image,), group="x"), replace(found[1], text="Else?", images=(image,))]
     tables.write_questions(own / "questions.parquet", pictured)
-    first, second, *_ = load(whole.raw, whole.raw / "out", settings=entry().model_copy(update={"questions": str(own)}))
+    first, second, *_ = RELEASED.load(whole.raw, whole.raw / "out", entry().model_copy(update={"questions": str(own)}))
     assert (first.images, first.group) == ((image,), "x")
     assert second.images[0].width == 0
     assert (whole.raw / "out/images/x.png").read_bytes() == b"pixels"
 
 
-def test_the_released_types_were_merged_as_the_logs_show():
-    """The older log of Gemma-3 has 433 locations and 83 weather questions of the 8,079 attributes.
-
-    Its accuracies of 7,563, 433 and 83 questions add up to the 70.1943309816% of overall.log.
-    """
-    counts = {
-        "Attribute": (68.61033981224381, 7563),
-        "Location": (96.30484988452656, 433),
-        "Weather": (78.3132530120482, 83),
-    }
-    right = sum(round(share * n / 100) for share, n in counts.values())
-    assert right / sum(n for _, n in counts.values()) * 100 == pytest.approx(70.1943309816)
-    assert {released_questions.OLD_TYPES[kind] for kind in ("Location", "Weather")} == {"Attribute"}
-
-
-@pytest.mark.skipif(not RELEASED.is_dir(), reason="no excerpts of the released files")
+@pytest.mark.skipif(not EXCERPTS.is_dir(), reason="no excerpts of the released files")
 def test_excerpts_are_read_and_the_released_log_has_whole_counts():
-    for file in RELEASED.glob("*.jsonl"):
-        parsed = read_replies(file)
+    for file in EXCERPTS.glob("*.jsonl"):
+        parsed = RELEASED.read(file)
         assert parsed.rows
-        assert parsed.unreadable == []
-    logged = released_logs.read_log(RELEASED / "cautious_prompt_Qwen2.5-VL.log")
+        assert not parsed.problems
+    logged = RELEASED.read_numbers(EXCERPTS / "cautious_prompt_Qwen2.5-VL.log")
     of_type = {"Object": 7224, "Relation": 7528, "Attribute": 8079, "E": 3326}
     for name, value in logged.items():
         n = of_type.get(name.removesuffix("_accuracy"), 22_831)
@@ -381,7 +340,7 @@ def test_excerpts_are_read_and_the_released_log_has_whole_counts():
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no excerpts of the released files")
 def test_the_numbers_of_an_excerpt_counted_by_hand():
     """Of the 80 rows, 30 predictions are E and all labels are E; every prediction is a letter."""
-    parsed = read_replies(SHARED / "data/humblebench/nota_only_Qwen2.5-VL_80.jsonl")
-    found = released_logs.recompute(parsed.rows.values())
+    parsed = RELEASED.read(SHARED / "data/humblebench/nota_only_Qwen2.5-VL_80.jsonl")
+    found = RELEASED.recompute(list(parsed.rows.values()))
     assert found["Overall_accuracy"] == found["E_accuracy"] == found["E_proportion"] == 30 / 80 * 100
     assert found["NA_proportion"] == 0

@@ -9,9 +9,9 @@ import pytest
 
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import compare_cells, load
-from known_unknowns.comparison.audit import audit, audit_published, published, with_notes
+from known_unknowns.comparison.audit import audit, audit_published, published
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns_benchmarks.mmsap.audit import spread_as_published, totals
+from known_unknowns_benchmarks.mmsap.audit import spread_as_published
 from tests.paths import SHARED
 
 PAPERS = SHARED / "papers"
@@ -65,41 +65,9 @@ def test_the_first_preprints_tables_cell_by_cell():
         assert rows_of(f"{table}, first preprint") == printed
 
 
-def test_the_submission_has_the_same_numbers():
-    """Its twelve models' rows are those of the final version, which adds two."""
-    rows = [row for rows in printed_tables(SUBMISSION).values() for row in rows.items()]
-    submitted = {(model, *cells) for model, cells in rows}
-    final = {(model, *cells) for table in ("Table 1", "Table 2", "Table 3") for model, cells in rows_of(table).items()}
-    of_table_1 = {row for row in submitted if len(row) == 8}
-    assert len(of_table_1) >= 9 and of_table_1 <= final
-
-
 def containing(text: str) -> dict[tuple[str, str, str], str]:
     """The sentences with this text, by cell."""
     return {(f.table, f.row, f.column): f.finding for f in audit("mmsap") if text in f.finding}
-
-
-def exact(row: Sequence[str]) -> tuple[float, float, float]:
-    """Table 1's totals by Equations 1, 2 and 4: shares of 400 + 350 + 400 questions."""
-    basic, know, know_ku, beyond_ku = map(float, row[:4])
-    kk, ku = (400 * basic + 350 * know) / 1150, (350 * know_ku + 400 * beyond_ku) / 1150
-    return kk, ku, kk + ku
-
-
-# Here the printed totals are not those of their own parts, by more than a hundredth.
-ODD = {("Qwen-VL-Plus", "score_ku"): (24.18, 22.96), ("Gemini 1.0 Pro Vision", "score_kk"): (43.49, 43.39)}
-
-
-@pytest.mark.parametrize("model", rows_of("Table 1"))
-def test_the_totals_of_table_1_are_consistent(model):
-    row = rows_of("Table 1")[model]
-    for name, value, total in zip(("score_kk", "score_ku", "score_sa"), exact(row), map(float, row[4:]), strict=True):
-        if (model, name) in ODD:
-            assert (total, round(value, 2)) == ODD[model, name]
-        elif name != "score_sa" or all(model != odd for odd, _ in ODD):
-            assert value == pytest.approx(total, abs=0.0151), name
-        if name == "score_sa":  # Equation 4 holds for every row as printed
-            assert float(row[4]) + float(row[5]) == pytest.approx(total, abs=0.0101)
 
 
 def test_exactly_these_totals_do_not_follow_from_their_subsets():
@@ -114,15 +82,6 @@ def test_exactly_these_totals_do_not_follow_from_their_subsets():
         ("Table 1", "Gemini 1.0 Pro Vision", "Total score_kk"): "43.39",  # (400 x 62.75 + 350 x 70.85) / 1150
         ("Table 1", "Gemini 1.0 Pro Vision", "Total score_sa"): "62.08",
     }
-
-
-def test_every_total_is_recomputed():
-    """Three of each row of Tables 1, 3 and 7, one of the first preprint's Table 1."""
-    assert len(totals(CELLS)) == 3 * (14 + 6 + 4) + 8
-    n = {(c.revision, c.category): c.questions for c in CELLS}
-    for revision, beyond, whole in (("published", 400, 1150), ("first preprint", 368, 1118)):
-        assert [n[revision, name] for name in ("BasicVisQA", "KnowVisQA", "BeyondVisQA")] == [400, 350, beyond]
-        assert n[revision, OVERALL] == whole == 400 + 350 + beyond
 
 
 def test_the_identical_rows_are_flagged_on_every_cell_and_no_others():
@@ -145,15 +104,6 @@ def test_other_inconsistencies():
     }
 
 
-def test_findings_become_notes_and_change_nothing_else():
-    before, findings = published("mmsap").cells, audit("mmsap")
-    after = with_notes(before, findings)
-    assert [replace(cell, note="") for cell in after] == [replace(cell, note="") for cell in before]
-    assert all(new.note.startswith(old.note) for new, old in zip(after, before, strict=True))
-    for new, old in zip(after, before, strict=True):
-        assert (new.note != old.note) == any(found.is_on(new) for found in findings)
-
-
 @pytest.mark.parametrize("digit", ["35.25", "35.05"])
 def test_a_changed_total_is_flagged(digit):
     slipped = [
@@ -162,18 +112,6 @@ def test_a_changed_total_is_flagged(digit):
     ]
     found = {(f.table, f.row, f.column) for f in audit_published(replace(published("mmsap"), cells=tuple(slipped)))}
     assert ("Table 1", "LLaVA-7b", "Total score_kk") in found
-
-
-def test_table_4_is_a_share_of_the_refusals():
-    """By Equation 8 as printed, InfMLLM-7b's rate could be no more than its 25.0 refusals of 350 questions: 7.14.
-    Of the refusals, those not known are what Table 1 calls rightly refused: 25.0 x (1 - 0.4247) of 350 is 4.11."""
-    left = {}
-    for row, (refusals, rate) in rows_of("Table 4").items():
-        assert float(rate) > 100 * float(refusals) / 350
-        left[row] = round(float(refusals) * (1 - float(rate) / 100) / 3.5, 2)
-    assert left == {"InfMLLM-7b": 4.11, "Yi-VL-6b": 5.51, "Qwen-VL-Max": 2.65, "GPT-4V": 11.94}
-    table_1 = {row: float(cells[2]) for row, cells in rows_of("Table 1").items()}
-    assert [table_1[row] for row in ("InfMLLM-7b", "Yi-VL-6B", "GPT-4V")] == [4.11, 5.49, 12.06]
 
 
 @pytest.mark.parametrize(
@@ -187,9 +125,7 @@ def test_table_4_is_a_share_of_the_refusals():
             "more than the 56.6 refusals",
             "26.19 / 100 x 350 = 91.7",
         ),
-        ("Table 7", "LLaVA-7b(PPL)", "KnowVisQA score_kk", "46.36", "the nearest is 46.34", "811 / 1,750 = 46.343"),
         # 852 / 1750 = 48.686; five runs of 170 or 171 questions that are cut to two decimals lose less than 0.01
-        ("Table 7", "ShareGPT4V-7b(PPL)", "KnowVisQA score_kk", "48.71", "is 48.69", "853 / 1,750 = 48.743"),
         # 154 and 155 of 750 are 20.53 and 20.67; 1 of 1150 is 0.087, so that one decimal is always a count. No count
         # truncates to A and B: 152 and 153 are 20.27 and exactly 20.40 (20.3 is printed), 143 and 144 19.07 and 19.20
         (
@@ -203,7 +139,6 @@ def test_table_4_is_a_share_of_the_refusals():
         ),
         ("Figure 3", "Sub-tasks", "Number", "19", "give 20", "8 + 6 + 6 = 20"),
         ("Section 3.2, first preprint", "Types of BasicVisQA", "Number", "8", "has 7 types", "7 shares: Action"),
-        ("Figure 2, first preprint", "Other", "Share of BasicVisQA", "10.05", "No count", "42 / 400 = 10.50%"),
         ("Figure 2, first preprint", "all", "Share of BasicVisQA", None, "99.55%", "= 99.55"),
         ("Figure 2, first preprint", "all", "Share of BeyondVisQA", None, "97.82%", "360 of 368 questions"),
         (
@@ -214,16 +149,7 @@ def test_table_4_is_a_share_of_the_refusals():
             "no variance",
             "standard deviation (ddof = 0) in 32 of 32 cells",
         ),
-        (
-            "Table 2, first preprint",
-            "all",
-            "all",
-            None,
-            "no variance",
-            "standard deviation (ddof = 0) in 24 of 24 cells",
-        ),
         ("Section 4.3", "Models", "Number", "13", "Table 1 has 14 rows", "instructblip-vicuna-7b"),
-        ("Section 4.3", "Closed-source models besides the best", "Number", "2", "3 are left", "4 - 1 = 3"),
         ("Section 4.3", "Closed-source models", "Largest BeyondVisQA score_ku", "70", "77.25 for GPT-4V", "77.25 > 70"),
     ],
 )
@@ -262,34 +188,6 @@ def test_there_are_no_other_findings():
 
     Gemini's Answer Rate of 97.13 is possible: five truncated rates can have this truncated mean (`test_grim`)."""
     assert len(audit("mmsap")) == 2 + 4 + 5 + 6 + 2 + 2 + 1 + 11
-
-
-def sums_and_squares(limit: int, squares: int) -> np.ndarray:
-    """Which (sum + 5 limit, sum of squares) five whole numbers from -limit to limit can have."""
-    reach = np.zeros((10 * limit + 1, squares + 1), dtype=bool)
-    reach[5 * limit, 0] = True
-    for _ in range(5):
-        drawn = np.zeros_like(reach)
-        for number in range(-limit, limit + 1):
-            drawn[:, number * number :] |= np.roll(reach, number, axis=0)[:, : squares + 1 - number * number]
-        reach = drawn
-    return reach
-
-
-def test_the_first_preprints_spread_is_ours_with_ddof_0():
-    """Five runs of whole counts: of 98.55 and 400 questions they add up to 1971, and must spread as printed."""
-    limit = 22  # from the mean; the largest spread is 2.33% of 400 questions
-    reach = sums_and_squares(limit, limit * limit)
-    possible = {0: 0, 1: 0}
-    counted = [c for c in CELLS if c.spread is not None and c.category != OVERALL and c.metric != "answer_accuracy"]
-    for cell in counted:
-        of = cell.questions
-        (total,) = [s for s in range(5 * of + 1) if f"{20 * s / of:.2f}" == cell.printed]
-        squares = np.flatnonzero(reach[5 * limit + total % 5])
-        for ddof in possible:
-            spreads = 100 / of * np.sqrt(np.maximum(squares - (total % 5) ** 2 / 5, 0) / (5 - ddof))
-            possible[ddof] += bool(np.any(np.abs(spreads - cell.spread) <= 0.005 + 1e-9))
-    assert (len(counted), possible) == (48, {0: 48, 1: 27})
 
 
 def test_the_spread_as_published():

@@ -192,8 +192,8 @@ def test_the_oracle_has_the_papers_sizes(oracle, parser):
     scores = ("score_kk", "score_ku", "score_sa", "score_AR", "score_KK")
     assert [percent(oracle, name, parser=parser) for name in scores] == [65.22, 34.78, 100, 100, 100]
     assert percent(oracle, "score_KU", parser=parser) == round(100 * 400 / 750, 2)
-    if parser == "likelihood":  # the 750 that it knows are its surest; then comes one wrong answer after the other
-        expected = sum((k - 750) / k for k in range(751, 1151)) / 1150
+    if parser == "likelihood":  # the 75 that it knows are its surest; then comes one wrong answer after the other
+        expected = sum((k - 75) / k for k in range(76, 116)) / 115
         assert pick(oracle, "aurc", parser=parser).value == pytest.approx(expected)
         assert pick(oracle, "operating_risk", parser=parser).value == 0
         assert percent(oracle, "operating_coverage", parser=parser) == 65.22
@@ -204,20 +204,20 @@ def test_always_refuse_has_score_kk_0_and_no_right_forced_choice(tmp_path):
     assert pick(metrics, "score_kk").value == 0
     assert pick(metrics, "score_ku").value == pytest.approx((400 + 350) / 1150)
     assert pick(metrics, "score_AR").value == pytest.approx((350 + 400) / 1150)
-    assert pick(metrics, "refusal_number", category=KNOW).value == pytest.approx(350)
+    assert pick(metrics, "refusal_number", category=KNOW).value == pytest.approx(35)
     assert pick(metrics, "forced_unread").value == 1
     assert pick(metrics, "answer_accuracy").value is None
 
 
 def test_scores_of_always_a(tmp_path):
-    """Of 400, 350 and 400 questions, A refuses a fifth; of the others a quarter have it right."""
+    """Of 40, 35 and 40 questions, A refuses a fifth; of the others a quarter have it right."""
     metrics = by_respondent(tmp_path, "always_a")
     right = sum(q.answer == 0 and q.answer != q.refusal for q in PAPER)
     refused = {subset: sum(q.refusal == 0 and q.extra["subset"] == subset for q in PAPER) for subset in (KNOW, BEYOND)}
-    assert refused == {KNOW: 70, BEYOND: 80}
-    assert pick(metrics, "score_kk").value == pytest.approx(right / 1150)
+    assert refused == {KNOW: 7, BEYOND: 8}
+    assert pick(metrics, "score_kk").value == pytest.approx(right / 115)
     # asked again without A, it says A once more, which is not on offer
-    assert pick(metrics, "score_ku").value == pytest.approx((70 + 80) / 1150)
+    assert pick(metrics, "score_ku").value == pytest.approx((7 + 8) / 115)
 
 
 def test_images_without_content_make_every_question_unknown(tmp_path):

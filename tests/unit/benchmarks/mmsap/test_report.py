@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from known_unknowns.comparison import MetricIndex, compare, compare_cells, load
-from known_unknowns.config import Params
+from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.figures import answer_shares, draw, our_points, published_points, sum_lines
+from known_unknowns.report.figures import draw, our_points
 from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics
 from known_unknowns_benchmarks.mmsap import figures
-from known_unknowns_benchmarks.mmsap.report import TITLES, layout
+from known_unknowns_benchmarks.mmsap.report import layout
 from tests.unit.benchmarks.mmsap import fake_report
-from tests.unit.report import fake_run
 from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun
 from tests.unit.report.pages import Page, check, drawn_text
@@ -93,63 +88,12 @@ def test_every_page_is_sound(pages: dict[str, Page]):
         check(page, {*pages, "questions.html"})
 
 
-def test_the_pages_have_only_the_text_of_this_benchmark(pages: dict[str, Page], page: Page):
-    text = words(pages["index.html"]["content"].text + page["content"].text)
-    assert "“Sorry, I can’t help with it”" in text and "None of the above" not in text
-    assert "exactly" not in page["mmsap-headline"].text and "exactly “E”" not in text
-    assert "No code was released" in page["mmsap-headline"].text
-    assert "The released code" not in text
-
-
 def test_the_headline_is_score_sa(made: Run, page: Page):
     found = ours(made, "pocket")
     text = words(page["mmsap-headline"].text)
     for variant in ("shuffled_options", "shuffled_refusal_prompt", "nota_only", "noise"):
         assert written(found[variant, "robust", OVERALL, "score_sa"]) in text
     assert "chance" not in text
-
-
-def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
-    files = {path: path.read_bytes() for path in run.page.parent.rglob("*.*") if path.is_file()}
-    assert {path.stem for path in files} == {*PAGES, *FIGURES}
-    write(run)
-    assert {path: path.read_bytes() for path in files} == files
-    for name in FIGURES:
-        text = (run.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
-        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
-        assert "not drawn" not in text
-        assert not re.search(r"<script|<image|<foreignObject| on\w+=", text)
-
-
-def test_no_label_has_the_colour_of_the_refusal(run: FakeRun):
-    """It stands at another letter in every question."""
-    text = (run.page.parent / "figures" / "mmsap_letters.svg").read_text(encoding="utf-8")
-    assert ">E<" in text and "#e08a2e" not in text
-
-
-def test_two_benchmarks_in_one_report(tmp_path: Path):
-    """The page of a benchmark does not depend on the other one, except for the navigation."""
-
-    def content(folder: FakeRun) -> str:
-        text = folder.page.with_name("benchmark-humblebench.html").read_text(encoding="utf-8")
-        return text[text.index("<main") : text.index("</main>")]
-
-    models = ("oracle", "pocket")
-    alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"], models=models)
-    write(alone)
-    before = content(alone)
-    other = fake_report.make(tmp_path / "both", fake_report.params(["shuffled_options"], models=models), per_task=1)
-    raw = dict(alone.params.raw)
-    raw["benchmarks"] |= {"mmsap": other.params.raw["benchmarks"]["mmsap"]}
-    raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "mmsap"]
-    both = FakeRun(tmp_path / "both", Params(raw), [*alone.metrics, *other.metrics])
-    compare(both.params, both.metrics, both.comparison)
-    pages = write(both)
-    assert content(both) == before
-    assert "“None of the above” or “Sorry, I can’t help with it”" in words(pages["index.html"]["about"].text)
-    assert pages[OWN]["mmsap-papers"] and pages["stress.html"]["humblebench-figures"]
-    names = {path.stem for path in (both.page.parent / "figures").glob("*.svg")}
-    assert names == {"humblebench_vs_e", "humblebench_vs_gn", "letters", "humblebench_overview", *FIGURES}
 
 
 def test_absent_figures_have_a_reason(tmp_path: Path):
@@ -163,15 +107,6 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
     assert "shuffled_options, shuffled_refusal_prompt were not run" in drawn["mmsap_scores"]
     assert "no engine of this run has likelihoods" in drawn["mmsap_risk_coverage"]
     assert "not drawn" not in drawn["mmsap_quadrant"] and "not drawn" not in drawn["mmsap_subtasks"]
-
-
-def test_nothing_measured_at_all(tmp_path: Path):
-    made = fake_report.make(tmp_path, fake_report.params(["text_only"], models=("oracle", "pocket")), per_task=1)
-    made.metrics = []
-    page = write(made)[OWN]
-    for name in FIGURES:
-        assert "not drawn" in (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
-    assert "LLaVA-7b" in page["mmsap-papers"].text
 
 
 # --- the papers' tables --------------------------------------------------------------------------------------------
@@ -236,30 +171,12 @@ def test_flags_are_footnotes_of_the_cell_or_of_the_row(made: Run):
     assert not any(cell.mark for cell in cells["CogVLM-17b"].cells) and not cells["CogVLM-17b"].heads[0].mark
 
 
-def test_the_flags_are_on_the_page(page: Page):
-    text = words(page["mmsap-papers"].text)
-    assert "the subsets' cells give 22.96." in text and "the subsets' cells give 43.39." in text
-    assert all(title in text for title in TITLES.values())
-
-
 def test_a_model_is_below_its_row_with_its_verdicts(run: FakeRun, made: Run):
     found = table_of(made, "Table 1", {"pocket": "GPT-4V"})
     assert heads(found)[-2:] == [("GPT-4V", ""), ("pocket", "this run")]
     assert ("pocket", "this run") not in heads(found)[:-1]
     verdicts = [cell.note for cell in found.table.rows[-1].cells]
     assert verdicts == ["not comparable"] * 7  # the numbers of questions are not the published ones
-
-
-def test_rows_of_one_model_are_adjacent(run: FakeRun, made: Run):
-    """The rows are those of Table 3, each with ours under the same prompt."""
-    found = heads(table_of(made, "Table 3", {"pocket": "ShareGPT4V-7b"}))
-    at = found.index(("ShareGPT4V-7b", ""))
-    assert found[at : at + 4] == [
-        ("ShareGPT4V-7b", ""),
-        ("pocket", "this run"),
-        ("ShareGPT4V-7b+prompt", ""),
-        ("pocket", "this run, refusal prompt"),
-    ]
 
 
 def test_refusals_are_a_number_of_questions(run: FakeRun, made: Run):
@@ -301,22 +218,7 @@ def test_dual_accuracy_of_every_pair_and_type(made: Run, pages: dict[str, Page])
     assert "MM-SAP and no right option" in text and "MM-SAP and noise" in text
 
 
-def test_the_figure_of_answers_has_no_metrics_across_variants(made: Run):
-    combined = {m.variant for m in made.numbers} - set(made.variants)
-    assert combined == {"shuffled_options+nota_only", "shuffled_options+noise"}
-    extra = Metric("pocket", "mmsap", "shuffled_options+noise", 0, "robust", OVERALL, "share_A", 0.5, None, None, 1, "")
-    with_extra = replace(made, numbers=MetricIndex([*made.numbers, extra]))
-    assert answer_shares(with_extra) == answer_shares(made)
-
-
 # --- figures -------------------------------------------------------------------------------------------------------
-
-
-def test_the_published_points_of_figure_5():
-    points = {(p.model, p.series): (p.x.value, p.y.value) for p in published_points(SCORES, load("mmsap"))}
-    assert len(points) == 14 + 3
-    assert points["InfMLLM-7b", "plain prompt"] == (38.43, 14.49)
-    assert points["InfMLLM-7b", "refusal prompt"] == (35.37, 22.83)
 
 
 def test_our_points_are_the_scores(run: FakeRun, made: Run):
@@ -328,15 +230,6 @@ def test_our_points_are_the_scores(run: FakeRun, made: Run):
     assert points["pocket", "refusal prompt"].y.low == pytest.approx(100 * prompted.low)
 
 
-@pytest.mark.parametrize("highest", [60, 80, 100])
-def test_the_sum_is_constant_on_a_line(highest: float):
-    lines = list(sum_lines(highest))
-    assert [line.name for line in lines] == [f"sum {total}" for total in (20, 40, 60, 80, 100)]
-    for line in lines:
-        assert line.x + line.y == line.x2 + line.y2 == float(line.name.split()[1])
-        assert all(0 <= end <= highest for end in (line.x, line.y, line.x2, line.y2))
-
-
 def test_the_oracles_risk_rises_with_unanswerable_questions(run: FakeRun, made: Run):
     """It is sure of 26 of 38 questions; the other 12 are wrong whatever is answered."""
     curve = figures._curve(made, "oracle", "shuffled_options", results=run.results, data=run.data)
@@ -344,18 +237,6 @@ def test_the_oracles_risk_rises_with_unanswerable_questions(run: FakeRun, made: 
     assert curve[coverage * 38 <= 26] == pytest.approx(0)
     assert curve[-1] == pytest.approx(12 / 38)
     assert np.all(np.diff(curve) >= -1e-12)
-
-
-def test_a_model_without_likelihoods_has_no_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    silent = fake_report._pocket
-    monkeypatch.setattr(
-        fake_report, "_pocket", lambda question, turn, seed: replace(silent(question, turn, seed), logprobs=None)
-    )
-    made = fake_report.make(tmp_path, fake_report.params(["text_only"], models=("oracle", "pocket")), per_task=1)
-    folders = {"results": made.results, "data": made.data}
-    assert figures._curve(of(made), "pocket", "text_only", **folders) is None
-    figure = figures.risk_coverage(of(made), **folders)
-    assert "pocket" not in [row.heads[0].text for row in figure.table.rows]
 
 
 def test_the_quadrants_add_up_and_every_sub_task_is_there(run: FakeRun, made: Run):

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from known_unknowns.benchmark.metrics import ScoreArrays
-from known_unknowns.records import OVERALL, Metric, Question
+from known_unknowns.records import Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC
-from tests.unit.benchmarks.mmsap.sapient import benchmark, by_respondent
 
 # --- over shuffles -------------------------------------------------------------------------------------------------
-
-
-def shuffles(tmp_path: Path, behaviour: str) -> dict[str, Metric]:
-    metrics = by_respondent(tmp_path, behaviour, "shuffled_options", seeds=5, questions=benchmark(60, 30, 30))
-    found = [m for m in metrics if (m.seed, m.parser, m.category) == (None, "official", OVERALL)]
-    return {metric.name: metric for metric in found}
-
-
-def test_consistent_answers_follow_the_content(tmp_path):
-    found = shuffles(tmp_path, "oracle")
-    assert [found[n].value for n in ("same_answer", "content_agreement", "content_kept")] == [1, 1, 1]
-    assert [found[n].value for n in ("position_kept", "position_alone")] == [0, 0]
-    assert found["score_sa"].spread == 0
-
-
-def test_always_a_follows_the_position(tmp_path):
-    found = shuffles(tmp_path, "always_a")
-    assert [found[n].value for n in ("content_kept", "position_kept", "position_alone")] == [0, 1, 1]
-    assert found["content_agreement"].value == pytest.approx(1 / 5, abs=0.04)  # A holds the same text by chance
-    assert found["content_agreement"].method.endswith("over 5 seeds")
-    assert found["score_kk"].spread > 0
 
 
 def by_hand(orders: list[str], choices: list[str | None]) -> dict[str, float]:

@@ -41,15 +41,6 @@ def test_an_inserted_row_changes_no_other_question(before, tmp_path, place):
     assert {text: after[text] for text in before} == before and len(after) == 41
 
 
-def test_the_order_of_rows_and_the_file_do_not_matter(before, tmp_path):
-    own_folder(tmp_path / "after", without_ids(ROWS[20:]), "second.csv")
-    assert requests(loaded(tmp_path / "after", ROWS[:20][::-1], "first.csv")) == before
-
-
-def test_a_corrected_answer_does_not_change_the_request(before, tmp_path):
-    assert requests(loaded(tmp_path / "after", [each | {"answer": "C"} for each in ROWS])) == before
-
-
 @pytest.mark.parametrize(
     "change", [{"question": "And this?"}, {"A": "Pink"}, {"image": "images/1.png"}, {"hint": "Look."}]
 )

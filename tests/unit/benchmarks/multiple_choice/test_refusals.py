@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -14,69 +15,30 @@ from known_unknowns_benchmarks.multiple_choice.options import labelled
 from known_unknowns_benchmarks.multiple_choice.refusals import find_refusal, is_standard_refusal
 from tests.unit.benchmarks.multiple_choice.own_files import BASE64, BENCHMARK, load, own_folder, row, write_csv
 
-REFUSALS = """None of the above
-none of the above.
-None of the other options
-None of these
-None of them
-Neither of the above
-None of the given options
-None of the options are correct
-No correct answer
-There is no correct option
-N/O/T/A
-NOTA
-I don't know
-I don\u2019t know.
-I do not know the answer
-Sorry, I can't help with it
-I cannot tell
-Not sure
-Cannot be determined
-Can't be determined from the image
-It cannot be determined
-The answer cannot be determined
-Cannot tell
-Impossible to say
-Unanswerable
-Not enough information
-Insufficient information
-Keine der genannten
-Keine der oben genannten Antworten
-Ich weiß nicht
-Ninguna de las anteriores
-Aucune de ces réponses
-Je ne sais pas
-以上都不是
-无法确定
-不知道
-わからない""".splitlines()
-ANSWERS = """None
-Nothing
-Unknown
-No
-Above the stove
-None of the people is smiling
-One of the above
-All of the above
-Both of them
-A sign that reads "I don't know"
-Not a dog
-Notary
-The answer
-The dog cannot be seen by the man
-It is not sure-footed
-Nota bene""".splitlines()
+REFUSALS = re.split(
+    r";\s*",
+    """\
+None of the above; none of the above.; None of the other options; None of these; None of them;
+Neither of the above; None of the given options; None of the options are correct; No correct answer;
+There is no correct option; N/O/T/A; NOTA; I don't know; I don’t know.; I do not know the answer;
+Sorry, I can't help with it; I cannot tell; Not sure; Cannot be determined;
+Can't be determined from the image; It cannot be determined; The answer cannot be determined;
+Cannot tell; Impossible to say; Unanswerable; Not enough information; Insufficient information;
+Keine der genannten; Keine der oben genannten Antworten; Ich weiß nicht; Ninguna de las anteriores;
+Aucune de ces réponses; Je ne sais pas; 以上都不是; 无法确定; 不知道; わからない""",
+)
+ANSWERS = re.split(
+    r";\s*",
+    """\
+None; Nothing; Unknown; No; Above the stove; None of the people is smiling; One of the above;
+All of the above; Both of them; A sign that reads "I don't know"; Not a dog; Notary; The answer;
+The dog cannot be seen by the man; It is not sure-footed; Nota bene""",
+)
 
 
-@pytest.mark.parametrize("text", REFUSALS)
-def test_a_standard_phrasing_is_a_refusal(text):
-    assert is_standard_refusal(text)
-
-
-@pytest.mark.parametrize("text", ANSWERS)
-def test_an_answer_is_not_a_refusal(text):
-    assert not is_standard_refusal(text)
+def test_standard_phrasings_are_refusals_and_answers_are_not():
+    assert len(REFUSALS) == 37 and [text for text in REFUSALS if not is_standard_refusal(text)] == []
+    assert [text for text in ANSWERS if is_standard_refusal(text)] == []
 
 
 def test_a_named_refusal_replaces_the_phrasings(tmp_path):

@@ -1,6 +1,6 @@
 """A file of candidates with images, objects and hostile texts.
 
-python -m tests.unit.construction.review.demo build/demo      # and  known-unknowns review build/demo/candidates.jsonl
+python -m tests.unit.construction.review.demo build/demo   # and known-unknowns review start build/demo/candidates.jsonl
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from known_unknowns_construction.candidates import (
     Flag,
     Outline,
     SceneObject,
-    write_candidates,
 )
+from known_unknowns_construction.jsonl import write_records
 
 HOSTILE = '<img src=x onerror=document.title="owned"> </script><script>alert(1)</script>'
 COLOURS = {"red": "#c22f2f", "blue": "#2f5fc2", "green": "#2f9e44", "yellow": "#e0b400"}
@@ -33,7 +33,7 @@ def write(folder: Path, count: int) -> Path:
     (folder / "images").mkdir(parents=True, exist_ok=True)
     images = [_image(folder, number) for number in range(-(-count // 3))]
     path = folder / "candidates.jsonl"
-    write_candidates(path, [_candidate(i, images[i // 3], hostile=i == count - 1) for i in range(count)])
+    write_records(path, [_candidate(i, images[i // 3], hostile=i == count - 1) for i in range(count)])
     return path
 
 

@@ -34,7 +34,7 @@ class Server:
         """Start it and wait until it has printed its addresses."""
         environment = os.environ | {"PYTHONPATH": str(SOURCE.parent), "OMP_NUM_THREADS": "1"}
         environment["XDG_STATE_HOME"] = str(self.folder / "state")
-        review = [sys.executable, "-m", "known_unknowns", "review", *self.arguments, "--port", str(self.port)]
+        review = [sys.executable, "-m", "known_unknowns", "review", "start", *self.arguments, "--port", str(self.port)]
         self._process = subprocess.Popen(
             [*self.wrapper, *review],
             cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

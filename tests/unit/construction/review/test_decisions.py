@@ -17,7 +17,7 @@ from known_unknowns_construction.review.decisions import (
     standing,
 )
 from known_unknowns_construction.review.log import DecisionLog, decision_line
-from known_unknowns_construction.review.records import Content, Decision
+from known_unknowns_construction.review.records import Decision
 
 HOSTILE = '<img src=x onerror=alert(1)>\n"\u2028}'
 
@@ -89,13 +89,6 @@ def test_a_second_writer_is_refused(tmp_path):
     DecisionLog(tmp_path / "d.jsonl").close()
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    for path in (tmp_path, tmp_path / "file" / "d.jsonl"):
-        with pytest.raises(MachineError, match=r"cannot be opened for writing \((Is a directory|File exists)"):
-            DecisionLog(path)
-
-
 @pytest.mark.parametrize(
     "values",
     [{"action": "drop"}, {"action": "keep", "tag": "counting"}, {"action": "undo"}, {"action": "keep", "role": "boss"}],
@@ -165,10 +158,3 @@ def test_counts_are_those_of_the_papers_table():
     }  # fmt: skip
     assert applied.unknown == 1
     assert [item.id for item in applied.final] == ["c0", "c1", "c2"]
-
-
-def test_a_content_needs_a_label_for_each_option():
-    with pytest.raises(ValueError, match="2 options with 1 labels"):
-        Content("?", ("A",), ("x", "y"), None)
-    with pytest.raises(ValueError, match="'C' is not one of the labels A"):
-        Content("?", ("A",), ("x",), "C")

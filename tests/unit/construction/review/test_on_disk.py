@@ -39,18 +39,6 @@ def events(trace: str) -> Iterator[tuple[str, str, str]]:
                 yield "end", *call
 
 
-def test_events_of_interrupted_calls():
-    trace = """1 fsync(3</a>) = 0
-1 fsync(4</b/c> <unfinished ...>
-2 sendto(9<TCP:[1]>, "HTTP/1.1 200 OK"..., 15, 0, NULL, 0) = 15
-1 <... fsync resumed>) = 0"""
-    found = [(when, call) for when, call, _ in events(trace)]
-    assert found == [
-        *(("begin", "fsync"), ("end", "fsync"), ("begin", "fsync")),
-        *(("begin", "sendto"), ("end", "sendto"), ("end", "fsync")),
-    ]
-
-
 @pytest.mark.skipif(not _can_trace(), reason="strace is not installed, or may not trace")
 def test_decisions_are_written_to_the_disk_before_the_answer(tmp_path: Path):
     write(tmp_path, DECISIONS)

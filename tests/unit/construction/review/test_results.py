@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from copy import deepcopy
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,14 +16,11 @@ from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.data.questions import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
-from known_unknowns.images import VIEWED, composite_image, decode, open_image, recipe_image
-from known_unknowns.inference.model_run import infer
-from known_unknowns.metrics import clustered_interval, measure
-from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
-from known_unknowns.scoring.table import parse
+from known_unknowns.images import decode, open_image, recipe_image
+from known_unknowns.metrics import clustered_interval
+from known_unknowns.records import AnsweredTurn, Image, Reply, Score
 from known_unknowns.tables import Part
 from known_unknowns.variants.corrections import question_sha256
-from known_unknowns.workflow import configuration
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.review.decisions import content_of
 from known_unknowns_construction.review.items import servable
@@ -94,7 +90,7 @@ def test_corrections_become_a_variant(project):
         _decision(second, "delete", reason="unclear"),
         *other,
     )
-    text = run("review-apply", "--benchmark", NAME, "--out", "corrections/x.json", *PARAMS)
+    text = run("review", "apply", "--benchmark", NAME, "--out", "corrections/x.json", *PARAMS)
     assert "modified         1  (10.00%)" in text and "disputed         1" in text
     assert "corrected: {corrections: corrections/x.json}" in text
     entries = json.loads(Path("corrections/x.json").read_text())["corrections"]
@@ -105,35 +101,6 @@ def test_corrections_become_a_variant(project):
     found = tables.read_questions(project / "corrected.parquet")
     assert [q.id for q in found] == [q.id for q in QUESTIONS if q.id != "1"]
     assert found[0].answer == 4 and found[1:] == QUESTIONS[2:]
-
-
-def test_scores_before_and_after_the_corrections(project):
-    """The published answer is A for questions 0 and 5 of 10. Question 0 becomes E, question 1 is left out."""
-    after = replace(content_of_question(QUESTIONS[0]), answer="E")
-    log(
-        project / f"reviews/pocket/{NAME}.jsonl",
-        _decision(QUESTIONS[0], "modify", after=after, reason="no lamp there"),
-        _decision(QUESTIONS[1], "delete", reason="unclear"),
-    )
-    run("review-apply", "--benchmark", NAME, "--out", "corrections/x.json", *PARAMS)
-    raw = deepcopy(dict(configuration.load(ROOT / "params.yaml", edition="pocket").raw))
-    raw["variants"]["corrected"] = {"corrections": "corrections/x.json"}
-    raw["benchmarks"][NAME] |= {"variants": ["original", "corrected"], "seeds": {}}
-    params = configuration.check(raw)
-    questions, variants, out = project / "data/pocket/questions" / NAME, project / "variants", project / "out"
-    replies, scores = (out / f"{name}.parquet" for name in ("replies", "scores"))
-    for name in params.variants(NAME):
-        vary(params.variant(name), questions / "questions.parquet", variants / f"{name}.parquet", seeds=[0])
-    journal = project / "journal.jsonl"
-    infer(params, MODEL, NAME, questions=questions, variants=variants, out=out, journal=journal)
-    parse(variants, replies, scores, cells=params.cells(NAME), parsers=params.parsers)
-    measure(params, MODEL, NAME, variants=variants, scores=scores, replies=replies, out=project / "metrics.parquet")
-    found = {
-        m.variant: (m.value, m.n)
-        for m in tables.read_metrics(project / "metrics.parquet")
-        if (m.name, m.category, m.parser, m.seed) == ("accuracy", OVERALL, "robust", 0)
-    }
-    assert found == {"original": (2 / 10, 10), "corrected": (pytest.approx(1 / 9), 9)}
 
 
 def test_the_queue_of_a_file_of_questions(project):
@@ -173,12 +140,9 @@ def test_images_of_questions_are_files_of_the_folder_or_recipes(tmp_path):
         benchmark_source(NAME, tmp_path / "questions.parquet")
 
 
-@pytest.mark.parametrize("plain", [False, True])
-@pytest.mark.parametrize(
-    "data", [with_orientation("JPEG", 6), with_orientation("PNG", 8), transparent()["P with tRNS"]]
-)
-def test_a_reviewer_sees_what_models_get(data, plain, tmp_path):
-    with ImageStore(tmp_path, plain=plain) as store:
+@pytest.mark.parametrize("data", [with_orientation("JPEG", 6), transparent()["P with tRNS"]])
+def test_a_reviewer_sees_what_models_get(data, tmp_path):
+    with ImageStore(tmp_path, plain=False) as store:
         image = store.add(data, file=tmp_path, row=0)
     tables.write_questions(tmp_path / "questions.parquet", [question("1", images=(image,))])
     (shown,) = benchmark_source(NAME, tmp_path / "questions.parquet").items[0].images
@@ -189,13 +153,6 @@ def test_a_reviewer_sees_what_models_get(data, plain, tmp_path):
     stored.write_bytes(png())
     with pytest.raises(DataError, match="the image was changed"):
         servable(shown, name="i")
-
-
-def test_no_part_of_an_image_lies_outside(tmp_path):
-    escaping = composite_image(VIEWED, 40, 30, of=Image("../secret.png", "0" * 64, 40, 30), orientation=6)
-    tables.write_questions(tmp_path / "questions.parquet", [question("1", images=(escaping,))])
-    with pytest.raises(DataError, match="leaves the folder"):
-        benchmark_source(NAME, tmp_path / "questions.parquet")
 
 
 def test_wrong_answers_and_their_shares(project):
@@ -214,7 +171,7 @@ def test_wrong_answers_and_their_shares(project):
     tags = {"1": "counting", "2": "counting", "3": "perception", "4": "under-refusal", "6": "counting"}
     lines = [_decision(QUESTIONS[int(name)], "tag", tag=tag) for name, tag in tags.items()]
     log(project / f"reviews/pocket/errors/{MODEL}/{NAME}/original-seed0.jsonl", *lines)
-    text = run("review-summary", "--errors", MODEL, NAME, "--out", "errors.csv", *PARAMS)
+    text = run("review", "summary", "--errors", MODEL, NAME, "--out", "errors.csv", *PARAMS)
     assert "n = 5 tagged wrong answers" in text
     rows = {(r["category"], r["tag"]): r for r in csv.DictReader(Path("errors.csv").read_text().splitlines())}
     counting = rows["Overall", "counting"]
@@ -238,17 +195,17 @@ def test_candidates_and_their_summary(tmp_path, monkeypatch):
     changed = replace(content_of(items[1]), answer="E")
     bo = [decided(0, "keep", "bo"), decided(1, "modify", "bo", after=changed), decided(2, "keep", "bo")]
     log(tmp_path / "bo.jsonl", *bo, decided(3, "delete", "bo", reason="unclear"))
-    text = run("review-summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2")
+    text = run("review", "summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2")
     assert "ann       reviewer  5        0       4.0 s        5 keep" in text
-    assert "2 disputed (q2, q4): decide them with  known-unknowns review --adjudicate" in text
-    shown = json.loads(run("review-summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2", "--json"))
+    assert "2 disputed (q2, q4): decide them with  known-unknowns review start --adjudicate" in text
+    shown = json.loads(run("review", "summary", "candidates.jsonl", "--also", "bo.jsonl", "--required", "2", "--json"))
     assert shown["counts"] == {
         "initial": 6, "kept": 2, "modified": 0, "deleted": 0, "final": 2, "pending": 2, "disputed": 2, "stale": 0
     }  # fmt: skip
     assert [(row["scale"], row["n"], row["same"]) for row in shown["agreement"]] == [
         ("action", 4, 0.5), ("action", 4, 0.5), ("answer", 4, 0.5), ("answer", 4, 0.5)
     ]  # fmt: skip
-    text = run("review-apply", "candidates.jsonl", "--also", "bo.jsonl", "--out", "reviewed")
+    text = run("review", "apply", "candidates.jsonl", "--also", "bo.jsonl", "--out", "reviewed")
     assert "final            3  (50.00%)" in text
     assert [c.id for c in read_candidates(tmp_path / "reviewed/final.jsonl")] == ["q1", "q3", "q5"]
     written = json.loads((tmp_path / "reviewed/review.json").read_text())
@@ -257,5 +214,5 @@ def test_candidates_and_their_summary(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [[], ["c.jsonl", "--benchmark", NAME]])
 def test_one_thing_is_reviewed(arguments):
-    result = CliRunner().invoke(cli.app, ["review", *arguments])
+    result = CliRunner().invoke(cli.app, ["review", "start", *arguments])
     assert "give one of PATH, --benchmark NAME and --errors MODEL BENCHMARK" in str(result.exception)

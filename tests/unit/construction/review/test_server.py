@@ -8,18 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from known_unknowns.errors import MachineError
 from known_unknowns.workflow.guard import cookie_of
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.review.decisions import apply_decisions, content_of, read_decisions
-from known_unknowns_construction.review.log import DecisionLog
 from known_unknowns_construction.review.server import HOST, MAX_BODY, _listening, usual_token
 
 from .demo import write
 from .review_server import Server
 
 KEY, OTHER = "0" * 32, "1" * 32
-TOKEN = "a-token_of_the_tests"
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +24,6 @@ def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("open")
     write(folder, 6)
     server = Server("candidates.jsonl", "--reviewer", "ann", folder=folder)
-    yield server
-    assert server.stop() == 0
-
-
-@pytest.fixture(scope="module")
-def token_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("token")
-    write(folder, 3)
-    (folder / "secret.png").write_bytes((folder / "images" / "scene-0.png").read_bytes())
-    server = Server("candidates.jsonl", "--reviewer", "ann", "--token", TOKEN, folder=folder)
     yield server
     assert server.stop() == 0
 
@@ -158,21 +145,20 @@ def test_large_bodies_are_refused(open_server):
         assert b" 413 " in connection.recv(4096).splitlines()[0]
 
 
-def test_a_token_opens_the_server_once_and_then_a_cookie(token_server):
-    assert token_server.ask("", Cookie="")[0] == 401
-    for path in ("api/session", "images/0/0", "review.js", "?token=wrong", f"api/session?token={TOKEN}"):
-        status, text, _ = token_server.ask(path, Cookie="")
+def test_a_token_opens_the_server_once_and_then_a_cookie(open_server):
+    assert open_server.ask("", Cookie="")[0] == 401
+    for path in ("api/session", "images/0/0", "review.js", "?token=wrong", f"api/session?token={open_server.token}"):
+        status, text, _ = open_server.ask(path, Cookie="")
         assert status == 401 and "has a token" in text
-    status, _, headers = token_server.ask(f"?token={TOKEN}&reviewer=ann", Cookie="")
+    status, _, headers = open_server.ask(f"?token={open_server.token}&reviewer=ann", Cookie="")
     assert (status, headers["location"]) == (303, "/?reviewer=ann")
     cookie, _, attributes = headers["set-cookie"].partition(";")
     assert {part.strip() for part in attributes.split(";")} == {"Path=/", "HttpOnly", "SameSite=Lax"}
-    assert token_server.ask("api/session", Cookie=cookie)[0] == 200
+    assert open_server.ask("api/session", Cookie=cookie)[0] == 200
     name = cookie.partition("=")[0]
-    assert token_server.ask("api/session", Cookie=f"{name}=wrong")[0] == 401
+    assert open_server.ask("api/session", Cookie=f"{name}=wrong")[0] == 401
     # A browser sends the cookies of all servers of a host to each of them.
-    assert token_server.ask("api/session", Cookie=f"{cookie}; {cookie_of('another-token-of-a-server')}")[0] == 200
-    assert any(f"?token={TOKEN}" in line for line in token_server.printed)
+    assert open_server.ask("api/session", Cookie=f"{cookie}; {cookie_of('another-token-of-a-server')}")[0] == 200
 
 
 def test_a_server_that_is_started_again_has_the_same_token(tmp_path, monkeypatch):
@@ -201,8 +187,3 @@ def test_a_server_that_is_started_again_has_the_same_address(tmp_path):
             assert second.getsockname()[1] != port
     with _listening(file, HOST, None) as again, _listening(tmp_path / "other.jsonl", HOST, None) as other:
         assert again.getsockname()[1] == port != other.getsockname()[1]
-
-
-def test_a_second_writer_of_the_servers_file_is_refused(open_server: Server):
-    with pytest.raises(MachineError, match="another review is writing this file"):
-        DecisionLog(open_server.folder / "candidates.decisions.jsonl")

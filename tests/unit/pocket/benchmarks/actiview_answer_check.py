@@ -2,7 +2,7 @@
 
 import re
 
-from known_unknowns_pocket.scenes import scene_graph
+from known_unknowns_pocket.scenes import relations
 
 WAYS = ("left of", "right of", "above", "below")
 SIDES = dict(zip(("On the left", "On the right", "Above it", "Below it"), WAYS, strict=True))
@@ -14,25 +14,28 @@ class AnswerCheck:
     """Answers a question from its text and the scene graph alone."""
 
     def __init__(self, scene_image):
-        self.graph = scene_graph(scene_image.scene, scene_image.width, scene_image.height)
-        self.small = [node for node in self.graph.objects if node.size == "small"]
+        self.scene, self.box = scene_image.scene, scene_image.box
+        self.relations = set(relations(self.scene))
+        self.small = [index for index, thing in enumerate(self.scene.objects) if thing.size == "small"]
 
     def like(self, name):
         colour, _, shape = name.rpartition(" ")
-        return [node for node in self.small if node.shape == shape and colour in ("", node.colour)]
+        things = self.scene.objects
+        return [k for k in self.small if things[k].shape == shape and colour in ("", things[k].colour)]
 
     def one(self, name):
-        (node,) = self.like(name)
-        return node
+        (index,) = self.like(name)
+        return index
 
     def holds(self, one, way, other):
-        return (one.id, other.id, self.graph.predicate_classes.index(way)) in self.graph.relations
+        return (one, other, way) in self.relations
 
     def way(self, name, other):
         """Where one lies from the other: by the graph, and plainly so by the boxes' middles."""
         one, other = self.one(name), self.one(other)
         (way,) = [way for way in WAYS if self.holds(one, way, other)]
-        dx, dy = ((one.pixels[k] + one.pixels[k + 2] - other.pixels[k] - other.pixels[k + 2]) / 2 for k in (0, 1))
+        ours, theirs = self.box(one), self.box(other)
+        dx, dy = ((ours[k] + ours[k + 2] - theirs[k] - theirs[k + 2]) / 2 for k in (0, 1))
         assert way == (WAYS[dx > 0] if abs(dx) > 2 * abs(dy) else WAYS[2 + (dy > 0)])
         assert max(abs(dx), abs(dy)) > 2 * min(abs(dx), abs(dy))
         return way
@@ -58,8 +61,8 @@ class AnswerCheck:
         return f"A {next(place for lies, place in places.items() if LIES[lies] == way)}"
 
     def colour(self, shape, lies, other):
-        (node,) = [node for node in self.like(shape) if self.holds(node, LIES[lies], self.one(other))]
-        return node.colour.capitalize()
+        (index,) = [index for index in self.like(shape) if self.holds(index, LIES[lies], self.one(other))]
+        return self.scene.objects[index].colour.capitalize()
 
     def side(self, one, other):
         return next(side for side, way in SIDES.items() if way == self.way(one, other))
@@ -71,11 +74,15 @@ class AnswerCheck:
         return str(len(self.like(re.sub("(?<=cross)es$|s$", "", many))))
 
     def over(self, many):
-        return "Yes" if len({node.colour for node in self.like(re.sub("(?<=cross)es$|s$", "", many))}) == 1 else "No"
+        return "Yes" if len(self.colours(re.sub("(?<=cross)es$|s$", "", many))) == 1 else "No"
+
+    def colours(self, name):
+        return {self.scene.objects[index].colour for index in self.like(name)}
 
     def find(self, name):
-        (node,) = [node for node in self.small if node.colour == name.split()[0] and node is not self.one(name)]
-        return f"A {node.shape}"
+        things, own = self.scene.objects, self.one(name)
+        (index,) = [k for k in self.small if things[k].colour == name.split()[0] and k != own]
+        return f"A {things[index].shape}"
 
     RULES = (
         (r"Each country has two emblems: (.+)\. In which country are both emblems of this place\?", country),

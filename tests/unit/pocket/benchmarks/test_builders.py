@@ -13,13 +13,12 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
-for builder, images in ((actiview, 2), (humblebench, 4), (mmsap, 30)):
+for builder, images in ((actiview, 1), (humblebench, 1), (mmsap, 3)):
     folder = Path(sys.argv[1], builder.__name__)
     print(builder.content_digest(builder.build(folder, seed=3, images=images)))
     print(*(sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*.*"))))
 """
 TOO_FEW = {actiview: 0, humblebench: 0, mmsap: 2}
-TOO_MANY = {builder: builder.MOST_QUESTIONS + 1 for builder in TOO_FEW}
 
 
 def test_builds_are_equal_in_any_process(tmp_path):
@@ -40,18 +39,11 @@ def test_builds_are_equal_in_any_process(tmp_path):
     ("builder", "name", "number"),
     [
         *((builder, "images", number) for builder, number in TOO_FEW.items()),
-        *((builder, "questions_per_image", 0) for builder in TOO_FEW),
-        *((builder, "questions_per_image", number) for builder, number in TOO_MANY.items()),
+        (humblebench, "questions_per_image", 0),
+        (humblebench, "questions_per_image", humblebench.MOST_QUESTIONS + 1),
     ],
 )
 def test_invalid_arguments_are_refused_before_anything_is_written(tmp_path, builder, name, number):
     with pytest.raises(ValueError, match=name):
         builder.build(tmp_path / "new", **{"seed": 1, name: number})
     assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize(("builder", "images"), [(actiview, 2), (humblebench, 3), (mmsap, 3)])
-def test_progress_advances_after_each_image(tmp_path, builder, images):
-    steps = []
-    builder.build(tmp_path, seed=4, images=images, advance=lambda: steps.append(1))
-    assert len(steps) == images

@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from known_unknowns_pocket.benchmarks import humblebench, scene_construction
-from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, render
+from known_unknowns_pocket.scenes import render
 from tests.unit.pocket.benchmarks.answer_check import Looks, check_answer
 
-SEED, IMAGES = 1, 60
+SEED, IMAGES = 1, 24
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +48,10 @@ def test_rows_are_grouped_by_image_and_numbered(rows):
 
 
 def test_types_and_letters_are_even(rows):
-    assert Counter(row["type"] for row in rows) == {"Object": 100, "Relation": 100, "Attribute": 100}
+    assert Counter(row["type"] for row in rows) == dict.fromkeys(("Object", "Relation", "Attribute"), 40)
     for question_type in ("Object", "Relation", "Attribute"):
         letters = Counter(row["label"] for row in rows if row["type"] == question_type)
-        assert letters == dict.fromkeys("ABCDE", 20)
+        assert letters == dict.fromkeys("ABCDE", 8)
 
 
 def test_images_open_in_their_sizes_and_show_their_scenes(rows):
@@ -60,11 +60,11 @@ def test_images_open_in_their_sizes_and_show_their_scenes(rows):
     for scene_image in scene_images:
         with Image.open(io.BytesIO(by_path[scene_image.path])) as image:
             assert (image.format, image.mode, image.size) == ("PNG", "RGB", (scene_image.width, scene_image.height))
-            if scene_image in scene_images[:8]:
+            if scene_image in scene_images[:3]:
                 assert image.tobytes() == render(scene_image.scene, scene_image.width, scene_image.height).tobytes()
     sides = [side for scene_image in scene_images for side in (scene_image.width, scene_image.height)]
     assert min(sides) >= 256 and max(sides) <= 640 and np.ptp(sides) > 250
-    assert len({(scene_image.width, scene_image.height) for scene_image in scene_images}) > 40
+    assert len({(scene_image.width, scene_image.height) for scene_image in scene_images}) > 15
     assert sum(scene_image.width != scene_image.height for scene_image in scene_images) > IMAGES / 2
 
 
@@ -76,18 +76,6 @@ def test_every_answer_agrees_with_the_pixels(rows):
         plainly = [letter for letter, (true, _) in found.items() if true]
         roughly = [letter for letter, (_, true) in found.items() if true]
         assert plainly == roughly == [letter for letter in "ABCD" if letter == row["label"]], row["question"]
-
-
-def test_scenes_hold_many_held_out_pairs():
-    things = [thing for scene in humblebench.scenes(SEED, IMAGES) for thing in scene.objects]
-    assert len(things) > 4 * IMAGES
-    assert sum(thing.pair in HELD_OUT_PAIRS for thing in things) > len(things) / 2
-
-
-def test_fewer_images_are_the_first_of_more():
-    few = list(humblebench.questions(SEED, 3))
-    assert few == list(humblebench.questions(SEED, 7))[:3]
-    assert humblebench.scenes(SEED, 3) != humblebench.scenes(SEED + 1, 3)
 
 
 def test_digest_follows_content_and_not_encoding(tmp_path):
@@ -142,12 +130,3 @@ def test_an_error_keeps_the_existing_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         humblebench.build(tmp_path, seed=3, images=5, advance=lambda: steps.append(1))
     assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before
-
-
-def test_up_to_nine_questions_on_an_image():
-    for _, questions in humblebench.questions(5, 6, humblebench.MOST_QUESTIONS):
-        assert Counter(question.type for question in questions) == {
-            "Object": 3,
-            "Relation": 3,
-            "Attribute": 3,
-        }

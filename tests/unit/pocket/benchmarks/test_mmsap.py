@@ -8,14 +8,13 @@ from collections import Counter
 import pytest
 from PIL import Image
 
-from known_unknowns import images, variants
+from known_unknowns import images
 from known_unknowns_benchmarks.mmsap import loader as benchmark
 from known_unknowns_pocket.benchmarks import mmsap, mmsap_beyond, mmsap_emblems, mmsap_images
-from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS
+from known_unknowns_pocket.scenes import COLOURS
 
 SEED, IMAGES = 1, 330
 REFUSAL = "Sorry, I can't help with it"
-from tests.factories import variant_entry
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def asked(made):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    return mmsap.build(tmp_path_factory.mktemp("pocket") / "raw", seed=SEED, images=36)
+    return mmsap.build(tmp_path_factory.mktemp("pocket") / "raw", seed=SEED, images=18)
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +74,6 @@ def test_letters_are_even_and_every_question_has_one_refusal_among_five_options(
             assert all(abs(rights[k] - fifth) <= 4 for k in range(5))
 
 
-def test_images_are_small_and_of_many_sizes(made):
-    sizes = [(scene_image.width, scene_image.height) for scene_image, _ in made]
-    assert min(map(min, sizes)) >= 256 and max(map(max, sizes)) <= 640
-    assert len(set(sizes)) > 100
-    assert sum(scene_image.path.startswith("images/Know") for scene_image, _ in made) == 110
-    assert len({scene_image.path for scene_image, _ in made}) == IMAGES
-
-
 def test_emblems_are_many_distinct_and_half_of_them_taught():
     emblems = mmsap_emblems.EMBLEMS
     assert len({e.name for e in emblems}) == len({e.parts for e in emblems}) == len(emblems) == 72
@@ -123,30 +114,12 @@ def test_no_two_questions_on_an_image_are_equal(made):
     assert all(len(questions) <= 2 for _, questions in made)
 
 
-def test_scenes_hold_many_held_out_pairs(made):
-    things = [t for scene_image, qs in made if qs[0].subset != "KnowVisQA" for t in scene_image.scene.objects]
-    assert sum(thing.pair in HELD_OUT_PAIRS for thing in things) > len(things) / 2
-
-
-def test_fewer_images_are_the_first_of_more_in_each_subset():
-    few, more = list(mmsap.questions(4, 12)), list(mmsap.questions(4, 30))
-    for subset in benchmark.SUBSETS:
-        first = [pair for pair in few if pair[1][0].subset == subset]
-        assert first == [pair for pair in more if pair[1][0].subset == subset][: len(first)]
-    assert list(mmsap.questions(5, 12)) != few
-
-
-@pytest.mark.parametrize("count", [3, 4, 10, 100, 1055])
+@pytest.mark.parametrize("count", [3, 100, 1055])
 def test_all_images_are_distributed_over_the_subsets(count):
     found = mmsap.counts(count)
     assert sum(found.values()) == count and min(found.values()) >= 1
     if count == 1055:
         assert found == {"BasicVisQA": 397, "KnowVisQA": 350, "BeyondVisQA": 308}
-
-
-def test_the_full_size_has_the_papers_numbers_of_questions():
-    shared = {s: sum(mmsap._is_shared(s, k) for k in range(mmsap.IMAGES[s])) for s in benchmark.SUBSETS}
-    assert {s: mmsap.IMAGES[s] + shared[s] for s in shared} == {"BasicVisQA": 400, "KnowVisQA": 350, "BeyondVisQA": 400}
 
 
 def test_files_are_as_documented(small):
@@ -169,7 +142,7 @@ def test_files_are_as_documented(small):
 
 def test_the_loader_reads_it_with_its_defaults(loaded):
     folder, questions = loaded
-    expected = [q for _, found in mmsap.questions(SEED, 36) for q in found]
+    expected = [q for _, found in mmsap.questions(SEED, 18) for q in found]
     assert len(questions) == len(expected) == len({q.id for q in questions})
     for question, made in zip(questions, expected, strict=True):
         assert (question.text, question.category, question.extra["subset"]) == (made.stem, made.sub_task, made.subset)
@@ -180,25 +153,6 @@ def test_the_loader_reads_it_with_its_defaults(loaded):
         assert images.open_image(question.images[0], folder).size == (
             *(question.images[0].width, question.images[0].height),
         )
-
-
-@pytest.mark.parametrize("name", sorted(variants.VARIANTS.keys() - {"corrected"}))  # it needs a file of corrections
-def test_every_variant_can_be_made_of_every_question(loaded, name):
-    _, questions = loaded
-    for question in questions:
-        varied = variants.apply(variant_entry(name), question, seed=3)
-        assert (varied.id, varied.group, varied.category) == (question.id, question.group, question.category)
-        right = None if varied.answer is None else varied.options[varied.answer].text
-        if name in ("nota_only", "noise", "gaussian", "blank"):
-            assert right == REFUSAL
-        elif name == "without_refusal":
-            assert right == (
-                None if question.extra["subset"] == "BeyondVisQA" else question.options[question.answer].text
-            )
-            assert len(varied.options) == 4
-        else:
-            assert right == question.options[question.answer].text
-        assert benchmark.prompt(varied).endswith("directly.")
 
 
 def test_digest_follows_content_and_not_encoding(tmp_path):

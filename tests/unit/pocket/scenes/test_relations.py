@@ -1,6 +1,5 @@
 """Relations and scene graphs, on scenes laid out by hand."""
 
-import json
 import math
 
 import pytest
@@ -13,10 +12,8 @@ from known_unknowns_pocket.scenes import (
     SHAPES,
     Scene,
     SceneObject,
-    bounds,
     relations,
     sample_scene,
-    scene_graph,
     verdict,
 )
 
@@ -104,20 +101,6 @@ def test_relations_are_the_converse_of_each_other_and_consistent(seed):
     held = set(relations(scene))
     assert held == {(target, subject, CONVERSE[name]) for subject, target, name in held}
     assert len({(subject, target) for subject, target, _ in held}) == len(held)  # one at most for a pair
-
-
-def test_graph_is_in_the_style_of_psg():
-    scene = sample_scene(3, n_objects=(5, 5), aspect=1.5)
-    psg = json.loads(json.dumps(scene_graph(scene, 480, 320).to_psg("images/3.png")))
-    assert (psg["file_name"], psg["width"], psg["height"]) == ("images/3.png", 480, 320)
-    assert len(psg["annotations"]) == 5
-    for index, (node, drawn) in enumerate(zip(psg["annotations"], scene.objects, strict=True)):
-        assert node["id"] == index
-        assert psg["thing_classes"][node["category_id"]] == drawn.shape == node["attributes"]["shape"]
-        assert node["attributes"]["colour"] == drawn.colour
-        assert node["bbox"] == pytest.approx([320 * value for value in bounds(drawn)], abs=1e-2)
-    named = [(s, o, psg["predicate_classes"][p]) for s, o, p in psg["relations"]]
-    assert named == list(relations(scene)) and named
 
 
 def test_invalid_arguments_are_refused():

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections import Counter
 
 import pytest
 
 from known_unknowns.records import Image, Option, Question, Reply
-from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage, clues
-from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, Scene, SceneObject
-from known_unknowns_pocket.training.actiview_samples import REASON, VIEWS, actiview_sample, questions, scene
+from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES
+from known_unknowns_pocket.training.actiview_samples import REASON, actiview_sample, questions, scene
 from known_unknowns_pocket.training.actiview_subtasks import (
     ActiViewQuestion,
-    ShownScene,
-    object_prompts,
     without_held_out_options,
 )
-from known_unknowns_pocket.training.patch_labels import PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt
 from known_unknowns_pocket.training.samples import IMAGE_PLACE, TrainingSample
 from tests.factories import asked_by
@@ -37,17 +32,6 @@ def test_no_held_out_pair_is_drawn_or_named():
             named |= set(PAIR.findall(asked.stem + asked.listed))
     assert len(named) > 20
     assert not named & HELD_OUT_PAIRS
-
-
-def test_needed_views_are_those_that_hold_a_clue():
-    found, width, height = scene("clues")
-    small = [k for k, thing in enumerate(found.objects) if thing.size == "small"]
-    held = clues(SceneImage("", found, width, height), small)
-    assert any(clue != "no" for clue in held)
-    for asked in questions("clues", found, width, height):
-        assert asked.truth in asked.options
-        assert asked.needed <= set(VIEWS)
-        assert all(held[view - 1] != "no" for view in asked.needed)
 
 
 def record(stem: str, options: list[str], needed: list[int]) -> Question:
@@ -157,20 +141,6 @@ def meaning(of: ActiViewQuestion) -> list[str]:
     return [f"to the {way} of it" if way in ("left", "right") else f"{way} it"]
 
 
-def test_without_the_full_image_only_questions_on_shown_views_are_answered():
-    """Without the full image a question is answered where all of its views are shown, and only there."""
-    asked_for = 0
-    for number in range(30):
-        one = actiview_sample(f"untold/{number}", template="views", **SIZES)
-        found, width, height = scene(f"untold/{number}")
-        about = list(questions(f"untold/{number}", found, width, height))
-        for asked in filter(lambda asked: asked.reply, one.prompts):
-            (of,) = [of for of in about if of.stem in asked.prompt]
-            assert of.needed <= views_named(one, asked)
-            asked_for += 1
-    assert asked_for > 20
-
-
 def test_intermediate_steps_match_the_scene():
     """What the heads are told: places of what is named, whether it is there, and what the answer says."""
     results = Counter()
@@ -207,26 +177,6 @@ def test_intermediate_steps_match_the_scene():
     assert {"places", "predicate", "shape", "count"} <= {*results}
 
 
-def test_counts_stay_within_the_possible_answers():
-    """A crowd of nine: there are scenes of so many that look alike, once held-out pairs bear other colours."""
-    crowd = tuple(SceneObject("star", "red", "plain", 0.1 + 0.1 * k, 0.2 + 0.07 * (k % 2), 0.035) for k in range(9))
-    shown_scene = ShownScene(Scene(crowd), (1,), tuple((k,) for k in range(9)) * 2, tuple(range(9)) * 2)
-    assert not [one for one in object_prompts(shown_scene, random.Random(0)) if one.counted]
-    asked = ActiViewQuestion(
-        "counting", "How many small red stars are there?", ("9", "8"), "9", frozenset({1}), tuple(range(9))
-    )
-    assert not asked.taught
-
-
-def test_where_something_is_told_by_the_full_image_alone_directions_are_looked_up_there():
-    one = actiview_sample("afar", template="zoomed", **SIZES)
-    objects, patches = len(one.shown) // 2, SIZES["grid"] ** 2
-    assert all(patch < patches for shown in one.shown[objects:] for patch in shown)
-    assert any(patch >= patches for shown in one.shown[:objects] for patch in shown)
-    for asked in filter(lambda asked: asked.words and "predicate" in asked.words, one.prompts):
-        assert all(index >= objects for _, ids in asked.places for index in ids)
-
-
 def test_options_have_their_letters_and_name_no_held_out_pair():
     told = Counter()
     for number in range(40):
@@ -243,19 +193,3 @@ def test_options_have_their_letters_and_name_no_held_out_pair():
                 assert not {(found_colour, text.removeprefix("A ")) for text in of.options} & HELD_OUT_PAIRS
             told[of.category] += 1
     assert {*told} == {"orientation", "object-rel", "event-multi", "counting", "event-single"}
-
-
-def test_images_are_those_that_the_prefix_has_and_objects_are_found_through_all_of_them():
-    for template, images in (("full", {1}), ("zoomed", {2, 3, 4, 5}), ("more", {1, 2, 3, 4}), ("text", {0})):
-        seen = set()
-        for number in range(8):
-            one = actiview_sample(f"pictures/{number}", template=template, **SIZES)
-            assert one.prefix.count(IMAGE_PLACE) == len(one.pixels) == len(one.patches)
-            seen.add(len(one.pixels))
-            assert len(one.shown) == 2 * len(scene(f"pictures/{number}")[0].objects)
-            for shown, anchor in zip(one.shown, one.anchors, strict=True):
-                assert (anchor in shown) or (not shown and anchor == -1)
-                for place in shown:
-                    image, patch = divmod(place, SIZES["grid"] ** 2)
-                    assert one.patches[image, PATCH_LABELS.index("texture"), patch] > 0
-        assert seen <= images

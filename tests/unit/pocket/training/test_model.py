@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import random
-import re
-from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -28,10 +25,10 @@ from known_unknowns_pocket.scenes import COLOURS
 from known_unknowns_pocket.training import SMOKE, train
 from known_unknowns_pocket.training.actiview_samples import actiview_sample
 from known_unknowns_pocket.training.architecture import PHRASES, build_model
-from known_unknowns_pocket.training.auxiliary_losses import VISION_PARAMETERS, _exclude
-from known_unknowns_pocket.training.batches import END, FIRST, Packer
+from known_unknowns_pocket.training.auxiliary_losses import VISION_PARAMETERS
+from known_unknowns_pocket.training.batches import END, Packer
 from known_unknowns_pocket.training.evaluation import actiview_tally, mmsap_tally, tally
-from known_unknowns_pocket.training.loop import _can_resume, build_heads, save
+from known_unknowns_pocket.training.loop import build_heads, save
 from known_unknowns_pocket.training.packed_states import embedding_table, patch_features, read_states
 from known_unknowns_pocket.training.samples import SampleMix, draw_sample
 
@@ -114,48 +111,6 @@ def reply_alone(model, processor, one, asked):
     return [*reply[0].tolist(), processor.tokenizer.eos_token_id], logits
 
 
-def test_packed_positions_are_those_of_their_tokens(processor):
-    found = (made(f"places/{number}", SampleMix(stems=2, questions=6)) for number in range(60))
-    one = next(one for one in found if any(e.places for e in one.prompts) and any(e.options for e in one.prompts))
-    batch = packed(processor, [one])
-    tokens = processor.tokenizer.convert_ids_to_tokens(batch.tokens.flatten().tolist())
-    replies = [e for e in one.prompts if e.reply]
-    firsts = batch.replies[0][batch.replies[2] == FIRST].tolist()
-    assert [tokens[place] for place in firsts] == ["<|assistant|>"] * len(replies)
-    chosen = [e for e in replies if e.reply_text in "ABCDE"]
-    assert {tokens[place] for place in batch.choices[0].tolist()} == {"<|assistant|>"}
-    assert batch.choices.shape[1] == len(chosen)
-    for place, token, _ in batch.replies.T.tolist():
-        assert tokens[place + 1] == processor.tokenizer.convert_ids_to_tokens(token)
-    # The instruction's token takes the blank before it along, and with it the end of the last option.
-    ends = {tokens[place] for place in batch.options[0].tolist()}
-    assert ends <= {"Ċ", *PHRASES}
-    assert {"Ċ"} <= {tokens[place] for place in batch.words[0].tolist()} <= {"Ċ", "Options:"}  # in ActiView's form
-    places = [(e, end) for e in one.prompts for end, ids in e.places if any(one.shown[index] for index in ids)]
-    names = Counter(re.split(r"\W+", e.prompt[:end].rstrip())[-1] for e, end in places)
-    assert Counter(tokens[place].strip("Ġ") for place in batch.spots[0].tolist()) == names
-    assert batch.options.shape[1] == sum(len(asked.options) for asked in one.prompts)
-    letters = Counter(e.letter for e in one.prompts if e.letter)
-    assert Counter("ABCDE"[k] for k in batch.letters[1].tolist()) == letters
-    assert {tokens[place] for place in batch.letters[0].tolist()} <= {"<|assistant|>"}
-
-
-def test_excluded_words_are_masked_and_regularised_to_the_mean_of_the_others():
-    guesses = torch.tensor([[4.0, 1.0, 3.0, -7.0, 9.0], [4.0, 1.0, 3.0, -7.0, 9.0]], requires_grad=True)
-    places, held_out_words = torch.tensor([10, 20]), torch.tensor([[20], [3]])
-    groups = [torch.tensor([0, 1, 2, 3])]  # the last class is of no group
-    found, apart = _exclude(guesses, places, held_out_words, groups)
-    assert torch.equal(found[0], guesses[0])
-    assert found[1, 3] < -1000
-    assert torch.equal(found[1, [0, 1, 2, 4]], guesses[1, [0, 1, 2, 4]])
-    # The likeliest, 4, is left out: the mean of 1 and 3 is 2, and -7 is 9 below it: smooth L1 is 9 - 0.5.
-    assert apart.item() == pytest.approx(8.5)
-    apart.backward()
-    assert guesses.grad.nonzero().tolist() == [[1, 3]]
-    assert guesses.grad[1, 3] < 0
-    assert _exclude(guesses, places, torch.empty(2, 0, dtype=torch.long), groups)[1].item() == 0
-
-
 def test_the_projector_is_initialised_with_the_output_of_the_patch_heads(processor):
     model, heads = build_model(processor.tokenizer, SHAPE, seed=1), build_heads(processor.tokenizer, SHAPE)
     with torch.no_grad():
@@ -177,20 +132,6 @@ def test_the_projector_is_initialised_with_the_output_of_the_patch_heads(process
     for words, first in ((heads.word_tokens[0], 1), (heads.word_tokens[1], 2 + len(COLOURS) + 1)):
         half = model.get_input_embeddings().weight[words] / 2  # said ten times as loud: five words
         torch.testing.assert_close(second[:, first : first + len(words)].T, half)
-
-
-@pytest.mark.parametrize(("words", "moved"), [(0.0, False), (1.0, True)])
-def test_word_embeddings_have_their_own_learning_rate(tmp_path, words, moved):
-    """At a share of nothing they stay as they were, while the layers learn."""
-    look, find = (dataclasses.replace(stage, stop_after=1) for stage in SMOKE.stages[:2])
-    recipe = dataclasses.replace(SMOKE, stages=(look, dataclasses.replace(find, embedding_rate=words)))
-    train(recipe, tmp_path / "model", work=tmp_path / "work", workers=0)
-    before, after = (
-        torch.load(tmp_path / "work" / f"after {stage}.pt", weights_only=True)["model"] for stage in ("look", "find")
-    )
-    same = {name for name in after if torch.equal(before[name], after[name])}
-    assert ("model.language_model.embed_tokens.weight" not in same) == moved
-    assert "model.language_model.layers.0.mlp.up_proj.weight" not in same
 
 
 def test_vision_parameters_change_in_the_first_stage_only(trained):
@@ -274,25 +215,6 @@ def test_a_checkpoint_of_other_settings_is_refused(trained, tmp_path):
         train(dataclasses.replace(SETTINGS, seed=4), tmp_path / "out", work=trained / "work", workers=0)
 
 
-def test_every_head_fits_a_repeated_batch(processor):
-    """On one batch, over and over, each share of right guesses must rise: a head at the wrong place cannot learn."""
-    torch.manual_seed(0)
-    model = build_model(processor.tokenizer, SHAPE, seed=0)
-    heads = build_heads(processor.tokenizer, SHAPE)
-    samples = [made(f"again/{number}", SampleMix(subtasks=3, questions=3)) for number in (4, 5, 6)]
-    batch = packed(processor, samples)
-    asked = set(heads.answer(model, batch).right)
-    assert asked >= {"spots", "where", "say colour", "options", "first", "later", "letters"}
-    assert asked >= {"here", "marks", "matches", "choices"}
-    optimiser = torch.optim.AdamW([*model.parameters(), *heads.parameters()], lr=3e-3)
-    for _ in range(120):
-        learned = heads.answer(model, batch)
-        optimiser.zero_grad()
-        learned.loss.backward()
-        optimiser.step()
-    assert min(share for share in learned.right.values() if math.isfinite(share)) > 0.9, learned.right
-
-
 def test_a_trained_folder_answers_through_the_engine(trained):
     entry = {"engine": "transformers", "source": str(trained / "out"), "revision": "unpinned", "dtype": "float32"}
     engine = TransformersEngine("tiny", TransformersModel(**entry | {"device": "cpu"}))
@@ -332,12 +254,3 @@ def test_the_command_trains_all_stages_at_a_tiny_size(tmp_path, monkeypatch):
     unknown = CliRunner().invoke(app, ["--sibling", "gone"])
     assert unknown.exit_code == 2
     assert "'gone' is not one of" in unknown.stderr
-
-
-def test_a_checkpoint_stays_valid_after_a_settings_field_is_renamed():
-    """Older checkpoints name a field of a stage ``rate``; its value and place are what counts."""
-    saved = {"seed": 0, "stages": [{"name": "look", "rate": 1e-3}, {"name": "find", "rate": 2e-3}]}
-    now = {"seed": 0, "stages": ({"name": "look", "learning_rate": 1e-3}, {"name": "find", "learning_rate": 5e-4})}
-    assert _can_resume(saved, now, {"look": 2, "find": 0})
-    assert not _can_resume(saved, now, {"look": 2, "find": 1})
-    assert not _can_resume(saved, now | {"seed": 1}, {"look": 2, "find": 0})

@@ -43,20 +43,6 @@ def test_an_object_inside_another_does_not_take_its_anchor():
     assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
 
 
-def test_a_small_object_between_filled_patches_gets_one_of_them():
-    """A 2 x 2 grid that a large disc fills: a small square around the middle, a little to the lower right."""
-    scene = Scene(
-        (
-            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.48),
-            SceneObject("square", "blue", "plain", 0.53, 0.53, 0.12),
-        )
-    )
-    found = patches_of(scene, 2)
-    assert found.shown == ((0, 1, 2), (3,))
-    assert found.anchors == (0, 3)
-    assert found.labels[0].tolist() == [1 + WORDS["colour"].index("red")] * 3 + [1 + WORDS["colour"].index("blue")]
-
-
 def test_no_object_takes_the_only_patch_of_another():
     """Two small squares in one patch of a 2 x 2 grid: the one that covers less has none, and nothing else's."""
     scene = Scene(
@@ -74,8 +60,3 @@ def test_a_window_shows_its_content_at_its_scale():
     hidden = patches_of(scene, 4, (0.0, 0.0, 0.5, 0.5))
     assert (hidden.shown, hidden.anchors) == (((),), (-1,))
     assert not hidden.labels.any()
-
-
-def test_a_wide_scene_is_scaled_like_its_image():
-    scene = Scene((SceneObject("square", "red", "plain", 1.5, 0.5, 0.2),), aspect=2.0)
-    assert patches_of(scene, 3).anchors == (1 * 3 + 2,)  # x = 1.5 of 2, y = 0.5 of 1

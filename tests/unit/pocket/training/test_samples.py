@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
@@ -36,8 +35,6 @@ from known_unknowns_pocket.training.prompts import (
 )
 from known_unknowns_pocket.training.samples import SampleMix, TrainingSample, draw_sample
 from known_unknowns_pocket.training.subtasks import subtask_prompts
-from known_unknowns_pocket.training.text_tasks import text_task_prompt
-from known_unknowns_pocket.training.unanswerable_prompts import unanswerable_prompt
 
 PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
 
@@ -110,7 +107,7 @@ def test_no_held_out_wording_is_asked():
 
 def test_both_parsers_parse_every_reply_as_its_option():
     seen = Counter()
-    for one in made(90, EVERYTHING):
+    for one in made(70, EVERYTHING):
         for asked in filter(is_asked_whole, one.prompts):
             question, official, robust = as_question(asked), read(asked, "official"), read(asked, "robust")
             assert official == robust, asked
@@ -161,13 +158,6 @@ def test_all_published_forms_occur_and_a_gap_does_not_tell_the_answer():
     assert len(five) > len(four) > len(relettered)
     refused = [read(e, "official").outcome == REFUSED for e in four]
     assert 0.2 < sum(refused) / len(refused) < 0.8
-
-
-def test_a_fifth_of_the_answerable_questions_are_to_be_refused():
-    """More, and a model learns to refuse always; fewer, and it never does."""
-    asked = [e for one in made(150) for e in one.prompts if len(one.pixels) and one.patches.any()]
-    refused = sum(read(e, "official").outcome == REFUSED for e in asked) / len(asked)
-    assert 0.14 < refused < 0.28
 
 
 def test_on_images_without_content_only_the_refusal_is_right():
@@ -270,36 +260,6 @@ def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
     assert min(outcomes[True, False], outcomes[False, False]) > 10
 
 
-def test_a_question_about_an_absent_object_is_otherwise_answerable():
-    found = 0
-    for number in range(150):
-        scene = sample_scene(f"absent/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-        asked = unanswerable_prompt(scene, random.Random(number))
-        if asked is None or not asked.prompt.startswith("What is the texture of the "):
-            continue
-        found += 1
-        (pair,) = PAIR_NAME.findall(asked.prompt.split("\n")[0])
-        assert pair not in {thing.pair for thing in scene.objects}
-        assert pair[0] in {thing.colour for thing in scene.objects}
-        assert pair[1] in {thing.shape for thing in scene.objects}
-        assert asked.reply_text == mmsap.REFUSAL
-    assert found > 5
-
-
-def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
-    listed = 0
-    for number in range(60):
-        asked = text_task_prompt(random.Random(number))
-        letters = {option.text: option.label for option in as_question(asked).options}
-        pairs = list(zip(asked.reply[0::2], asked.reply[1::2], strict=True))
-        assert len(pairs) >= 4
-        for (word, given), (letter, taught) in pairs:
-            assert (given, taught) == (False, True)
-            assert letter.strip() == letters.get(word.strip(), "E")
-            listed += word.strip() in letters
-    assert listed > 150
-
-
 def test_steps_towards_an_answer_match_the_scene():
     seen = set()
     for number in range(60):
@@ -342,16 +302,6 @@ def test_prompts_are_those_of_the_benchmarks():
     assert 0 < sum(endings.values()) < len(endings)
 
 
-@pytest.mark.parametrize("mix", [None, QUESTIONS])
-def test_images_are_squares_of_the_given_side(mix):
-    for number in range(20):
-        one = draw_sample(f"side/{number}", side=48, grid=6, mix=mix)
-        assert one.patches.shape == (len(one.pixels), len(PATCH_LABELS), 36)
-        assert one.pixels.shape[1:] == (48, 48, 3)
-        assert one.pixels.dtype == np.uint8
-        assert one.prefix == (None,) * len(one.pixels)
-
-
 def test_subtasks_match_the_scene():
     asked = set()
     for number in range(40):
@@ -378,10 +328,3 @@ def test_subtasks_match_the_scene():
 
 def looks(thing: SceneObject) -> set[str]:
     return {thing.colour, thing.shape, thing.texture, thing.size}
-
-
-def test_on_images_without_content_no_subtask_finds_an_object():
-    scene = sample_scene("nothing", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-    for subtask in subtask_prompts(scene, random.Random(0), seen=False):
-        assert (subtask.words, subtask.places) == (None, ())
-        assert [present for _, present in subtask.options] == [False]

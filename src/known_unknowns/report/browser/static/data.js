@@ -1,4 +1,4 @@
-// Shards: files that call shard(name, payload). docs/question_browser.md describes their content.
+// Shards: files that call shard(name, payload). DATA.md describes their content.
 
 const FOLDER = "questions/";
 const NAME = /^[0-9a-f]{16}$/;

@@ -1,0 +1,457 @@
+"""Paired comparisons of models, variants or parsers on the same questions, from the tables of scores of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from itertools import combinations, groupby
+from pathlib import Path
+
+import numpy as np
+
+from known_unknowns import tables
+from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles, asked
+from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.metrics import dual
+from known_unknowns.metrics.paired import holm, paired_difference, rank_intervals
+from known_unknowns.variants.of_benchmark import content_free
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Whose answers are compared: a model's answers to a variant, as a parser parsed them."""
+
+    model: str
+    variant: str
+    parser: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a series.
+
+    Attributes
+    ----------
+    series : Series
+    ids : tuple of str
+        The questions.
+    groups : ndarray of int, shape (questions,)
+        The group of each question, as a number.
+    correct : dict from int to ndarray of bool, shape (questions,)
+        Flags of correct answers, by seed.
+    refusal_is_right : ndarray of bool, shape (questions,)
+        Whether the refusal is the right answer to each question.
+    """
+
+    series: Series
+    ids: tuple[str, ...]
+    groups: np.ndarray
+    correct: dict[int, np.ndarray]
+    refusal_is_right: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRow:
+    """The comparison of two series, a row of model_comparison.parquet."""
+
+    benchmark: str
+    model_a: str
+    variant_a: str
+    parser_a: str
+    model_b: str
+    variant_b: str
+    parser_b: str
+    n: int  # questions that both have
+    groups: int  # images, or other groups of these questions
+    seeds: int  # that both have; the accuracies are means over them
+    only_a: int  # questions that only a has
+    only_b: int
+    accuracy_a: float | None
+    accuracy_b: float | None
+    difference: float | None  # accuracy_a - accuracy_b
+    low: float | None
+    high: float | None
+    confidence: float
+    method: str  # of the interval
+    p: float | None
+    p_holm: float | None
+    test: str
+    pairs: int  # that p_holm and the ranks are corrected for
+    correlation: float | None  # of the two series of answers
+    standard_error: float | None
+    detectable: float | None  # minimum detectable difference at 80% power
+    rank_a_low: int
+    rank_a_high: int
+    rank_b_low: int
+    rank_b_high: int
+
+    @property
+    def a(self) -> Series:
+        return Series(self.model_a, self.variant_a, self.parser_a)
+
+    @property
+    def b(self) -> Series:
+        return Series(self.model_b, self.variant_b, self.parser_b)
+
+
+def read_answers(
+    variants: Path, scores: Path, *, model: str, variant: str, parsers: Sequence[str], seeds: Iterable[int]
+) -> list[Answers]:
+    """Read the answers of a model to a variant, as each parser parsed them.
+
+    Parameters
+    ----------
+    variants : Path
+        The benchmark's folder of variants.
+    scores : Path
+        The table of the model's scores on the benchmark.
+    model, variant : str
+        Names for the series.
+    parsers : sequence of str
+        Names of the parsers. A parser without scores is left out.
+    seeds : iterable of int
+        The seeds to read, as far as they were scored.
+
+    Returns
+    -------
+    list of Answers
+
+    Raises
+    ------
+    DataError
+        If there are no scores, a question has no score, or the seeds differ in their questions.
+    """
+    scored = tables.cells_in(scores) if scores.is_file() else []
+    seeds = sorted(seed for seed in seeds if (variant, seed) in scored)
+    if not seeds:
+        raise DataError(f"no scores of the variant {variant!r}; run the workflow first", file=scores)
+    of_seeds = [_questions(asked(variants, variant, seed)) for seed in seeds]
+    ids, groups, refusal_is_right = of_seeds[0]
+    correct: dict[str, dict[int, np.ndarray]] = {parser: {} for parser in parsers}
+    for seed, (of_seed, _, _) in zip(seeds, of_seeds, strict=True):
+        file = tables.Part(scores, seed, variant)
+        if of_seed != ids:
+            raise DataError("other questions than those of another seed; make the variants again", file=file)
+        for parser, flags in _correct(file, ids, parsers).items():
+            correct[parser][seed] = flags
+    return [
+        Answers(Series(model, variant, parser), ids, groups, by_seed, refusal_is_right)
+        for parser, by_seed in correct.items()
+        if by_seed
+    ]
+
+
+@lru_cache(maxsize=256)  # all models have the same questions
+def _questions(part: tables.Part) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Ids and groups of a table of questions, and whether the refusal is right."""
+    frame = tables.read_columns(part, tables.QUESTIONS, ("id", "group", "answer", "refusal")).to_pandas()
+    return tuple(frame["id"]), frame["group"].factorize(sort=True)[0], (frame["answer"] == frame["refusal"]).to_numpy()
+
+
+def _correct(file: tables.Part, ids: Sequence[str], parsers: Sequence[str]) -> dict[str, np.ndarray]:
+    """Whether the last answer to each question is correct, by parser; without the parsers that have no scores."""
+    columns = ("question_id", "turn", "step", "parser", "correct")
+    frame = tables.read_columns(file, tables.SCORES, columns).to_pandas()
+    answers = frame[frame["step"] == ANSWER].sort_values("turn", kind="stable")
+    last = answers.drop_duplicates(["parser", "question_id"], keep="last").set_index("question_id")
+    found = {}
+    for parser in parsers:
+        flags = last.loc[last["parser"] == parser, "correct"]
+        places = flags.index.get_indexer(list(ids))
+        if flags.empty:
+            continue
+        if (places < 0).any():
+            missing = ids[int(np.argmax(places < 0))]
+            raise DataError(f"question {missing!r} is not scored by {parser!r}; score again", file=file)
+        found[parser] = flags.to_numpy()[places]
+    return found
+
+
+def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> Iterator[Answers]:
+    """Yield a series for each pair of variants with a dual accuracy, for every model and parser that answered both.
+
+    An answer is correct if the question is right as published, and refused when the refusal is right
+    (`known_unknowns.metrics.dual`).
+    """
+    found = {(a.series.model, a.series.parser, a.series.variant): a for a in answers}
+    for pair in dual.combinations(params, benchmark):
+        for (model, parser, variant), first in found.items():
+            second = found.get((model, parser, pair.variants[1]))
+            if variant == pair.variants[0] and second is not None:
+                at_second, at_first = _common_places(second.ids, first.ids)
+                counted = second.refusal_is_right[at_second]
+                if counted.any():
+                    yield _both_correct(pair.name, first, second, at_first[counted], at_second[counted])
+
+
+def _both_correct(name: str, first: Answers, second: Answers, at_first: np.ndarray, at_second: np.ndarray) -> Answers:
+    """Return the questions of a pair of variants. One seed of a variant is combined with every seed of the other."""
+    pairs = {seed: (seed, seed) for seed in sorted(first.correct.keys() & second.correct.keys())}
+    if len(second.correct) == 1:
+        pairs = {seed: (seed, next(iter(second.correct))) for seed in first.correct}
+    elif len(first.correct) == 1:
+        pairs = {seed: (next(iter(first.correct)), seed) for seed in second.correct}
+    return Answers(
+        replace(first.series, variant=name),
+        tuple(first.ids[place] for place in at_first),
+        first.groups[at_first],
+        {seed: first.correct[a][at_first] & second.correct[b][at_second] for seed, (a, b) in pairs.items()},
+        np.full(len(at_first), True),
+    )
+
+
+def compare_pairs(benchmark: str, answers: Sequence[Answers], *, confidence: float = 0.95) -> list[PairedRow]:
+    """Compare all pairs of series, and correct the tests for the number of pairs.
+
+    Parameters
+    ----------
+    benchmark : str
+        Name for the rows.
+    answers : sequence of Answers
+        Two or more series. A pair is compared on the questions and seeds that both have.
+    confidence : float, default 0.95
+        Confidence level of each interval, and of all ranks together.
+
+    Returns
+    -------
+    list of PairedRow
+        In the order of the pairs.
+    """
+    rows = [_compare(benchmark, a, b, confidence) for a, b in combinations(answers, 2)]
+    return correct_for_pairs(rows, confidence=confidence)
+
+
+def correct_for_pairs(rows: Sequence[PairedRow], *, confidence: float = 0.95) -> list[PairedRow]:
+    """Correct the tests of all pairs of some series for their number, and set the ranks among these series.
+
+    Only ``p_holm``, ``pairs`` and the ranks change; ``confidence`` is the level of all ranks together.
+    """
+    adjusted = holm([np.nan if row.p is None else row.p for row in rows]).tolist()
+    better = [
+        (row.a, row.b) if row.difference > 0 else (row.b, row.a)
+        for row, p in zip(rows, adjusted, strict=True)
+        if row.difference is not None and p <= 1 - confidence
+    ]
+    ranks = rank_intervals(list(dict.fromkeys(side for row in rows for side in (row.a, row.b))), better)
+    return [
+        replace(
+            row,
+            p_holm=None if row.p is None else p,
+            pairs=len(rows),
+            rank_a_low=ranks[row.a][0],
+            rank_a_high=ranks[row.a][1],
+            rank_b_low=ranks[row.b][0],
+            rank_b_high=ranks[row.b][1],
+        )
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> PairedRow:
+    """Compare two series. The corrected p-value, and the ranks, follow when all pairs are known."""
+    seeds = sorted(a.correct.keys() & b.correct.keys())
+    at_a, at_b = _common_places(a.ids, b.ids if seeds else ())
+    right_a, right_b = (
+        np.array([part.correct[seed][at] for seed in seeds], dtype=int).reshape(len(seeds), len(at))
+        for part, at in ((a, at_a), (b, at_b))
+    )
+    found = paired_difference(
+        right_a.sum(axis=0), right_b.sum(axis=0), a.groups[at_a], seeds=max(len(seeds), 1), confidence=confidence
+    )
+    varies = bool(right_a.size) and right_a.std() > 0 and right_b.std() > 0
+    return PairedRow(
+        benchmark=benchmark,
+        **{f"{name}_a": value for name, value in asdict(a.series).items()},
+        **{f"{name}_b": value for name, value in asdict(b.series).items()},
+        **found._asdict(),
+        seeds=len(seeds),
+        only_a=len(a.ids) - found.n,
+        only_b=len(b.ids) - found.n,
+        accuracy_a=float(right_a.mean()) if right_a.size else None,
+        accuracy_b=float(right_b.mean()) if right_b.size else None,
+        confidence=confidence,
+        p_holm=None,
+        pairs=0,
+        correlation=float(np.corrcoef(right_a.ravel(), right_b.ravel())[0, 1]) if varies else None,
+        rank_a_low=0,
+        rank_a_high=0,
+        rank_b_low=0,
+        rank_b_high=0,
+    )
+
+
+def _common_places(a: Sequence[str], b: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The places of the questions that both have, in the order of the first."""
+    if a == b:
+        return np.arange(len(a)), np.arange(len(b))
+    place_b = {question: place for place, question in enumerate(b)}
+    at_a = [place for place, question in enumerate(a) if question in place_b]
+    return np.array(at_a, dtype=int), np.array([place_b[a[place]] for place in at_a], dtype=int)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to compare. One of models, variants and parsers is compared in pairs, for each of the others.
+
+    Without ``variants``, all variants of the benchmark with content are compared.
+    """
+
+    models: Sequence[str]
+    benchmarks: Sequence[str]
+    variants: Sequence[str]
+    parsers: Sequence[str]
+
+    @property
+    def compared(self) -> str:
+        """The attribute of a `Series` that differs within a pair. ConfigError if there is no such pair."""
+        several = [("variant", self.variants), ("parser", self.parsers)]
+        found = ["model"] if len(self.models) > 1 else [name for name, chosen in several if len(chosen) > 1]
+        if len(found) != 1:
+            raise ConfigError("a comparison needs two models, or one model and two variants or two parsers")
+        return found[0]
+
+    def check(self, params: Params) -> None:
+        """Raise ConfigError if a name is unknown, or a selected variant has no content."""
+        for name in self.models:
+            params.model(name)
+        _check_known("--benchmark", self.benchmarks, params.raw["benchmarks"])
+        _check_known("--variant", self.variants, {name for each in self.benchmarks for name in params.variants(each)})
+        _check_known("--parser", self.parsers, params.parsers)
+        for benchmark in self.benchmarks:
+            if free := content_free(params, benchmark) & set(self.variants):
+                text = f"{min(free)!r} has no content, so that it is not compared by accuracy; its metric is recognised"
+                raise ConfigError(text, path="--variant")
+
+
+def _check_known(option: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ConfigError(unknown_name(name, known), path=option)
+
+
+def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
+    """Compare what was selected, in all pairs.
+
+    Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy on
+    two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is ``<first>+<second>``. The tests
+    are corrected for the pairs that have the same benchmark and, if models are compared, the same variant and parser.
+
+    Raises
+    ------
+    ConfigError
+        If a name is unknown, a selected variant has no content, or nothing is a pair.
+    DataError
+        If scores are missing.
+    """
+    selection.check(params)
+    rows: list[PairedRow] = []
+    for benchmark in selection.benchmarks:
+        families: dict[tuple[str, ...], list[Answers]] = {}
+        found = list(_read(params, selection, benchmark, files))
+        if selection.compared == "model":
+            found += dual_series(params, benchmark, found)
+        for answers in found:
+            families.setdefault(_common(answers.series, selection.compared), []).append(answers)
+        for family in families.values():
+            rows += compare_pairs(benchmark, family, confidence=params.statistics.confidence)
+    return rows
+
+
+def _common(series: Series, compared: str) -> tuple[str, ...]:
+    """The attributes that are the same in all series of a family."""
+    return tuple(getattr(series, name) for name in ("variant", "parser", "model") if name != compared)
+
+
+def _read(params: Params, selection: Selection, benchmark: str, files: EditionFiles) -> Iterator[Answers]:
+    """The selected answers to a benchmark's variants with content. Imported models have some of the variants only."""
+    left_out = content_free(params, benchmark)
+    for model in dict.fromkeys(selection.models):
+        cells = params.cells(benchmark, model)
+        for variant in dict.fromkeys(name for name, _ in cells):
+            if variant not in left_out and (not selection.variants or variant in selection.variants):
+                yield from read_answers(
+                    files.variants(benchmark),
+                    files.scores(model, benchmark),
+                    model=model,
+                    variant=variant,
+                    parsers=list(dict.fromkeys(selection.parsers)),
+                    seeds=[seed for name, seed in cells if name == variant],
+                )
+
+
+def as_text(rows: Sequence[PairedRow], compared: str) -> str:
+    """Format rows for a terminal; accuracies and differences in percent and percentage points.
+
+    ``compared`` is `Selection.compared`.
+    """
+    if not rows:
+        return "No pair has answers to the same benchmark and variant."
+    parts = []
+    for (benchmark, *common), family in groupby(rows, key=lambda row: (row.benchmark, *_common(row.a, compared))):
+        parts.append(_family(f"{benchmark}, {', '.join(common)}", list(family), compared))
+    parts.append(
+        f"difference: a - b in percentage points, with its {rows[0].confidence:.0%} interval\n"
+        "p (Holm): corrected for all pairs of its table, as are the ranks\n"
+        "detectable: minimum detectable difference at 80% power in percentage points"
+    )
+    return "\n\n".join(parts)
+
+
+def _family(title: str, rows: list[PairedRow], compared: str) -> str:
+    head = ("a", "b", "n", "groups", "a %", "b %", "difference", "interval", "p", "p (Holm)", "detectable")
+    lines = [head, *(_line(row, compared) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = [f"{title} ({', '.join(dict.fromkeys(row.test for row in rows))})"]
+    text += ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    for row in rows:
+        pair = f"{getattr(row.a, compared)} and {getattr(row.b, compared)}"
+        if row.only_a or row.only_b:
+            text.append(f"{pair}: {row.only_a} and {row.only_b} questions that the other one does not have")
+        if row.low is None:
+            text.append(f"{pair}: no interval ({row.method})")
+    if len(rows) > 1:
+        ranks = {row.a: (row.rank_a_low, row.rank_a_high) for row in rows}
+        ranks |= {row.b: (row.rank_b_low, row.rank_b_high) for row in rows}
+        named = [
+            f"{getattr(series, compared)} {low}" + (f"-{high}" if high > low else "")
+            for series, (low, high) in sorted(ranks.items(), key=lambda item: item[1])
+        ]
+        text.append(f"ranks: {', '.join(named)}")
+    return "\n".join(text)
+
+
+def _line(row: PairedRow, compared: str) -> tuple[str, ...]:
+    return (
+        getattr(row.a, compared),
+        getattr(row.b, compared),
+        str(row.n) if row.seeds < 2 else f"{row.n} x {row.seeds} seeds",
+        str(row.groups),
+        _percent(row.accuracy_a),
+        _percent(row.accuracy_b),
+        _percent(row.difference, "+"),
+        "-" if row.low is None else f"[{_percent(row.low, '+')}, {_percent(row.high, '+')}]",
+        _p(row.p),
+        _p(row.p_holm),
+        _percent(row.detectable),
+    )
+
+
+def _percent(value: float | None, sign: str = "") -> str:
+    return "-" if value is None else f"{100 * value:{sign}.1f}"
+
+
+def _p(value: float | None) -> str:
+    return "-" if value is None else "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def write_model_comparison(path: str | Path, rows: Iterable[PairedRow]) -> None:
+    """Write a table of paired comparisons atomically; the same rows give the same bytes."""
+    tables.write_dataclasses(path, rows, PairedRow)
+
+
+def read_model_comparison(path: str | Path) -> list[PairedRow]:
+    """Read a table of paired comparisons. DataError if the file is absent or is not one."""
+    return tables.read_dataclasses(path, PairedRow, "a table of paired comparisons")

@@ -1,0 +1,270 @@
+"""Paired comparisons from tables of scores, of the dual accuracy, and of a small run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from known_unknowns import cli, tables
+from known_unknowns.comparison.pairs import (
+    Answers,
+    Selection,
+    Series,
+    as_text,
+    compare_pairs,
+    compare_selection,
+    dual_series,
+    read_answers,
+    read_model_comparison,
+    write_model_comparison,
+)
+from known_unknowns.edition_files import EditionFiles
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.records import Score
+from tests.cells import write_scores
+from tests.factories import question
+from tests.unit.metrics.answered import params as params_of
+
+IDS = ("q1", "q2", "q3", "q4")
+
+
+def answers(
+    model: str,
+    flags: Mapping[int, Sequence[int]],
+    ids: Sequence[str] = IDS,
+    *,
+    variant: str = "v",
+    refusal: Sequence[bool] | None = None,
+    groups: Sequence[int] | None = None,
+) -> Answers:
+    by_seed = {seed: np.array(row, dtype=bool) for seed, row in flags.items()}
+    group_of = np.arange(len(ids)) if groups is None else np.array(groups)
+    refusal_is_right = np.zeros(len(ids), dtype=bool) if refusal is None else np.array(refusal)
+    return Answers(Series(model, variant, "robust"), tuple(ids), group_of, by_seed, refusal_is_right)
+
+
+def test_a_pair_is_compared_on_common_questions_and_seeds() -> None:
+    a = answers("a", {0: [1, 1, 1, 0], 1: [1, 1, 0, 0], 7: [0, 0, 0, 0]})
+    b = answers("b", {0: [1, 0, 0], 1: [0, 0, 0], 8: [1, 1, 1]}, ids=["q3", "q2", "q1"])
+    (row,) = compare_pairs("x", [a, b])
+    assert (row.n, row.groups, row.seeds, row.only_a, row.only_b) == (3, 3, 2, 1, 0)
+    assert (row.accuracy_a, row.accuracy_b) == pytest.approx((5 / 6, 1 / 6))
+    assert row.difference == pytest.approx(4 / 6)
+    # differences of q1, q2, q3 over both seeds: 2, 2, 0; both signs agree in 2 of 4 assignments
+    assert row.p == pytest.approx(0.5)
+    assert (row.p_holm, row.pairs) == (row.p, 1)
+
+
+def test_common_seeds_are_required() -> None:
+    (row,) = compare_pairs("x", [answers("a", {0: [1, 1, 1, 0]}), answers("b", {1: [1, 1, 1, 0]})])
+    assert (row.n, row.seeds, row.difference, row.p, row.p_holm, row.accuracy_a) == (0, 0, None, None, None, None)
+
+
+def test_ranks_follow_from_the_corrected_tests() -> None:
+    ids = [f"q{number}" for number in range(20)]
+    best, middle, worst = (
+        answers(name, {0: [place < right for place in range(20)]}, ids)
+        for name, right in (("best", 20), ("middle", 14), ("worst", 2))
+    )
+    rows = {(row.model_a, row.model_b): row for row in compare_pairs("x", [worst, best, middle])}
+    # McNemar: 2 / 2^18, 2 / 2^12 and 2 / 2^6; Holm: times 3, 2 and 1
+    assert rows["worst", "best"].p_holm == pytest.approx(3 * 2 / 2**18)
+    assert rows["worst", "middle"].p_holm == pytest.approx(2 * 2 / 2**12)
+    assert rows["best", "middle"].p_holm == pytest.approx(2 / 2**6)
+    row = rows["worst", "best"]
+    assert (row.rank_a_low, row.rank_a_high, row.rank_b_low, row.rank_b_high) == (3, 3, 1, 1)
+    strict = {(row.model_a, row.model_b): row for row in compare_pairs("x", [worst, best, middle], confidence=0.99)}
+    row = strict["best", "middle"]
+    assert (row.rank_a_low, row.rank_a_high, row.rank_b_low, row.rank_b_high) == (1, 2, 1, 2)
+
+
+def write_two_questions(folder: Path) -> None:
+    """Two questions on one image; the scores of two turns, and of a view."""
+    asked = [question("q1", group="i"), question("q2", group="i")]
+    tables.write_variant(folder / "variants/v.parquet", {3: asked})
+    scores = [
+        Score("q1", 0, "view", "robust", "answered", "A", 0, True),
+        Score("q1", 1, "answer", "robust", "answered", "B", 1, False),
+        Score("q2", 0, "answer", "robust", "unparsed", None, None, False),
+        Score("q2", 1, "answer", "robust", "answered", "A", 0, True),
+        Score("q1", 0, "answer", "official", "failed", None, None, False),
+    ]
+    tables.write_scores(folder / "scores.parquet", {("v", 3): scores})
+
+
+def read_two_questions(folder: Path, *parsers: str, variant: str = "v") -> list[Answers]:
+    write_two_questions(folder)
+    scores = folder / "scores.parquet"
+    return read_answers(folder / "variants", scores, model="m", variant=variant, parsers=parsers, seeds=[3])
+
+
+def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
+    (found,) = read_two_questions(tmp_path, "robust", "likelihood")
+    assert found.series == Series("m", "v", "robust")
+    assert (found.ids, found.groups.tolist()) == (("q1", "q2"), [0, 0])
+    assert {seed: flags.tolist() for seed, flags in found.correct.items()} == {3: [False, True]}
+
+
+@pytest.mark.parametrize(("variant", "parser", "message"), [("v", "official", "q2"), ("w", "robust", "no scores")])
+def test_missing_scores_are_errors(tmp_path: Path, variant: str, parser: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_two_questions(tmp_path, parser, variant=variant)
+
+
+def test_a_written_table_reads_back(tmp_path: Path) -> None:
+    rows = compare_pairs("x", [answers("a", {0: [1, 1, 0, 0]}), answers("b", {0: [1, 0, 0, 1]})])
+    write_model_comparison(tmp_path / "out.parquet", rows)
+    assert read_model_comparison(tmp_path / "out.parquet") == rows
+
+
+QUESTIONS = 6
+RIGHT = {  # number of right answers, the first ones
+    ("m", "original", "robust"): 6,
+    ("m", "original", "official"): 5,
+    ("m", "nota_only", "robust"): 0,
+    ("m", "nota_only", "official"): 0,
+    ("m", "noise", "robust"): 0,
+    ("o", "noise", "robust"): 6,
+    ("o", "original", "robust"): 0,
+    ("o", "original", "official"): 2,
+}
+PARAMS = params_of(["original", "nota_only", "noise"], [0], parsers=["official", "robust"])
+PARAMS = type(PARAMS)(
+    {**PARAMS.raw, "models": {name: {"engine": "respondent", "behaviour": "oracle"} for name in "mo"}}
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    asked = [question(f"q{number}", group=f"i{number}") for number in range(QUESTIONS)]
+    for model, variant in {key[:2] for key in RIGHT}:
+        tables.write_variant(folder / f"variants/humblebench/{variant}.parquet", {0: asked})
+        scores = [
+            Score(asked[place].id, 0, "answer", parser, "answered", "A", 0, place < right)
+            for (m, v, parser), right in RIGHT.items()
+            if (m, v) == (model, variant)
+            for place in range(QUESTIONS)
+        ]
+        write_scores(folder / "scores" / model / "humblebench/scores.parquet", variant, 0, scores)
+    return folder
+
+
+def compared(run: Path, models: str, variants: list[str], parsers: list[str]) -> list[tuple[object, ...]]:
+    selection = Selection(list(models), ["humblebench"], variants, parsers)
+    rows = compare_selection(PARAMS, selection, EditionFiles(run, run))
+    assert all(row.p_holm == row.p and row.pairs == 1 for row in rows)
+    return [(getattr(row.a, c), getattr(row.b, c), row.difference, row.p) for row in rows if (c := selection.compared)]
+
+
+def test_models_variants_and_parsers(run: Path) -> None:
+    robust, both = ["robust"], ["official", "robust"]
+    # McNemar: six of six discordant, 2 / 2^6; three of three, 2 / 2^3; one of one, 1
+    assert compared(run, "mo", ["original"], robust) == [("m", "o", 1.0, pytest.approx(2 / 64))]
+    assert compared(run, "om", ["original"], both) == [
+        ("o", "m", -0.5, pytest.approx(0.25)),
+        ("o", "m", -1.0, pytest.approx(2 / 64)),
+    ]
+    assert compared(run, "m", ["original", "nota_only"], robust) == [
+        ("original", "nota_only", 1.0, pytest.approx(2 / 64))
+    ]
+    assert compared(run, "m", ["original"], both) == [("official", "robust", pytest.approx(-1 / 6), 1.0)]
+
+
+def test_the_text_has_each_family_once(run: Path) -> None:
+    selection = Selection(["m", "o"], ["humblebench"], ["original"], ["robust", "official"])
+    text = as_text(compare_selection(PARAMS, selection, EditionFiles(run, run)), "model")
+    assert re.findall(r"^humblebench.*$", text, re.MULTILINE) == [
+        "humblebench, original, robust (exact McNemar)",
+        "humblebench, original, official (exact McNemar)",
+    ]
+    assert "m and o: no interval (none: " in text and "+50.0" in text
+
+
+@pytest.mark.parametrize(
+    ("models", "variants", "parsers"),
+    [
+        ("m", ["original"], ["robust"]),
+        ("m", ["original", "nota_only"], ["robust", "official"]),
+        ("mo", ["orignal"], ["robust"]),
+        ("mo", [], ["robot"]),
+        ("mx", [], ["robust"]),
+    ],
+)
+def test_what_is_no_pair_is_refused(run: Path, models: str, variants: list[str], parsers: list[str]) -> None:
+    with pytest.raises(ConfigError):
+        compared(run, models, variants, parsers)
+
+
+def test_a_model_without_scores_is_an_error(run: Path) -> None:
+    with pytest.raises(DataError, match="nota_only"):
+        compared(run, "mo", ["nota_only"], ["robust"])
+
+
+def test_variants_without_content_are_not_compared(run: Path) -> None:
+    """``o`` is right under noise, ``m`` is not."""
+    with pytest.raises(ConfigError, match="'noise' has no content"):
+        compared(run, "mo", ["noise"], ["robust"])
+    params = type(PARAMS)(json.loads(json.dumps(PARAMS.raw)))
+    params.raw["benchmarks"]["humblebench"]["variants"].remove("nota_only")
+    every = Selection(["m", "o"], ["humblebench"], [], ["robust"])
+    assert [row.variant_a for row in compare_selection(params, every, EditionFiles(run, run))] == ["original"]
+
+
+def of_pair(
+    first: Mapping[int, Sequence[int]],
+    second: Mapping[int, Sequence[int]],
+    refusal: Sequence[bool],
+    ids: Sequence[str] = IDS,
+    *,
+    changed: str = "nota_only",
+) -> list[Answers]:
+    """The series of the dual accuracy; the questions are on two images."""
+    pair = [
+        answers("m", first, variant="original", groups=(0, 0, 1, 1)),
+        answers("m", second, ids, variant=changed, refusal=refusal),
+    ]
+    params = params_of(["original", "nota_only", "text_only"], [0], parsers=["robust"])
+    return list(dual_series(params, "humblebench", pair))
+
+
+def test_dual_both_answers_count() -> None:
+    """Right as published: q1, q2. Refused when changed: q2, q3. Both: q2."""
+    (found,) = of_pair({0: [1, 1, 0, 0]}, {0: [0, 1, 1, 0]}, (True,) * 4)
+    assert found.series == Series("m", "original+nota_only", "robust")
+    assert found.ids == IDS and found.groups.tolist() == [0, 0, 1, 1]
+    assert found.correct[0].tolist() == [False, True, False, False]
+
+
+def test_dual_only_questions_whose_refusal_is_right_count() -> None:
+    (found,) = of_pair({0: [1, 1, 1, 1]}, {0: [1, 1]}, (True, False), ("q4", "q1"))
+    assert (found.ids, found.groups.tolist(), found.correct[0].tolist()) == (("q4",), [1], [True])
+
+
+def test_dual_one_seed_meets_every_seed_of_the_other() -> None:
+    (found,) = of_pair({0: [1, 0, 0, 0], 3: [1, 1, 1, 1]}, {0: [1, 1, 0, 0]}, (True,) * 4)
+    assert {seed: flags.tolist() for seed, flags in found.correct.items()} == {
+        0: [True, False, False, False],
+        3: [True, True, False, False],
+    }
+
+
+@pytest.mark.parametrize("changed", ["text_only", "nota_only"])
+def test_dual_needs_a_changed_variant_with_refusals(changed: str) -> None:
+    assert of_pair({0: [1, 1, 1, 1]}, {0: [1, 1, 1, 1]}, (False,) * 4, changed=changed) == []
+
+
+def test_power_prints_the_plan() -> None:
+    options = "--n 660 --images 330 --accuracy 0.8 --correlation 0.4 --difference"
+    plan = ["plan", "comparison", *options.split()]
+    output = CliRunner().invoke(cli.app, [*plan, "0.05"]).output
+    assert "power for a difference of 5 points: 80.2%" in output  # R: 0.8020839636, see tests of metrics.power
+    assert "images needed for 80% power: 329, with 2 questions each" in output
+    failed = CliRunner().invoke(cli.app, [*plan, "0.3"])
+    assert isinstance(failed.exception, ConfigError)
