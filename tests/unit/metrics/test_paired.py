@@ -163,5 +163,5 @@ def test_impossible_designs_are_refused(changed: dict[str, float]) -> None:
 def test_impossible_second_models_are_refused() -> None:
     with pytest.raises(ValueError, match="second accuracy"):
         PairedDesign(300, 60, 0.8).power(0.2)
-    with pytest.raises(ValueError, match="correlation"):
-        PairedDesign(300, 60, 0.8, correlation=0.9).power(0.1)  # sqrt(.8*.1/(.2*.9)) = 0.667 at most
+    with pytest.raises(ValueError, match=r"from -0\.167 to 0\.667"):  # (0.7 - 0.72) / 0.12, (0.8 - 0.72) / 0.12
+        PairedDesign(300, 60, 0.8, correlation=0.9).power(0.1)
