@@ -50,6 +50,11 @@ def test_swapping_the_two_mirrors_the_result() -> None:
     assert (one.p, one.detectable) == (other.p, other.detectable)
 
 
+def test_a_difference_is_at_most_one() -> None:
+    found = paired_difference(*answers([1, 1, 1, 0], 1))  # the t interval is 0.75 +- 0.80
+    assert (found.low, found.high) == (pytest.approx(0.75 - 3.1824463 * 0.25), 1)
+
+
 def test_seeds_count_as_fractions_of_one_answer() -> None:
     a, b, groups = answers(SUMS, 5)
     one, five = paired_difference(a, b, groups), paired_difference(5 * a, 5 * b, groups, seeds=5)
