@@ -96,6 +96,7 @@ def test_the_assumed_icc_of_seeds_is_a_mean_over_pairs():
     assert prior_icc(sums, 3)[0] == pytest.approx((2 * 0.5 + 9 * 0.2) / 11)
     assert prior_icc(sums, 1)[0] == 0.2
     assert prior_icc(power_sums(np.full((5, 1), 3.0)), 3)[0] == 0.5
+    assert prior_icc(power_sums(np.full((5, 1), 2.0)), 3)[0] == 0.5  # a metric of two of the three answers
 
 
 @given(GROUPS, st.sampled_from([0.8, 0.95, 0.99]))
@@ -197,6 +198,17 @@ def test_rounding_errors_of_weights_have_no_effect():
     effect, df = estimate(np.full(3, 0.3), np.full(3, 2.0), sums, floor=0.0)
     assert np.ptp(effect) < 1e-9
     assert np.ptp(df) < 1e-9
+
+
+def test_weights_below_one_count_as_groups_of_one():
+    residuals = np.array([0.2, -0.1, 0.3, -0.4, 0.1, -0.1])[:, None]
+    bounds = [
+        proportion_bounds(
+            np.array([0.3]), residuals * size, np.full((6, 1), size), binary=np.zeros(1, dtype=bool), confidence=0.95
+        )
+        for size in (0.25, 1.0)
+    ]
+    assert np.ravel(bounds[0]) == pytest.approx(np.ravel(bounds[1]))
 
 
 def test_the_interval_of_a_mean_is_that_of_svyciprop():
