@@ -43,7 +43,7 @@ SECTION = Section(
             ),
             has_sums=True,
             note="Figure 5 of the paper: score_kk (horizontal) and score_ku (vertical). On a dashed line, their sum, "
-            "score_sa, is constant. Hollow points use the refusal prompt (Table 3).",
+            "score_sa, is constant. Diamonds use the refusal prompt (Table 3).",
             joined="A line joins the two points of a model.",
         ),
         Dots(
