@@ -95,9 +95,11 @@ def shell(project: Project, line: str) -> str:
 
 def with_environment(project: Project) -> None:
     """Give a copy the environment of the tests as that of ``make setup``."""
-    (project.root / ".venv").mkdir()
-    (project.root / ".venv/bin").symlink_to(Path(sys.executable).parent, target_is_directory=True)
-    (project.root / ".venv/.installed").touch()
+    environment = project.root / ".venv"
+    environment.mkdir()
+    for part in ("bin", "lib", "pyvenv.cfg"):
+        (environment / part).symlink_to(Path(sys.prefix, part))
+    (environment / ".installed").touch()
 
 
 def accuracy(root: Path, edition: str, model: str, benchmark: str) -> dict[str, float | None]:
