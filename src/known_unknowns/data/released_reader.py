@@ -10,23 +10,25 @@ import json
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from known_unknowns import tables
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
+from known_unknowns.benchmark.exchange import NO_PREDICTION
 from known_unknowns.benchmark.loading import read_json
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
-from known_unknowns.benchmark.released_images import with_published_images
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.released import MANIFEST, read_manifest
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import NO_PREDICTION
+from known_unknowns.files import link_or_copy
+from known_unknowns.images import files_of
 from known_unknowns.records import Question
 from known_unknowns.variants import VARIANTS
 from known_unknowns.yaml_reader import parse_yaml
@@ -144,6 +146,8 @@ class ReplyFile:
         Of an id that occurs several times, the last row counts.
     lines : list of ReplyRow
         All readable rows in the order of the file.
+    repeats : bool
+        Whether an id occurs several times.
     problems : list of str
         What is wrong, whatever the questions are.
     is_broken : bool
@@ -152,7 +156,7 @@ class ReplyFile:
 
     rows: dict[str, ReplyRow] = field(default_factory=dict)
     lines: list[ReplyRow] = field(default_factory=list)
-    repeated: dict[str, int] = field(default_factory=dict)
+    repeats: bool = False
     problems: list[str] = field(default_factory=list)
     is_broken: bool = False
 
@@ -302,8 +306,7 @@ class ReleasedReader(Released):
                 f"{len(replies)} questions are answered more than once ({differing} of them differently); the last "
                 "line counts, as in the released code"
             )
-        repeated = {name: len(different) for name, different in replies.items()}
-        return ReplyFile(rows, lines, repeated, problems, is_broken=bool(unreadable))
+        return ReplyFile(rows, lines, bool(replies), problems, is_broken=bool(unreadable))
 
     def _row(self, values: Mapping[str, Any]) -> tuple[str, ReplyRow]:
         fields, answers = self.layout.fields, self.layout.answers
@@ -458,7 +461,7 @@ class ReleasedReader(Released):
             parsed, name = self.read(raw / file.place), f"{file.path} at {file.commit[:12]}"
             reading = f"with another version, {name}" if place else ""
             yield name, reading, self.recompute(list(parsed.rows.values()), questions)
-            if parsed.repeated:
+            if parsed.repeats:
                 yield name, "with every line of repeated ids", self.recompute(parsed.lines, questions)
 
     def _compared(
@@ -614,8 +617,9 @@ class ReleasedReader(Released):
     ) -> None:
         """Report missing and empty files, other versions of files, and files of no known model and setting."""
         settings = self.layout.settings
-        for model in sorted({model for model, name in slots if not settings[name].answers_only}):
-            expected = [name for name in entry.settings or settings if not settings[name].answers_only]
+        alone = {name for name, setting in settings.items() if setting.answers_only}
+        expected = [name for name in entry.settings or settings if name not in alone]
+        for model in sorted({model for model, name in slots if name not in alone}):
             lacking = [name for name in expected if (slot := slots.get((model, name))) is None or not slot.first()]
             if lacking:
                 state.add(WARNING, "missing-predictions", model, f"no predictions in {', '.join(lacking)}; not run")
@@ -629,7 +633,7 @@ class ReleasedReader(Released):
                 if len(filled) > 1:
                     text = f"several versions of the {name}; {filled[0]} counts, not {', '.join(filled[1:])}"
                     state.add(WARNING, "several-versions", where, text)
-            if slot.first() and not slot.files.get(LOG) and not settings[slot.setting].answers_only:
+            if slot.first() and not slot.files.get(LOG) and slot.setting not in alone:
                 state.add(NOTE, "missing-log", where, "no log was released with the predictions")
             counted = slot.first()
             if counted and HISTORY in self.layout.files and not slot.first(HISTORY):
@@ -687,6 +691,46 @@ class ReleasedReader(Released):
         if without_text and not self.layout.list_key:
             text = f"{without_text} rows have only an answer; their questions are those of the other files"
             state.add(NOTE, "answers-only", path, text)
+
+
+def with_published_images(questions: Iterable[Question], settings: ReleasedData, folder: Path) -> Iterator[Question]:
+    """Give each question the images and the group of the benchmark's own question of the same id and text.
+
+    Parameters
+    ----------
+    questions : iterable of Question
+        Questions whose images are known by their paths alone.
+    settings : ReleasedData
+        The data's entry in params.yaml. ``questions`` names the folder of the benchmark's own questions, which may be
+        absent.
+    folder : Path
+        The folder of questions to write. Images are linked into it.
+
+    Yields
+    ------
+    Question
+        Unchanged if there is no such question.
+    """
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    source = Path(settings.questions or folder / "absent")
+    table = source / "questions.parquet"
+    own = {question.id: question for question in tables.read_questions(table)} if table.is_file() else {}
+    for question in questions:
+        same = own.get(question.id)
+        if same is None or same.rendered != question.rendered:
+            yield question
+            continue
+        for path in (path for image in same.images for path in files_of(image)):
+            _link(source / path, folder / path)
+        yield replace(question, images=same.images, group=same.group)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Link an image unless it is there already."""
+    if target.exists() or not source.is_file():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    link_or_copy(source, target)
 
 
 def _reason(error: Exception) -> str:
