@@ -21,8 +21,7 @@ from typing import Any
 
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
-from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
-from known_unknowns_benchmarks.mmsap.format import REFUSAL
+from known_unknowns_benchmarks.mmsap.format import BASIC, BEYOND, KNOW, REFUSAL, SUBSETS
 from known_unknowns_pocket.benchmarks import building, mmsap_basic, mmsap_beyond, mmsap_emblems
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
