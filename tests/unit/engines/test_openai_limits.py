@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("openai")
 
 from known_unknowns.engines.endpoint.replies import ErrorMessage, fitting_limit
+from known_unknowns.errors import ConfigError
 from tests.servers.client import ask, turn, turns
 from tests.servers.endpoint import Endpoint, Response, completion, error
 
@@ -92,6 +93,13 @@ def test_a_question_that_does_not_fit_is_rejected_after_one_request(status):
         assert server.asked == {"q0": 1, "q1": 1, "q2": 1}
     assert replies[1].finish == "rejected" and words in replies[1].error
     assert replies[0].error is None and "declined" not in replies[1].details
+
+
+def test_a_run_in_which_no_question_fits_stops_after_the_first_questions():
+    with Endpoint(reply=lambda request: error(400, PROMPT_TOO_LONG["vLLM"])) as server:
+        with pytest.raises(ConfigError, match=r"rejects every question.*none is recorded.*longer context"):
+            ask(server.url, turns(60))
+        assert sum(server.asked.values()) == 8
 
 
 @pytest.mark.parametrize(

@@ -127,14 +127,6 @@ def test_bounds_rise_with_the_count_and_never_jump(asked, order):
     assert steps.max() < 12 / sum(asked)
 
 
-def test_zero_and_one_of_300_are_close():
-    """The former method gave [0, 6.0%] for 0 of 300 in 60 groups and [0, 1.0%] for 1 of 300."""
-    highs = [clustered_interval([1] * count + [0] * (60 - count), [5] * 60)[1] for count in range(4)]
-    assert np.all(np.diff(highs) > 0)
-    assert np.all(np.diff(highs) < 0.005)
-    assert 0.01 < highs[0] < 0.04
-
-
 def test_copies_of_a_question_are_little_more_data():
     right = np.array([1.0, 0, 1, 1, 0, 1, 0, 1] * 20)
     once, four = clustered_interval(right, np.ones(160)), clustered_interval(4 * right, np.full(160, 4.0))
