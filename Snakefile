@@ -84,5 +84,5 @@ onerror:
         and not workflow.dag_settings.targets
         and not UNFETCHED
     ):
-        message += partial_report.write(PARAMS)
+        message += workflow_run.write_partial_report(PARAMS)
     print_last(message, sys.stderr)

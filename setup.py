@@ -1,10 +1,14 @@
-"""Put the files of a project (src/known_unknowns/project_files.txt) into the wheel; all else is in pyproject.toml."""
+"""Put the files of a project (src/known_unknowns/project_files.txt) into the wheel and the source distribution.
+
+All else is in pyproject.toml.
+"""
 
 from pathlib import Path
 from shutil import copyfile
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).parent
 LIST = ROOT / "src/known_unknowns/project_files.txt"
@@ -35,4 +39,11 @@ class BuildWithProject(build_py):
             copyfile(ROOT / path, target)
 
 
-setup(cmdclass={"build_py": BuildWithProject})
+class SourceWithProject(sdist):
+    """Add the files of a project, so that a wheel can be built from the source distribution."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        super().make_release_tree(base_dir, [*files, *map(str, project_files()), "CHANGELOG.md", "CITATION.cff"])
+
+
+setup(cmdclass={"build_py": BuildWithProject, "sdist": SourceWithProject})

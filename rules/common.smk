@@ -23,17 +23,15 @@ from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.verification.summaries import files_digest as verified_digest
 from known_unknowns.workflow import (
     configuration,
-    job_needs,
-    partial_report,
+    needs,
     prerequisites,
-    rule_parameters,
+    rule_functions,
     run as workflow_run,
     selection,
     unrecorded,
 )
 from known_unknowns.workflow.code_digest import code_of
-from known_unknowns.workflow.rule_functions import RuleFunctions
-from known_unknowns.workflow.targets import Targets, any_of
+from known_unknowns.workflow.rule_functions import RuleFunctions, Targets, any_of
 from known_unknowns_construction import rules as construction_rules
 
 # A job of a cluster parses this file again. It reads the configuration that its run wrote (`onstart`), not params.yaml,
@@ -86,7 +84,7 @@ RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = "journal"  # of all editions: the key of a reply does not depend on them
 FUNCTIONS = RuleFunctions(PARAMS, DATA)
 ASKED = TARGETS.asked_models
-SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
+SHARDED = [model for model in ASKED if rule_functions.shards(PARAMS, model)]
 QUESTIONS = expand(
     "<data>/questions/{benchmark}/questions.parquet", benchmark=PARAMS.benchmarks
 )
@@ -115,7 +113,7 @@ def start_run():
     workflow_run.forward_sigterm()
     workflow_run.end_at_second_interrupt()
     workflow_run.write_settings(PARAMS, workflow_run.JOB_SETTINGS)
-    shutil.rmtree(partial_report.folder_of(PARAMS), ignore_errors=True)
+    shutil.rmtree(workflow_run.partial_report_folder(PARAMS), ignore_errors=True)
     workflow_run.write_settings(
         workflow_run.without_passwords(PARAMS), Path(RESULTS, "params.yaml")
     )

@@ -15,7 +15,7 @@ rule probe:
     priority: 1
     retries: 0
     conda:
-        "../envs/models.yaml"
+        "envs/models.yaml"
     params:
         read=FUNCTIONS.read("probe"),
         journals=f"{JOURNAL}/{{model}}",
@@ -29,7 +29,7 @@ rule infer:
         images="<data>/questions/{benchmark}/images",
         weights=FUNCTIONS.weights,
         probe=FUNCTIONS.probe,
-        shards=FUNCTIONS.of_pair(rule_parameters.shard_records),
+        shards=FUNCTIONS.of_pair(rule_functions.shard_records),
     output:
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
         engine="<results>/replies/{model}/{benchmark}/engine.json",
@@ -40,17 +40,17 @@ rule infer:
     wildcard_constraints:
         model=any_of(ASKED),
     group:
-        FUNCTIONS.of_model(job_needs.group)
+        FUNCTIONS.of_model(needs.group)
     conda:
-        "../envs/models.yaml"
-    threads: FUNCTIONS.of_model(rule_parameters.threads)
+        "envs/models.yaml"
+    threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=FUNCTIONS.of_model(rule_parameters.gpus_besides_shards),
-        mem_mb=FUNCTIONS.of_attempt(job_needs.table_memory_mb),
-        runtime=FUNCTIONS.of_pair(job_needs.table_minutes, Path(DATA)),
+        gpu=FUNCTIONS.of_model(rule_functions.gpus_besides_shards),
+        mem_mb=FUNCTIONS.of_attempt(needs.table_memory_mb),
+        runtime=FUNCTIONS.of_pair(needs.table_minutes, Path(DATA)),
     params:
         read=FUNCTIONS.read("infer"),
-        code=FUNCTIONS.of_pair(rule_parameters.engine_code),
+        code=FUNCTIONS.of_pair(rule_functions.engine_code),
         questions=subpath(input.images, parent=True),
         variants=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.engine, parent=True),
@@ -79,17 +79,17 @@ rule infer_shard:
         shard=r"\d+",
         shards=r"\d+",
     group:
-        FUNCTIONS.of_model(job_needs.group)
+        FUNCTIONS.of_model(needs.group)
     conda:
-        "../envs/models.yaml"
-    threads: FUNCTIONS.of_model(rule_parameters.threads)
+        "envs/models.yaml"
+    threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=FUNCTIONS.of_model(rule_parameters.gpus),
-        mem_mb=FUNCTIONS.of_attempt(job_needs.memory_mb),
-        runtime=FUNCTIONS.of_pair(job_needs.minutes, Path(DATA)),
+        gpu=FUNCTIONS.of_model(rule_functions.gpus),
+        mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
+        runtime=FUNCTIONS.of_pair(needs.minutes, Path(DATA)),
     params:
         read=FUNCTIONS.read("infer"),
-        code=FUNCTIONS.of_pair(rule_parameters.engine_code),
+        code=FUNCTIONS.of_pair(rule_functions.engine_code),
         questions=subpath(input.images, parent=True),
         variants=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.record, parent=True),
@@ -121,11 +121,11 @@ rule verify_model:
     wildcard_constraints:
         model=any_of(ASKED),
     conda:
-        "../envs/models.yaml"
-    threads: FUNCTIONS.of_model(rule_parameters.threads)
+        "envs/models.yaml"
+    threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=FUNCTIONS.of_model(rule_parameters.gpus),
-        mem_mb=FUNCTIONS.of_attempt(job_needs.memory_mb),
+        gpu=FUNCTIONS.of_model(rule_functions.gpus),
+        mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
     params:
         read=FUNCTIONS.read("verify"),
         out=subpath(output[0], ancestor=2),

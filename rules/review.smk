@@ -1,7 +1,7 @@
 # Shares of the kinds of wrong answers that reviewers tagged (docs/review.md). Tags are files of people, not of the run: a
 # model has a table if its file is there.
 
-ERROR_TABLES = rule_parameters.error_tables(PARAMS)
+ERROR_TABLES = rule_functions.error_tables(PARAMS)
 
 
 rule error_table:
@@ -20,7 +20,7 @@ rule error_table:
     group:
         "report"
     conda:
-        "../envs/core.yaml"
+        "envs/core.yaml"
     params:
         code=code_of("construct"),
     shell:

@@ -10,23 +10,23 @@ if VERDICTS:
         input:
             variants=TARGETS.variant_tables(),
             replies=REPLIES,
-            weights=rule_parameters.weights(PARAMS, PARAMS.judge.model),
+            weights=rule_functions.weights(PARAMS, PARAMS.judge.model),
         output:
             "<results>/verdicts.json",
         log:
             "<logs>/judge.log",
         conda:
-            "../envs/models.yaml"
-        threads: rule_parameters.threads(PARAMS, PARAMS.judge.model)
+            "envs/models.yaml"
+        threads: rule_functions.threads(PARAMS, PARAMS.judge.model)
         resources:
-            gpu=rule_parameters.gpus(PARAMS, PARAMS.judge.model),
-            mem_mb=lambda wildcards, attempt: job_needs.memory_mb(
+            gpu=rule_functions.gpus(PARAMS, PARAMS.judge.model),
+            mem_mb=lambda wildcards, attempt: needs.memory_mb(
                 PARAMS, PARAMS.judge.model, attempt
             ),
-            runtime=job_needs.MAX_MINUTES,
+            runtime=needs.MAX_MINUTES,
         params:
             read=selection.compared(PARAMS, "judge"),
-            code=rule_parameters.engine_code(
+            code=rule_functions.engine_code(
                 PARAMS, PARAMS.judge.model, *PARAMS.benchmarks
             ),
             variants=f"{RESULTS}/variants",
@@ -50,7 +50,7 @@ rule parse:
     group:
         "evaluate"
     conda:
-        "../envs/core.yaml"
+        "envs/core.yaml"
     resources:
         mem_mb=1000,
     params:

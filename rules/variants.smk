@@ -4,7 +4,7 @@
 rule vary:
     input:
         questions="<data>/questions/{benchmark}/questions.parquet",
-        corrections=lambda wildcards: rule_parameters.variant_files(
+        corrections=lambda wildcards: rule_functions.variant_files(
             PARAMS, wildcards.variant
         ),
     output:
@@ -16,7 +16,7 @@ rule vary:
     group:
         "prepare"
     conda:
-        "../envs/core.yaml"
+        "envs/core.yaml"
     resources:
         mem_mb=1000,
     params:

@@ -1,4 +1,4 @@
-"""Run the cells of notebooks/evaluate.ipynb in order, without a kernel, and write what they print into it."""
+"""Run the cells of docs/notebooks/evaluate.ipynb in order, without a kernel, and write what they print into it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOK = ROOT / "notebooks/evaluate.ipynb"
+NOTEBOOK = ROOT / "docs/notebooks/evaluate.ipynb"
 
 
 def executed(path: Path) -> nbformat.NotebookNode:

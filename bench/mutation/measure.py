@@ -92,7 +92,8 @@ def _tests(project: Path) -> list[str]:
     sys.path.insert(0, str(HERE))
     from mutants import SETTINGS
 
-    return sorted({str(path) for pattern in SETTINGS["tests"] for path in project.glob(pattern)})
+    left_out = [f"--deselect={test}" for test in SETTINGS["leave_out"]]
+    return left_out + sorted({str(path) for pattern in SETTINGS["tests"] for path in project.glob(pattern)})
 
 
 if __name__ == "__main__":

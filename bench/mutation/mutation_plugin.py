@@ -31,7 +31,8 @@ PROJECT = Path.cwd()
 OUT = Path(os.environ["MUTATION_OUT"])
 NUMBER = int(os.environ["MUTATION_NUMBER"])
 SEED = int(os.environ["MUTATION_SEED"])
-MOST_SECONDS = 8  # CPU time of the tests of one mutant, without it: the cheapest ones are taken
+MOST_SECONDS = 4  # CPU time of the tests of one mutant, without it: the cheapest ones are taken
+_FUNCTIONS: dict[str, list[FunctionType]] = defaultdict(list)  # by file
 KILLED, SURVIVED, UNTESTED, TIMEOUT = "killed", "survived", "no test", "timeout"
 
 
@@ -44,6 +45,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     files = sorted(name for names in mutants.subject_files(PROJECT).values() for name in names)
     for name in files:
         importlib.import_module(Path(name).relative_to("src").with_suffix("").as_posix().replace("/", "."))
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType):
+            _FUNCTIONS[function.__code__.co_filename].append(function)
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy all memory
     started = time.monotonic()
     coverage_file = OUT / "coverage.json"
     if not coverage_file.exists():
@@ -76,26 +82,18 @@ def _record(items: list[pytest.Item], files: list[str], out: Path) -> None:
     for item in items:
         for fixture in getattr(item, "fixturenames", ()):
             users[f"fixture {fixture}"].append(item.nodeid)
+    for name, took in contexts.shared_test_seconds.items():
+        results.seconds[name] -= took
     seconds = {name: took for name, took in results.seconds.items() if name not in results.failed}
-    out.write_text(json.dumps({"lines": lines, "fixtures": users, "seconds": seconds, "failed": results.failed}))
+    recorded = {"lines": lines, "fixtures": users, "seconds": seconds, "shared": contexts.shared_seconds}
+    out.write_text(json.dumps(recorded | {"failed": results.failed}))
 
 
 def _outcome(session: pytest.Session, mutant: mutants.Mutant, recorded: dict) -> dict[str, object]:
     lines = recorded["lines"].get(mutant.file, {})
     names = {name for line in range(mutant.first, mutant.last + 1) for name in lines.get(str(line), ())}
     names = {test for name in names for test in recorded["fixtures"].get(name, [name])}
-    seconds = recorded["seconds"]
-    tests, total = set(), 0.0
-    for name in sorted(names & set(seconds), key=lambda name: (seconds[name], name)):
-        if total + seconds[name] > MOST_SECONDS and tests:
-            break
-        tests.add(name)
-        total += seconds[name]
-    items = [item for item in session.items if item.nodeid in tests]
-    costs: dict[str, float] = defaultdict(float)
-    for item in items:
-        costs[item.nodeid.split("::")[0]] += seconds[item.nodeid]
-    items.sort(key=lambda item: costs[item.nodeid.split("::")[0]])  # stable: the tests of a file stay together
+    items, total = _cheapest([item for item in session.items if item.nodeid in names], recorded)
     row = {
         "subject": mutant.subject,
         "file": mutant.file,
@@ -108,11 +106,40 @@ def _outcome(session: pytest.Session, mutant: mutants.Mutant, recorded: dict) ->
         "cpu_seconds": 0.0,
     }
     if items:
-        result, used = _try(session, items, mutant, 10 + 5 * total)
+        result, used = _try(session, items, mutant, 10 + 3 * total)
         row |= {"outcome": result[0], "by": result[1], "cpu_seconds": round(used, 2)}
         if result[0] == KILLED and not _passes(session, items, result[1]):
             row["outcome"] = SURVIVED  # the test fails without the mutant, too
     return row
+
+
+def _cheapest(items: list[pytest.Item], recorded: dict) -> tuple[list[pytest.Item], float]:
+    """Return tests up to `MOST_SECONDS`, those of cheap files first, and their CPU seconds."""
+    seconds, total = recorded["seconds"], 0.0
+    paid: set[str] = set()
+    costs: dict[str, float] = {}
+    for item in sorted(items, key=lambda item: seconds.get(item.nodeid, 0) + sum(_shared(item, recorded).values())):
+        shared = {name: took for name, took in _shared(item, recorded).items() if name not in paid}
+        cost = seconds.get(item.nodeid, MOST_SECONDS) + sum(shared.values())
+        if item.nodeid in seconds and (not costs or total + cost <= MOST_SECONDS):
+            costs[item.nodeid] = cost
+            paid |= set(shared)
+            total += cost
+    files: dict[str, float] = defaultdict(float)
+    for name, cost in costs.items():
+        files[_file(name)] += cost
+    chosen = [item for item in items if item.nodeid in costs]
+    return sorted(chosen, key=lambda item: files[_file(item.nodeid)]), total  # the tests of a file stay together
+
+
+def _shared(item: pytest.Item, recorded: dict) -> dict[str, float]:
+    """CPU seconds of the fixtures that the test shares with others of its file."""
+    names = (f"{_file(item.nodeid)} {fixture}" for fixture in getattr(item, "fixturenames", ()))
+    return {name: recorded["shared"][name] for name in names if name in recorded["shared"]}
+
+
+def _file(test: str) -> str:
+    return test.split("::")[0]
 
 
 def _try(
@@ -160,10 +187,7 @@ def _replace(mutant: mutants.Mutant) -> None:
     for code in found:
         codes[code.co_qualname, code.co_firstlineno] = code
         found += [part for part in code.co_consts if isinstance(part, CodeType)]
-    functions = [f for f in gc.get_objects() if isinstance(f, FunctionType) and f.__code__.co_filename == path]
-    if not functions:
-        raise RuntimeError(f"no function of {path} is loaded")
-    for function in functions:
+    for function in _FUNCTIONS[path]:
         function.__code__ = codes[function.__code__.co_qualname, function.__code__.co_firstlineno]
 
 
@@ -225,6 +249,8 @@ class _Contexts:
     def __init__(self, measured: coverage.Coverage) -> None:
         self._measured = measured
         self._test = ""
+        self.shared_seconds: dict[str, float] = defaultdict(float)
+        self.shared_test_seconds: dict[str, float] = defaultdict(float)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> object:
@@ -237,7 +263,11 @@ class _Contexts:
         if fixturedef.scope == "function":
             return (yield)
         self._measured.switch_context(f"fixture {fixturedef.argname}")
+        started = time.process_time()
         try:
             return (yield)
         finally:
+            took = time.process_time() - started
+            self.shared_seconds[f"{_file(self._test)} {fixturedef.argname}"] += took
+            self.shared_test_seconds[self._test] += took
             self._measured.switch_context(self._test)

@@ -73,16 +73,7 @@ RECIPES: dict[str, Callable[[int, int, int], np.ndarray]] = {
 
 
 def recipe_image(recipe: str, width: int, height: int, seed: int = 0) -> Image:
-    """Return a reference to an image of one of `RECIPES`.
-
-    Parameters
-    ----------
-    recipe : str
-        A key of `RECIPES`.
-    width, height : int
-        The size in pixels.
-    seed : int
-        The seed of a recipe that draws random numbers.
+    """Return a reference to an image of one of `RECIPES`, of this size in pixels; ``seed`` is for random numbers.
 
     Raises
     ------
@@ -192,18 +183,9 @@ COMPOSITES: dict[str, Callable[[Mapping[str, Any], Parts], Pillow.Image]] = {
 
 
 def composite_image(recipe: str, width: int, height: int, *, of: Image | Sequence[Image], **arguments: Any) -> Image:
-    """Return a reference to an image that one of `COMPOSITES` makes of other images.
+    """Return a reference to an image of this size that one of `COMPOSITES` makes of other images.
 
-    Parameters
-    ----------
-    recipe : str
-        A key of `COMPOSITES`.
-    width, height : int
-        The size in pixels.
-    of : Image or sequence of Image
-        The image or images that it is made of.
-    **arguments
-        The recipe's own arguments, as values that JSON can hold.
+    ``arguments`` are the recipe's own, as values that JSON can hold.
 
     Raises
     ------
@@ -236,14 +218,7 @@ def _files_of(source: str) -> Iterator[str]:
 
 
 def open_image(image: Image, folder: str | Path) -> Pillow.Image:
-    """Return the pixels of an image as RGB.
-
-    Parameters
-    ----------
-    image : Image
-        A file or a recipe.
-    folder : str or Path
-        The benchmark's question folder, which holds the files.
+    """Return the pixels of an image as RGB. Files are in the benchmark's question folder.
 
     Raises
     ------
@@ -283,12 +258,7 @@ def _open_viewed(path: Path, choices: Mapping[str, Any]) -> Pillow.Image:
 def read_file(path: Path, digest: str = "") -> bytes:
     """Return the content of an image file of a question folder.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    digest : str
-        Its sha256. The one in its name, if it is named so, is compared in any case.
+    Its sha256 is compared with ``digest``, and in any case with the one in its name, if it is named so.
 
     Raises
     ------
@@ -395,16 +365,7 @@ def web_type(data: bytes, *, file: str | Path) -> str | None:
 
 
 def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.Image:
-    """Convert the stored pixels of an encoded image to RGB, as Pillow does.
-
-    Parameters
-    ----------
-    data : bytes
-        The content of an image file.
-    file : str or Path
-        The file that an error names.
-    row : int, optional
-        The row of the file that an error names.
+    """Convert the stored pixels of an encoded image to RGB, as Pillow does. Errors name the file and its row.
 
     Raises
     ------
@@ -418,11 +379,6 @@ def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.I
 
 def viewed(data: bytes, *, file: str | Path, row: int | None = None) -> tuple[Pillow.Image, dict[str, Any]]:
     """Convert an encoded image to RGB as a viewer shows it.
-
-    Parameters
-    ----------
-    data, file, row
-        As in `decode`.
 
     Returns
     -------

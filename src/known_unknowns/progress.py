@@ -70,19 +70,7 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def progress(description: str, total: int) -> Iterator[Advance]:
-    """Show the progress of a task.
-
-    Parameters
-    ----------
-    description : str
-    total : int
-        The number of steps; 0 if it is unknown.
-
-    Yields
-    ------
-    Advance
-        A function to call with the number of steps just done.
-    """
+    """Show the progress of a task with ``total`` steps, 0 if unknown. Call the result with the steps just done."""
     if sys.stderr.isatty():
         yield from _bar(description, total)
     else:

@@ -7,12 +7,12 @@ A published construction crops objects by their masks and sends the crops to Ins
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.config import ModelEntry
 from known_unknowns.errors import DataError
 from known_unknowns.images import composite_image
@@ -49,22 +49,8 @@ def describe(
 ) -> tuple[list[SceneGraph], dict[str, Any]]:
     """Return the graphs with a description of each object, and counts.
 
-    Parameters
-    ----------
-    graphs : sequence of SceneGraph
-    model : str
-        The model's name in params.yaml.
-    entry : ModelEntry
-        Its entry.
-    journal : Path
-        The journal of the replies.
-    folder : Path
-        The folder of the graph file.
-
-    Raises
-    ------
-    DataError
-        If no object could be described.
+    ``model`` is the name in params.yaml, ``folder`` that of the graph file. Raises DataError if no object could be
+    described.
     """
     wanted = {
         f"{graph.id}/{node.id}": (node, crop)
@@ -72,9 +58,7 @@ def describe(
         for node in graph.objects
         if (crop := crop_of(graph, node)) is not None
     }
-    dialogues: dict[str, Callable[[], Dialogue]] = {
-        key: _start(key, node, crop) for key, (node, crop) in wanted.items()
-    }
+    dialogues = {key: partial(_dialogue, key, node, crop) for key, (node, crop) in wanted.items()}
     asked = ask(model, entry, dialogues, journal=journal, folder=folder)
     found = {key: turns[0].reply for key, turns in asked.turns.items()}
     failed = sum(reply.error is not None or not reply.text.strip() for reply in found.values())
@@ -101,12 +85,8 @@ def describe(
     return described, counts
 
 
-def _start(key: str, node: Node, crop: Image) -> Callable[[], Dialogue]:
-    def dialogue() -> Generator[Turn, Reply, None]:
-        text = fill(PROMPT, {"object": plain_name(node.spoken)})
-        yield Turn(key, "describe", (crop, text), None, max_new_tokens=MAX_NEW_TOKENS)
-
-    return dialogue
+def _dialogue(key: str, node: Node, crop: Image) -> Generator[Turn, Reply, None]:
+    yield Turn(key, "describe", (crop, fill(PROMPT, {"object": plain_name(node.spoken)})), None, MAX_NEW_TOKENS)
 
 
 def _text(reply: Reply | None) -> str:

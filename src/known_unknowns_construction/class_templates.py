@@ -11,8 +11,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
-from known_unknowns_construction.generation import Draft, GenerationResult, GeneratorDialogue, QuestionGenerator
+from known_unknowns_construction.generation import (
+    Draft,
+    GeneratorDialogue,
+    QuestionGenerator,
+    balanced_places,
+    finished,
+)
 from known_unknowns_construction.scene_graph import SceneGraph, may_be_same
 
 EXISTENCE, COUNT = "Which of these is in the image?", "How many {plural} are there in the image?"
@@ -33,13 +40,13 @@ def class_templates(refusal: str) -> QuestionGenerator:
     ) -> Iterator[tuple[SceneGraph, Callable[[], GeneratorDialogue]]]:
         together = _together(graphs)
         rng = random.Random(f"class_templates/{seed}")
-        places = _places(rng)
+        places = balanced_places(rng)
         for graph in graphs:
             made = [
                 _draft(question, truth, false, next(places), refusal)
                 for question, truth, false in _questions(graph, together, rng, questions or _PER_IMAGE)
             ]
-            yield graph, _finished(made)
+            yield graph, partial(finished, made)
 
     return QuestionGenerator(
         description="templates without a model for any panoptic annotation: classes and counts",
@@ -99,17 +106,3 @@ def _together(graphs: Sequence[SceneGraph]) -> dict[str, Counter[str]]:
         for name in names:
             found.setdefault(name, Counter()).update(other for other in names if other != name)
     return found
-
-
-def _places(rng: random.Random) -> Iterator[int]:
-    """Yield places of the right option without end, each of the five once in every five."""
-    while True:
-        yield from rng.sample(range(5), 5)
-
-
-def _finished(made: list[Draft]) -> Callable[[], GeneratorDialogue]:
-    def dialogue() -> GeneratorDialogue:
-        yield from ()
-        return GenerationResult(made)
-
-    return dialogue

@@ -6,19 +6,24 @@ does; that of a template generator yields none. Both return `GenerationResult`.
 
 from __future__ import annotations
 
+import random
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
+from known_unknowns.benchmark.protocol import Dialogue
+from known_unknowns.config import ModelEntry
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
 from known_unknowns_construction.candidates import Candidate, Flag
+from known_unknowns_construction.model_replies import ModelReplies, ask
 from known_unknowns_construction.prompts import one_line
 from known_unknowns_construction.scene_graph import Node, SceneGraph
-
-if TYPE_CHECKING:
-    from known_unknowns.benchmark.protocol import Dialogue
 
 TEMPLATES = "scenes"
 """Name of the template generator of rendered scenes (`known_unknowns.benchmark.pocket.Pocket.templates`)."""
@@ -95,15 +100,16 @@ def problem_of(reply: Reply) -> Rejection | None:
     return None
 
 
-def collecting(
-    key: str, start: Callable[[], GeneratorDialogue], results: dict[str, GenerationResult]
-) -> Callable[[], Dialogue]:
-    """Return a dialogue that stores what a generator's dialogue returns under a key of ``results``."""
+def finished(drafts: Iterable[Draft]) -> GeneratorDialogue:
+    """Dialogue without turns: that of a template generator."""
+    yield from ()
+    return GenerationResult(list(drafts))
 
-    def dialogue() -> Dialogue:
-        results[key] = yield from start()
 
-    return dialogue
+def balanced_places(rng: random.Random) -> Iterator[int]:
+    """Yield places of the right option without end, each of the five once in every five."""
+    while True:
+        yield from rng.sample(range(5), 5)
 
 
 def without_model(
@@ -117,21 +123,125 @@ def without_model(
 ) -> dict[str, GenerationResult]:
     """Run a generator that needs no model, and return what it made of each image.
 
-    ``benchmark`` is named in the message of an error.
-
-    Raises
-    ------
-    ConfigError
-        If it yields a turn.
+    ``benchmark`` is named in the message of an error. Raises ConfigError if the generator yields a turn.
     """
     results: dict[str, GenerationResult] = {}
     for graph, start in generator.generate(graphs, questions=questions, seed=seed):
-        for _ in collecting(graph.id, start, results)():
+        try:
+            next(start())
+        except StopIteration as done:
+            results[graph.id] = done.value
+        else:
             raise ConfigError(
                 "it yields a turn, but its needs_model is False; set needs_model=True in its QuestionGenerator",
                 path=f"the generator {name!r}{f' of the benchmark {benchmark!r}' if benchmark else ''}",
             )
     return results
+
+
+def with_model(
+    generator: QuestionGenerator,
+    graphs: Sequence[SceneGraph],
+    *,
+    questions: int | None,
+    seed: int,
+    model: str,
+    entry: ModelEntry,
+    journal: Path,
+    folder: Path,
+) -> tuple[dict[str, GenerationResult], ModelReplies]:
+    """Run a generator with a model (`known_unknowns_construction.model_replies.ask`)."""
+    results: dict[str, GenerationResult] = {}
+
+    def collected(key: str, start: Callable[[], GeneratorDialogue]) -> Dialogue:
+        results[key] = yield from start()
+
+    starts = generator.generate(graphs, questions=questions, seed=seed)
+    dialogues = {graph.id: partial(collected, graph.id, start) for graph, start in starts}
+    return results, ask(model, entry, dialogues, journal=journal, folder=folder)
+
+
+def run_generator(
+    name: str,
+    generator: QuestionGenerator,
+    graphs: Sequence[SceneGraph],
+    *,
+    folder: Path,
+    model: str | None = None,
+    entry: ModelEntry | None = None,
+    journal: Path | None = None,
+    questions: int | None = None,
+    seed: int = 0,
+    benchmark: str = "",
+) -> tuple[list[Candidate], dict[str, Any]]:
+    """Generate questions about every image.
+
+    Parameters
+    ----------
+    name : str
+        The generator's name, which candidates record.
+    generator : QuestionGenerator
+    graphs : sequence of SceneGraph
+    folder : Path
+        The folder of the graph file, which paths of images are relative to.
+    model, entry, journal : optional
+        The model's name in params.yaml, its entry, and the journal of its replies. A generator that uses a model needs
+        all three.
+    questions : int, optional
+        About how many questions an image should have.
+    seed : int
+        The seed of template generators.
+    benchmark : str
+        The benchmark's name, for messages.
+
+    Returns
+    -------
+    candidates : list of Candidate
+        In the order of the graphs.
+    report : dict
+        Counts; ``rejections`` has the reason and the image of each reply, or entry of a reply, that is no question.
+
+    Raises
+    ------
+    ConfigError
+        If the model is missing, or a generator without a model yields a turn.
+    """
+    source: dict[str, Any] = {"model": None, "revision": None, "prompt": None}
+    newly_asked = 0
+    if not generator.needs_model:
+        results = without_model(name, generator, graphs, questions=questions, seed=seed, benchmark=benchmark)
+    elif model is None or entry is None or journal is None:
+        raise ConfigError("it asks a model; name one of the section models", path=f"generators.{name}.model")
+    else:
+        results, asked = with_model(
+            generator, graphs, questions=questions, seed=seed, model=model, entry=entry, journal=journal, folder=folder
+        )
+        newly_asked = asked.newly_asked
+        prompt = sha256(generator.prompt.encode()).hexdigest()
+        source = {
+            "model": asked.facts.get("source") or model,
+            "revision": asked.facts.get("revision"),
+            "prompt": prompt,
+        }
+    candidates = list(candidates_of(name, results, graphs, source))
+    rejected = [(graph.id, each) for graph in graphs if graph.id in results for each in results[graph.id].rejected]
+    return candidates, {
+        "generator": name,
+        "model": model if generator.needs_model else None,
+        "images": len(graphs),
+        "images_without_questions": len(graphs) - len({candidate.group for candidate in candidates}),
+        "candidates": len(candidates),
+        "kinds": sorted_counts(candidate.kind for candidate in candidates),
+        "answers": sorted_counts(candidate.answer for candidate in candidates),
+        "rejected": sorted_counts(each.reason for _, each in rejected),
+        "newly_asked": newly_asked,
+        "rejections": [{"image": image, **asdict(each)} for image, each in rejected],
+    }
+
+
+def sorted_counts(values: Iterable[str]) -> dict[str, int]:
+    """Return how often each value occurs, sorted by value."""
+    return dict(sorted(Counter(values).items()))
 
 
 def candidates_of(

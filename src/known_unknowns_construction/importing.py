@@ -39,10 +39,7 @@ class SourceFiles(ExitStack):
     def read(self, name: str) -> bytes:
         """Return the content of a file.
 
-        Raises
-        ------
-        DataError
-            If the file is missing, too large, or its path leads out of the folder.
+        Raises DataError if it is missing or too large, or if its path leads out of the folder.
         """
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
@@ -99,10 +96,7 @@ def scene_graph(
 ) -> SceneGraph:
     """Store an image and its mask, and return the scene graph.
 
-    Raises
-    ------
-    DataError
-        If the image or the mask does not decode or has another size than annotated.
+    Raises DataError if one of them does not decode or has another size than annotated.
     """
     size = decode(image, file=annotation.file_name).size
     if size != (annotation.width, annotation.height):
@@ -154,20 +148,9 @@ def import_graphs(
     only: Collection[str] | None = None,
     licence: str | None = None,
 ) -> Iterator[SceneGraph]:
-    """Yield the scene graphs of annotated images, and store their images and masks.
+    """Yield the scene graphs of annotated images, one at a time, and store their images and masks in ``out``.
 
-    Parameters
-    ----------
-    annotations : iterable of Annotation
-        They are consumed one at a time.
-    source : Path
-        The folder of images, masks and archives.
-    out : Path
-        The folder to store images and masks in.
-    only : collection of str, optional
-        Ids of the images to import; all if absent.
-    licence : str, optional
-        The licence of the images.
+    Images, masks and archives are in ``source``. ``only`` are the ids of the images to import, by default all.
     """
     with SourceFiles(source) as files:
         for annotation in annotations:

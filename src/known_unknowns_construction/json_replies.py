@@ -13,19 +13,10 @@ _MAX_REPAIRED = 100_000
 
 
 def objects_in(text: str, key: str) -> list[dict[str, Any]]:
-    """Return the JSON objects of a reply that have a key, in the order of the text.
+    """Return the JSON objects of a reply that have a key, in the order of the text, at most `MAX_OBJECTS`.
 
-    Parameters
-    ----------
-    text : str
-        The reply: JSON, or JSON with prose, code fences, trailing commas or a missing end.
-    key : str
-        A key of the wanted objects. Its case does not matter.
-
-    Returns
-    -------
-    list of dict
-        At most `MAX_OBJECTS`. Keys are in lower case. Empty if the reply has no such object.
+    The reply is JSON, or JSON with prose, code fences, trailing commas or a missing end. The case of ``key`` does not
+    matter; keys of the result are in lower case.
     """
     found = list(_collect(_parsed(text), key.lower()))
     return found[:MAX_OBJECTS]

@@ -17,19 +17,8 @@ from known_unknowns.files import atomic_path
 def read_records(path: str | Path, adapter: TypeAdapter[Any], what: str) -> Iterator[tuple[int, Any]]:
     """Yield the number and the record of each line that is not empty.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    adapter : TypeAdapter
-        The type of the records.
-    what : str
-        The name of a record in messages, such as "candidate".
-
-    Raises
-    ------
-    DataError
-        If a line is not such a record. The message names the file and the line.
+    ``what`` names a record in messages, such as "candidate". Raises DataError, which names the file and the line, if a
+    line is not such a record.
     """
     path = Path(path)
     try:

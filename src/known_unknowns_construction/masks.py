@@ -32,19 +32,10 @@ def colour_of(segment: int) -> tuple[int, int, int]:
 
 
 def outlines(mask: np.ndarray, *, tolerance: float = TOLERANCE) -> tuple[Outline, ...]:
-    """Return polygons around a mask, in pixel coordinates, the longest first.
+    """Return polygons around a mask, booleans of shape (height, width), in pixel coordinates, the longest first.
 
-    Parameters
-    ----------
-    mask : np.ndarray
-        Booleans of shape (height, width).
-    tolerance : float
-        Largest distance of a removed corner from the polygon, in pixels.
-
-    Returns
-    -------
-    tuple of Outline
-        Outer boundaries and the boundaries of holes. Specks of less than 4 square pixels are left out.
+    They are outer boundaries and those of holes. Corners nearer than ``tolerance`` pixels to the polygon are removed,
+    and specks of less than 4 square pixels are left out.
     """
     from contourpy import contour_generator
 

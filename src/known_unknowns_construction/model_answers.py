@@ -29,22 +29,9 @@ def asker(
 ) -> Ask:
     """Return the function that filters ask models with.
 
-    Parameters
-    ----------
-    params : Params
-        The configuration, for the models' entries.
-    benchmark : Benchmark
-        Its prompt is sent.
-    models : sequence of str
-        Names of models.
-    attempts : int
-        Attempts of each model. The options, except the refusal, are rotated by one place from one to the next.
-    folder : Path
-        The folder of the candidate file, for the images.
-    journals : Path
-        The folder of the journals, one for each model.
-    refusal : bool
-        Whether the last option is a refusal and stays in its place.
+    It sends the benchmark's prompt in ``attempts`` attempts of each model; the options are rotated by one place from
+    one to the next, except a refusal, which is the last one (``refusal``). ``folder`` is that of the candidate file,
+    for the images; ``journals`` has a journal for each model.
     """
     prompt = benchmark.prompt
 

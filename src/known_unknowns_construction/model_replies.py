@@ -44,23 +44,9 @@ def ask(
 ) -> ModelReplies:
     """Run a dialogue for each item with one model. Turns whose replies are in the journal are not asked again.
 
-    Parameters
-    ----------
-    model : str
-        The model's name in params.yaml.
-    entry : ModelEntry
-        Its entry.
-    dialogues : mapping
-        For each item, a function that starts its dialogue.
-    journal : Path
-        The journal of the replies. One process at a time may use it.
-    folder : Path
-        The folder that the sources of images are relative to.
-
-    Raises
-    ------
-    ConfigError
-        If the model is a scripted respondent, which can only choose an option.
+    ``dialogues`` has a function for each item that starts its dialogue; sources of images are relative to ``folder``.
+    One process at a time may use a journal. Raises ConfigError for a scripted respondent, which can only choose an
+    option.
     """
     questions = [item(identifier) for identifier in dialogues]
     cells = {("construction", 0): (lambda question: dialogues[question.id](), questions)}

@@ -62,10 +62,7 @@ class Annotation:
 def read_classes(path: Path) -> Classes:
     """Return the class names of a ``psg.json`` without holding its images in memory.
 
-    Raises
-    ------
-    DataError
-        If the file is not JSON, or a list of classes is missing.
+    Raises DataError if the file is not JSON, or a list of classes is missing.
     """
     found: dict[str, list[str]] = {}
     for prefix, event, value in _events(path):
@@ -87,17 +84,8 @@ def read_classes(path: Path) -> Classes:
 def read_annotations(path: Path, classes: Classes | None = None) -> Iterator[Annotation]:
     """Yield the images of a ``psg.json``, one at a time, in bounded memory.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    classes : Classes, optional
-        Its class names, if they are known; else the file is read twice.
-
-    Raises
-    ------
-    DataError
-        If the file is not JSON, or an image is not as described above. The message names the position of the image.
+    Without ``classes`` the file is read twice. Raises DataError, which names the position of the image, if the file is
+    not JSON or an image is not as described above.
     """
     import ijson
 
@@ -117,21 +105,9 @@ def read_annotations(path: Path, classes: Classes | None = None) -> Iterator[Ann
 
 
 def sample(path: Path, images: int | None, seed: int) -> frozenset[str] | None:
-    """Return the ids of a random sample of the images with relations; None for all images.
+    """Return the ids of a random sample of the images with relations; None for all images if ``images`` is None.
 
-    Parameters
-    ----------
-    path : Path
-        A ``psg.json``.
-    images : int, optional
-        The size of the sample; None for all images.
-    seed : int
-        The seed of the sample.
-
-    Raises
-    ------
-    ConfigError
-        If there are fewer images.
+    Raises ConfigError if there are fewer images.
     """
     if images is None:
         return None

@@ -33,6 +33,7 @@ from known_unknowns_construction.candidates import Candidate, read_candidates
 from known_unknowns_construction.datasheet import datasheet
 from known_unknowns_construction.filters import Context
 from known_unknowns_construction.filters.texts import broken_schema
+from known_unknowns_construction.generation import sorted_counts
 from known_unknowns_construction.interface import Construction
 from known_unknowns_construction.jsonl import write_records
 from known_unknowns_construction.review.agreement import agreement
@@ -57,23 +58,11 @@ def release(
 ) -> tuple[Path, Mapping[str, Any]]:
     """Write the release of a construction, and return its folder and the counts.
 
-    Parameters
-    ----------
-    work : Workspace
-    decisions : sequence of Path
-        Decision files of the review. Without them, the release is a candidate that nobody has reviewed.
-    required : int
-        Number of reviewers that every question needs.
-    partial : bool
-        Whether questions without a decision are left out. Else they are an error.
+    Without ``decisions``, files of the review, it is a candidate that nobody has reviewed. Every question needs
+    ``required`` reviewers; with ``partial``, questions without a decision are left out.
 
-    Raises
-    ------
-    ConfigError
-        If the benchmark has no published format, or the review is not finished.
-    DataError
-        If no question is left, or one does not have the benchmark's form, for example because a reviewer edited the
-        refusal.
+    Raises ConfigError if the benchmark has no published format or the review is not finished, and DataError if no
+    question is left or one does not have the benchmark's form, for example because a reviewer edited the refusal.
     """
     part = work.construction
     if part.write is None:
@@ -121,9 +110,9 @@ def counts_of(work: Workspace, found: ReviewedCandidates, part: Construction) ->
         "benchmark": work.benchmark.title,
         "questions": len(questions),
         "images": len({candidate.image.sha256 for candidate in questions}),
-        "by_type": _counted(part.kinds.get(candidate.kind, candidate.kind) for candidate in questions),
-        "by_label": _counted(candidate.answer for candidate in questions),
-        "by_generator": _counted(str(candidate.source.get("generator")) for candidate in questions),
+        "by_type": sorted_counts(part.kinds.get(candidate.kind, candidate.kind) for candidate in questions),
+        "by_label": sorted_counts(candidate.answer for candidate in questions),
+        "by_generator": sorted_counts(str(candidate.source.get("generator")) for candidate in questions),
         "generation": {name: _without(values, "rejections") for name, values in generation.items()},
         "generated": sum(values["candidates"] for values in generation.values()),
         "filters": _read(work.folder / "filters.json"),
@@ -131,7 +120,7 @@ def counts_of(work: Workspace, found: ReviewedCandidates, part: Construction) ->
         "agreement": found.agreement,
         "models": _models(questions),
         "attributes": _read(attributes) if work.entry.attributes and attributes.is_file() else None,
-        "image_licences": _counted(candidate.image.licence or UNKNOWN for candidate in questions),
+        "image_licences": sorted_counts(candidate.image.licence or UNKNOWN for candidate in questions),
         "source": work.entry.psg.as_dict() if work.entry.psg else {"scenes": work.entry["scenes"]},
         "source_images": sum(1 for _ in work.read_graphs()),
         "version": __version__,
@@ -250,10 +239,6 @@ def _params_entry(work: Workspace, out: Path) -> str:
     }
     head = "# Add these keys to params.yaml, then: make run EDITION=" + edition + "\n"
     return head + yaml.safe_dump(values, sort_keys=False)
-
-
-def _counted(values: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(values).items()))
 
 
 def _without(values: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,27 +26,17 @@ from known_unknowns.files import write_text
 from known_unknowns.progress import progress
 from known_unknowns_construction import attributes, filters, importing, psg
 from known_unknowns_construction.benchmarks import construction_of
-from known_unknowns_construction.candidates import Candidate, read_candidates
-from known_unknowns_construction.generation import TEMPLATES, QuestionGenerator
+from known_unknowns_construction.candidates import read_candidates
+from known_unknowns_construction.generation import TEMPLATES, QuestionGenerator, run_generator, sorted_counts
 from known_unknowns_construction.interface import Construction
 from known_unknowns_construction.jsonl import write_records
 from known_unknowns_construction.model_answers import asker
-from known_unknowns_construction.run_generator import run_generator
 from known_unknowns_construction.scene_graph import SceneGraph, read_graphs
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """An entry of the section ``construction``, and where its files are.
-
-    Parameters
-    ----------
-    params : Params
-    name : str
-        The key of the entry.
-    root : Path
-        The project's folder.
-    """
+    """An entry of the section ``construction``, and where its files are below the project's folder ``root``."""
 
     params: Params
     name: str
@@ -153,7 +142,7 @@ def generate(work: Workspace, generator: str) -> dict[str, Any]:
         if generator not in names:
             raise ConfigError(unknown_name(generator, names), path=path)
     model = settings[generator].model
-    candidates, rejected, summary = run_generator(
+    candidates, report = run_generator(
         generator,
         known[generator],
         list(work.read_graphs()),
@@ -166,9 +155,8 @@ def generate(work: Workspace, generator: str) -> dict[str, Any]:
         benchmark=work.benchmark.name,
     )
     write_records(work.candidates(generator), candidates)
-    report = asdict(summary) | {"rejections": [{"image": image, **asdict(each)} for image, each in rejected]}
     _write_json(work.folder / f"generation.{generator}.json", report)
-    return asdict(summary)
+    return {name: value for name, value in report.items() if name != "rejections"}
 
 
 def filter_candidates(work: Workspace) -> dict[str, Any]:
@@ -205,8 +193,8 @@ def filter_candidates(work: Workspace) -> dict[str, Any]:
         "dropped": len(found.dropped),
         "filters": [asdict(count) for count in found.counts],
         "left_out": dict(found.left_out),
-        "kept_by_generator": _counts(found.kept, "generator"),
-        "kept_by_kind": dict(sorted(Counter(candidate.kind for candidate in found.kept).items())),
+        "kept_by_generator": sorted_counts(str(candidate.source.get("generator")) for candidate in found.kept),
+        "kept_by_kind": sorted_counts(candidate.kind for candidate in found.kept),
     }
     _write_json(work.folder / "filters.json", counts)
     return counts
@@ -229,10 +217,6 @@ def _advancing(graphs: Iterator[SceneGraph], advance: Any) -> Iterator[SceneGrap
     for graph in graphs:
         yield graph
         advance()
-
-
-def _counts(candidates: list[Candidate], key: str) -> dict[str, int]:
-    return dict(sorted(Counter(str(candidate.source.get(key)) for candidate in candidates).items()))
 
 
 def _write_json(path: Path, values: Any) -> None:

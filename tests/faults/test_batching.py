@@ -102,18 +102,6 @@ def test_a_difference_found_during_the_run_ends_padded_batches(llava, alone, mon
     assert "differs from that of a turn alone by" in engine.about["sharing"]["fell_back"][0]["why"]
 
 
-def test_the_qformers_tokens_are_padded_on_the_right():
-    encoded = {
-        "input_ids": torch.tensor([[0, 0, 5, 6]]),
-        "qformer_input_ids": torch.tensor([[0, 0, 7, 8], [1, 2, 3, 4]]),
-        "qformer_attention_mask": torch.tensor([[0, 0, 1, 1], [1, 1, 1, 1]]),
-    }
-    _prompts._pad_qformer_right(encoded)
-    assert encoded["qformer_input_ids"].tolist() == [[7, 8, 0, 0], [1, 2, 3, 4]]
-    assert encoded["qformer_attention_mask"].tolist() == [[1, 1, 0, 0], [1, 1, 1, 1]]
-    assert encoded["input_ids"].tolist() == [[0, 0, 5, 6]]
-
-
 def test_a_padded_qformer_gives_the_result_of_a_prompt_alone():
     """InstructBLIP's Q-Former with random weights: left padding changes its output, right padding does not."""
     from transformers import InstructBlipQFormerConfig, InstructBlipQFormerModel

@@ -24,7 +24,7 @@ from tests.cells import ONE
 from tests.factories import question
 from tests.paths import ROOT
 
-FLIPS = 300
+FLIPS = 100
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
 
 
 def _read_check(path):
-    return checks.read(path.parent, [path.stem])
+    return checks.read(path.parent, path.stem, path.stem)
 
 
 JSON = {

@@ -66,7 +66,7 @@ def test_an_outage_leaves_no_failure(tmp_path, capsys, fault):
     assert "the endpoint fails" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("fault", UNUSABLE)
+@pytest.mark.parametrize("fault", ["page", "content filter"])
 def test_an_outage_without_end_stops_the_run_and_the_next_run_asks_the_rest(tmp_path, fault):
     journal = tmp_path / "j.jsonl"
     with Endpoint(reply=Failing(fault, first=30, count=10**6)) as server:
@@ -80,7 +80,7 @@ def test_an_outage_without_end_stops_the_run_and_the_next_run_asks_the_rest(tmp_
     assert right(outcome, 60)
 
 
-@pytest.mark.parametrize("fault", UNUSABLE)
+@pytest.mark.parametrize("fault", ["no choices", "status 400"])
 def test_an_endpoint_that_never_works_records_nothing(tmp_path, fault):
     with Endpoint(reply=Failing(fault, first=0, count=10**6)) as server:
         with pytest.raises(KnownUnknownsError, match="none is recorded"):
@@ -111,8 +111,7 @@ def test_a_run_continues_when_every_remaining_question_is_refused(tmp_path):
 # Redirects
 
 
-@pytest.mark.parametrize("status", [302, 307])
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])  # another name, and another port
+@pytest.mark.parametrize(("status", "name"), [(302, "localhost"), (307, "127.0.0.1")])  # another name, and another port
 def test_nothing_is_sent_to_another_host(tmp_path, status, name):
     with Endpoint() as other:
         location = {"location": f"{other.url.replace('127.0.0.1', name)}/chat/completions"}
@@ -144,10 +143,8 @@ NESTED = b"[" * 100_000 + b"]" * 100_000
 @pytest.mark.parametrize(
     "usage",
     [
-        {"prompt_tokens": True, "completion_tokens": 2},
-        {"prompt_tokens": 10**30, "completion_tokens": 2},
-        {"prompt_tokens": 60, "completion_tokens": -(10**30)},
-        {"prompt_tokens": 60, "completion_tokens": 2**31},
+        {"prompt_tokens": True, "completion_tokens": 2**31},
+        {"prompt_tokens": 10**30, "completion_tokens": -(10**30)},
         {"prompt_tokens": 6.5, "completion_tokens": "2"},
         "many",
     ],
@@ -179,10 +176,9 @@ def test_impossible_details_are_dropped(tmp_path):
     [
         (b" " * (2**25), "longer than"),
         (json.dumps(completion("q1", content="A" * 1_000_001)).encode(), "longer than 1,000,000 characters"),
-        (NESTED, "too many levels"),
         (b'{"choices": ' + NESTED + b"}", "too many levels"),
     ],
-    ids=["long reply", "long text", "nested", "nested choices"],
+    ids=["long reply", "long text", "nested"],
 )
 def test_a_reply_that_cannot_be_kept_is_asked_again_and_then_recorded_as_failed(tmp_path, body, reason):
     def reply(request):

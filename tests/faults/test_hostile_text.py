@@ -49,7 +49,7 @@ def redact(text):
     return settings.ApiKey(KEY).redact(text)
 
 
-@pytest.mark.parametrize("length", [12, 15, len(KEY)])
+@pytest.mark.parametrize("length", [12, len(KEY)])
 def test_beginnings_of_the_key_are_removed(length):
     assert redact(f"Incorrect API key: {KEY[:length]}***.") == "Incorrect API key: [key]***."
 

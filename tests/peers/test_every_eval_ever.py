@@ -161,3 +161,34 @@ def test_the_numbers_are_those_of_the_tables_and_of_the_samples(project, tmp_pat
     removed = [row for row in rows if row["metadata"]["variant"] == "nota_only"]
     assert {tuple(row["input"]["reference"]) for row in removed} == {("E",)}
     assert {len(row["input"]["choices"]) for row in removed} == {4, 5}  # 5 where E is right as published
+
+
+def test_a_dialogue_has_all_messages(project, tmp_path):
+    root, params = project
+    _, samples = every_eval_ever.write(params, MODEL, "mmsap", tmp_path, root=root)
+    rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    dialogues = [row for row in rows if row["interaction_type"] == "multi_turn"]
+    assert dialogues and len(dialogues) < len(rows)
+    for row in dialogues:
+        assert [message["role"] for message in row["messages"]] == ["user", "assistant"] * row["evaluation"][
+            "num_turns"
+        ]
+        place = row["answer_attribution"][0]["turn_idx"]
+        assert row["answer_attribution"][0]["source"] == f"messages[{place}].content" and place % 2 == 1
+
+
+def test_the_same_results_give_the_same_files_and_private_texts_are_removed(project, tmp_path):
+    root, params = project
+    first = every_eval_ever.write(params, MODEL, "humblebench", tmp_path / "a", root=root)
+    second = every_eval_ever.write(params, MODEL, "humblebench", tmp_path / "b", root=root)
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+    def cleaned(text):
+        return text.replace("timeout", "(private)")
+
+    aggregate, samples = every_eval_ever.write(params, MODEL, "humblebench", tmp_path / "c", root=root, cleaned=cleaned)
+    assert "timeout" not in samples.read_text(encoding="utf-8")
+    found = json.loads(aggregate.read_text(encoding="utf-8"))["detailed_evaluation_results"]
+    assert found["checksum"] == sha256(samples.read_bytes()).hexdigest()
+    (alone,) = every_eval_ever.write(params, MODEL, "humblebench", tmp_path / "d", root=root, samples=False)
+    assert "detailed_evaluation_results" not in json.loads(alone.read_text(encoding="utf-8"))

@@ -36,7 +36,7 @@ MODELS = SOURCE / "models"
 
 
 def generic_files() -> list[Path]:
-    folders = [SOURCE, ROOT / "rules", ROOT / "schemas"]
+    folders = [SOURCE, ROOT / "rules"]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXT]
     return [path for path in [*files, ROOT / "Snakefile"] if MODELS not in path.parents]
 
@@ -64,7 +64,7 @@ def test_the_files_searched_are_the_generic_ones() -> None:
 @pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md", "results/README.md"])
 def test_every_path_on_the_page_exists(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    named = re.findall(r"`((?:src|rules|tests|docs|schemas|bench|models|envs)/[\w./-]*)`", text)
+    named = re.findall(r"`((?:src|rules|tests|docs|bench|models)/[\w./-]*)`", text)
     linked = re.findall(r"\]\((?!https?:)([^)#]+)", text)
     paths = [ROOT / path for path in named] + [(ROOT / page).parent / path for path in linked]
     assert named

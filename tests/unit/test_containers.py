@@ -11,8 +11,8 @@ import pytest
 from known_unknowns.workflow import project
 from tests.paths import ROOT
 
-DOCKER = (ROOT / "containers/Dockerfile").read_text(encoding="utf-8")
-APPTAINER = (ROOT / "containers/known-unknowns.def").read_text(encoding="utf-8")
+DOCKER = (ROOT / "scripts/containers/Dockerfile").read_text(encoding="utf-8")
+APPTAINER = (ROOT / "scripts/containers/known-unknowns.def").read_text(encoding="utf-8")
 
 
 def test_both_images_install_declared_extras_with_the_lock():
@@ -33,7 +33,7 @@ def test_the_apptainer_image_has_the_files_of_a_project():
     assert all(any(path == top or top in path.parents for top in copied) for path in project.template())
 
 
-@pytest.mark.parametrize("path", [*map(str, project.template()), "setup.py", "requirements.lock", "MANIFEST.in"])
+@pytest.mark.parametrize("path", [*map(str, project.template()), "setup.py", "requirements.lock"])
 def test_the_docker_image_has_the_files_of_a_project(path):
     assert not _left_out_by_docker(path)
 
@@ -53,7 +53,7 @@ def _left_out_by_docker(path: str) -> bool:
     https://docs.docker.com/build/concepts/context/#dockerignore-files
     """
     left_out = False
-    for line in (ROOT / "containers/Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines():
+    for line in (ROOT / "scripts/containers/Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines():
         pattern = line.removeprefix("!").rstrip("/").removeprefix("**/")
         tops = [Path(path), *Path(path).parents][:-1]
         at_any_depth = "**/" in line

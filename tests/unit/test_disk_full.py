@@ -17,8 +17,7 @@ from known_unknowns.files import copy_file, disk_errors
 from known_unknowns.records import Image
 from known_unknowns.report.browser import shards
 from known_unknowns.report.browser.image_files import ImageFiles
-from known_unknowns.workflow.bundle import _copy
-from known_unknowns.workflow.private_texts import PrivateTexts
+from known_unknowns.workflow.bundle import PrivateTexts, _copy
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 

@@ -15,21 +15,6 @@ SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n(.*?)(?=^\w[\w ]*\n-{3,}\n|\Z)", re.M
 FORMULAE = ["consistency", "design_effect", "dual", "intervals", "paired", "power", "proportions", "selective"]
 METRICS = [SOURCE / "metrics" / f"{name}.py" for name in FORMULAE]
 PUBLIC = [path for path in sorted(SOURCE.rglob("*.py")) if "cli" not in path.parts]
-EXAMPLE = '''
-def add(a, *, b):
-    """Add.
-
-    Parameters
-    ----------
-    a, c : int
-        The summands.
-
-    Returns
-    -------
-    int
-        The sum.
-    """
-'''
 
 
 def sections(function: ast.FunctionDef) -> dict[str, str]:
@@ -59,13 +44,6 @@ def functions(path: Path) -> Iterator[ast.FunctionDef]:
         for node in body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 yield node
-
-
-def test_a_parameter_that_was_renamed_in_the_signature_alone_is_found() -> None:
-    function = ast.parse(EXAMPLE).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    assert list(sections(function)) == ["Parameters", "Returns"]
-    assert (described(function), arguments(function)) == (["a", "c"], ["a", "b"])
 
 
 def test_described_parameters_are_those_of_the_signature() -> None:

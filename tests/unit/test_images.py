@@ -94,18 +94,6 @@ def test_an_ordinary_image_needs_no_choice(kind):
     assert shown.tobytes() == images.decode(data, file="a").tobytes()
 
 
-@pytest.mark.parametrize("orientation", [0, 1, 9, 700])
-def test_an_orientation_without_a_meaning_is_ignored(orientation):
-    shown, choices = images.viewed(with_orientation("JPEG", orientation), file="a")
-    assert choices == {} and shown.size == (32, 48)
-
-
-def test_exif_that_cannot_be_read_is_ignored():
-    data = with_orientation("JPEG", 6)
-    torn = data.replace(b"Exif\0\0MM\0*", b"Exif\0\0XX\0*").replace(b"Exif\0\0II*\0", b"Exif\0\0XX*\0")
-    assert torn != data and images.viewed(torn, file="a")[1] == {}
-
-
 @pytest.mark.parametrize("name", transparent())
 def test_transparency_is_put_on_white(name):
     data = transparent()[name]
@@ -125,15 +113,6 @@ def test_an_alpha_channel_without_effect_is_no_choice():
     data = encoded(Pillow.new("RGBA", (2, 2), (9, 8, 7, 255)), "PNG")
     shown, choices = images.viewed(data, file="a")
     assert choices == {} and shown.getpixel((0, 0)) == (9, 8, 7)
-
-
-def test_a_palette_with_alpha_is_put_on_white(monkeypatch):
-    """No format that is read gives the mode PA; other versions of Pillow may."""
-    image = Pillow.new("PA", (2, 2), (0, 0))
-    image.info, image.format = {}, "PNG"
-    monkeypatch.setattr(images.Pillow, "open", lambda *_, **__: image)
-    shown, choices = images.viewed(b"", file="a")
-    assert choices == {"ground": "white"} and shown.getpixel((0, 0)) == (255, 255, 255)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "PPM"])

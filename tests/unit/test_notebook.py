@@ -11,8 +11,8 @@ from known_unknowns.records import Metric
 from scripts.notebook import executed
 from tests.paths import ROOT
 
-PATH = ROOT / "notebooks/humblebench_figure4.ipynb"
-EVALUATE = ROOT / "notebooks/evaluate.ipynb"
+PATH = ROOT / "docs/notebooks/humblebench_figure4.ipynb"
+EVALUATE = ROOT / "docs/notebooks/evaluate.ipynb"
 
 
 def run() -> dict:
@@ -30,8 +30,8 @@ def metric(variant: str, name: str, value: float | None) -> Metric:
 
 
 def test_published_models_and_those_of_a_run_are_drawn(tmp_path, monkeypatch):
-    (tmp_path / "notebooks").mkdir()
-    monkeypatch.chdir(tmp_path / "notebooks")
+    (tmp_path / "docs/notebooks").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "docs/notebooks")
     alone = run()
     assert len(alone["ours"]) == 0 and len(alone["published"]) == 19
     cambrian = alone["published"].set_index("model").loc["Cambrian"]

@@ -10,6 +10,7 @@ import pytest
 from tests.paths import ROOT
 
 READMES = {
+    "known_unknowns": "src/known_unknowns/README.md",
     "known_unknowns.benchmark": "src/known_unknowns/benchmark/README.md",
     "known_unknowns.scoring": "src/known_unknowns/scoring/README.md",
     **{
@@ -18,6 +19,10 @@ READMES = {
     },
 }
 OUTPUT = {
+    "known_unknowns": [
+        *("What colour is the ball?", "B. Blue", "C. Green", "D. None of the above"),
+        *("refused D. None of the above", "20 of 30: 0.35 to 0.88"),
+    ],
     "known_unknowns.benchmark": [
         *("Answer with a letter.", "A -> answered", "C. -> refused", "no idea -> unparsed", "False {} Colours"),
     ],

@@ -44,20 +44,6 @@ def test_closed_reasoning_is_parsed_after_its_end(notation):
     assert label(notation.format("The answer is A.", "The answer is **D**.")) == "D"
 
 
-CUT_REPLIES = (
-    *("<think>It looks red. So the answer is A.", "<think>\nA is red. B is blue. I would choose B", "<think>First.</think><think>No, wait. The answer is (C)."),
-    *("<thought>The answer is B.", "<thinking>\n\nFinal answer: C", "[THINK]So \\boxed{A}", "<seed:think>A. Red fits. Answer: A", "◁think▷The correct option is D."),
-    *("<|channel|>analysis<|message|>We need the color. Answer: B.", "analysisWe need the color. It is blue: B.", "<|start|>assistant<|channel|>analysis<|message|>Red.\n\nA"),
-    *("<|channel>thought\nThe chandelier is gold, so D.", "<unused94>thought\nThe answer is A.", "<|START_THINKING|>Blue. B"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("reply", CUT_REPLIES)
-def test_replies_that_end_in_reasoning_are_cut(reply):
-    parsed = parse_reply(reply, COLORS, "E")
-    assert (parsed.outcome, parsed.label) == ("cut", None)
-
-
 @pytest.mark.parametrize(
     ("prompt", "opens"),
     [

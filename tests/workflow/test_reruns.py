@@ -19,7 +19,7 @@ def planned(project: Project, file: str) -> set[str]:
     """The rules that a run of one model would run after an edit of a module."""
     with (project.root / "src/known_unknowns" / file).open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
-    return set(re.findall(r"^(\w+) +\d+ *$", project.snakemake("--dry-run", ONE_MODEL), re.MULTILINE)) - {"total"}
+    return set(re.findall(r"^ *(\w+) +\d+ *$", project.snakemake("--dry-run", ONE_MODEL), re.MULTILINE)) - {"total"}
 
 
 def test_edited_statistics_rerun_metrics_only_and_an_edited_parser_scoring(rerun):

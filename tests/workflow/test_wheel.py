@@ -36,7 +36,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    definition = (ROOT / "containers/known-unknowns.def").read_text(encoding="utf-8")
+    definition = (ROOT / "scripts/containers/known-unknowns.def").read_text(encoding="utf-8")
     lines = re.search(r"%files\n(.*?)\n\n", definition, re.DOTALL)[1].splitlines()
     copied = [Path(line.split()[0]) for line in lines]
     for name in filter(None, listed.split("\0")):

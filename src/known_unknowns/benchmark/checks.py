@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from known_unknowns.benchmark.option_references import references
 from known_unknowns.errors import DataError
 from known_unknowns.images import GROUND, decode, viewed
 from known_unknowns.records import Option
+from known_unknowns.yaml_reader import parse_yaml
 
 T = TypeVar("T")
 NOTE, WARNING, ERROR = "note", "warning", "error"
@@ -80,6 +81,21 @@ class Quantity:
     def as_json(self) -> dict[str, Any]:
         """Return the entry of the check's result file."""
         return asdict(self) | {"agrees": self.agrees}
+
+
+def with_expected(quantities: Iterable[Quantity], folder: Path, *, published: bool) -> list[Quantity]:
+    """Return quantities with the numbers that expected.yaml in a benchmark's folder states, by source and name.
+
+    Data that are not as ``published`` have no expected numbers. A quantity that has a number or a source keeps it.
+    """
+    stated = parse_yaml((folder / "expected.yaml").read_text(encoding="utf-8"))
+    expected = {name: (number, source) for source, numbers in stated.items() for name, number in numbers.items()}
+    found = []
+    for one in quantities:
+        number, source = expected.get(one.name, (None, ""))
+        is_own = one.source or one.expected is not None
+        found.append(one if is_own else replace(one, expected=number if published else None, source=source))
+    return found
 
 
 @dataclass

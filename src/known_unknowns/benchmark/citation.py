@@ -8,11 +8,8 @@ from pathlib import Path
 
 from known_unknowns.errors import ConfigError
 
-_HEAD = re.compile(r"\s*@\w+\s*\{\s*[^\s,{}]+\s*,")
-_NAME = re.compile(r"\s*(\w+)\s*=\s*")
-_COMMA = re.compile(r"\s*,")
-_CLOSE = re.compile(r"\s*\}\s*")
-_NUMBER = re.compile(r"\d+")
+_FIELD = r"(\w+)\s*=\s*(\d+|\{(?:[^{}]|\{[^{}]*\})*\}|\"[^\"]*\")\s*"
+_ENTRY = re.compile(rf"\s*@\w+\s*\{{\s*[^\s,{{}}]+\s*(?:,\s*{_FIELD})*,?\s*\}}\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,42 +77,10 @@ def read_citation(path: Path) -> Citation:
 
 def _fields(text: str, path: Path) -> dict[str, str]:
     """Return the fields by lower-case name, without braces."""
-    head = _HEAD.match(text)
-    if head is None:
-        raise ConfigError("not a BibTeX entry: it must begin with @type{key,", path=str(path))
-    fields: dict[str, str] = {}
-    position = head.end()
-    while name := _NAME.match(text, position):
-        end = _end_of_value(text, name.end(), path)
-        value = re.sub(r'[{}"]', "", text[name.end() : end])
-        fields[name[1].lower()] = " ".join(value.replace("--", "–").split())
-        comma = _COMMA.match(text, end)
-        position = comma.end() if comma else end
-    close = _CLOSE.match(text, position)
-    if close is None:
-        raise ConfigError(f"line {_line(text, position)}: a comma or the closing brace is missing", path=str(path))
-    if close.end() < len(text):
-        raise ConfigError(f"line {_line(text, close.end())} is not part of the entry", path=str(path))
-    return fields
-
-
-def _end_of_value(text: str, start: int, path: Path) -> int:
-    """Return the position after a number, a value in balanced braces, or a value in quotes."""
-    if number := _NUMBER.match(text, start):
-        return number.end()
-    depth = 0
-    quoted = text[start : start + 1] == '"'
-    for position in range(start + quoted, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[position], 0)
-        if depth == 0 and text[position] == ('"' if quoted else "}"):
-            return position + 1
-        if depth < 0 or (depth == 0 and not quoted):
-            break
-    raise ConfigError(f"line {_line(text, start)} has no closed value", path=str(path))
-
-
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+    if _ENTRY.fullmatch(text) is None:
+        raise ConfigError("not one BibTeX entry: @type{key, name = {value}, ...}", path=str(path))
+    values = {name.lower(): re.sub(r'[{}"]', "", value) for name, value in re.findall(_FIELD, text)}
+    return {name: " ".join(value.replace("--", "–").split()) for name, value in values.items()}
 
 
 def _given_and_family(name: str) -> tuple[str, str]:

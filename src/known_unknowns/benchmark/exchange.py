@@ -11,6 +11,9 @@ from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.records import AnsweredTurn, Question
 
+NO_PREDICTION = "the file holds no prediction (null)"
+"""Why a null in a file is no reply."""
+
 
 class Row(NamedTuple):
     """A row of a file.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from known_unknowns.benchmark.exchange import Exchange
 from known_unknowns.benchmark.headline import GENERAL, HeadlineNumber
 from known_unknowns.benchmark.metrics import BenchmarkMetrics
-from known_unknowns.benchmark.section import Section
+from known_unknowns.benchmark.section import Section, read_section
 from known_unknowns.benchmark.terms import Terms, read_terms
 from known_unknowns.records import Question, Turn
 
@@ -239,8 +239,9 @@ class Benchmark(ABC):
     # The report and the rendered edition
 
     def section(self) -> Section:
-        """Return what the report says of this benchmark alone."""
-        return Section(title=self.title)
+        """Return what the report says of this benchmark alone: the content of section.yaml, if the folder has one."""
+        file = self.folder / "section.yaml"
+        return read_section(file) if file.is_file() else Section(title=self.title)
 
     def section_content(self, run: Any, compared: Sequence[Any], *, results: Path, data: Path) -> Any:
         """Return the content of the section's template, an `ExtraContent` of `known_unknowns.report.page`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -41,6 +41,24 @@ class RiskCoverage(NamedTuple):
     def defined(self) -> bool:
         """Whether the confidence of any question is known."""
         return bool(np.any(~np.isnan(self.confidence)))
+
+
+def scaled(metric: Metric, name: str, factor: float, *, denominator: float, of: str) -> Metric:
+    """Return a metric times a factor, which the method names as ``of``."""
+
+    def times(value: float | None) -> float | None:
+        return None if value is None else value * factor
+
+    return replace(
+        metric,
+        name=name,
+        value=times(metric.value),
+        low=times(metric.low),
+        high=times(metric.high),
+        spread=times(metric.spread),
+        denominator=denominator,
+        method=metric.method if metric.value is None else f"{metric.method}, times {of}",
+    )
 
 
 @dataclass(frozen=True)

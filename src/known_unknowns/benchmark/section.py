@@ -1,9 +1,15 @@
-"""The declaration of what the report shows of one benchmark: names, headline, figures and notes."""
+"""The declaration of what the report shows of one benchmark: names, headline, figures and notes (section.yaml)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from pydantic import ConfigDict, TypeAdapter
+
+from known_unknowns.yaml_reader import parse_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +211,8 @@ class Section:
         How the questions are asked that no variant changed: "right as published".
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     title: str
     headline: tuple[str, ...] = ()
     measured: tuple[str, str] = ("accuracy", "percent right")
@@ -245,3 +253,9 @@ class Section:
     def name(self, variant: str) -> str:
         """Display name of a variant."""
         return self.names.get(variant, variant.replace("_", " "))
+
+
+@cache
+def read_section(path: Path) -> Section:
+    """Return the section in a file section.yaml. pydantic.ValidationError if it is none."""
+    return TypeAdapter(Section).validate_python(parse_yaml(path.read_text(encoding="utf-8")))

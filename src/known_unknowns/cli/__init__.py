@@ -90,11 +90,13 @@ COMMANDS = {
         "step infer": "Ask a model all questions of a benchmark.",
         "step judge": "Ask the judge which options the replies give.",
         "step parse": "Parse a model's replies with every parser.",
+    },
+    "known_unknowns.cli.steps_of_metrics": {
         "step measure": "Compute every metric with its confidence interval.",
+        "step summarise": "Write headline metrics, leaderboard and records.",
     },
     "known_unknowns.cli.steps_of_edition": {
         "step compare": "Compare published numbers with those of this run.",
-        "step summarise": "Write headline metrics, leaderboard and records.",
         "step report": "Write the report as HTML pages that open offline.",
         "step question-browser": "Write the page that searches questions and replies.",
         "step track": "Log the results as MLflow runs.",

@@ -20,7 +20,7 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.power import PairedDesign, sample_power
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import Question
-from known_unknowns.workflow import configuration, edition_needs, prerequisites
+from known_unknowns.workflow import configuration, needs, prerequisites
 
 
 def compare_models(
@@ -178,4 +178,4 @@ def sample(
         print(f"  {category}: {count:,} questions, the refusal is right in {refusals:,}")
     print(f"Run it:  make run EDITION={chosen.edition} LIMIT={n}")
     for model in chosen.models:
-        print(f"  {model}: {edition_needs.estimate(chosen, model, benchmark, n)}")
+        print(f"  {model}: {needs.estimate(chosen, model, benchmark, n)}")

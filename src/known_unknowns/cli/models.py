@@ -22,8 +22,8 @@ from known_unknowns.engines import new_model as description
 from known_unknowns.engines.memory_needs import ListedModel, Machine
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import write_text
-from known_unknowns.workflow import configuration, edition_needs
-from known_unknowns.workflow.edition_needs import ModelNeeds, Totals
+from known_unknowns.workflow import configuration, needs
+from known_unknowns.workflow.needs import ModelNeeds, Totals
 
 _HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
 
@@ -81,14 +81,14 @@ def list_(
 
 def _print_needs(params: Params, *, as_json: bool) -> None:
     data = Path("data", params.data_name)
-    needs = edition_needs.of_edition(params, data)
-    sums = edition_needs.totals(needs)
-    questions = {name: edition_needs.questions_of(params, name, data) for name in params.benchmarks}
+    of_models = needs.of_edition(params, data)
+    sums = needs.totals(of_models)
+    questions = {name: needs.questions_of(params, name, data) for name in params.benchmarks}
     if as_json:
-        found = {"edition": params.edition, "models": list(map(asdict, needs)), "totals": asdict(sums)}
+        found = {"edition": params.edition, "models": list(map(asdict, of_models)), "totals": asdict(sums)}
         print(json.dumps(found | {"questions": questions}, indent=2))
         return
-    rows = [(each.model, each.runs, *map(_number, (each.disk_gb, each.memory_gib)), _hours(each)) for each in needs]
+    rows = [(each.model, each.runs, *map(_number, (each.disk_gb, each.memory_gib)), _hours(each)) for each in of_models]
     print(_columns([("model", "runs", "disk GB", "memory GiB", "GPU hours"), *rows]))
     asked = ", ".join(f"{name} {number:,} x {len(params.cells(name))}" for name, number in questions.items())
     unknown = f" {sums.unknown} of unknown size are not counted." if sums.unknown else ""

@@ -27,7 +27,6 @@ from known_unknowns.config import Params
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import released as releasing
-from known_unknowns.metrics import summary
 from known_unknowns.report import browser, page
 from known_unknowns.report.section import section
 from known_unknowns.workflow import end_products, selection
@@ -58,50 +57,6 @@ def compare(
     if digests:
         end_products.write_digests(digests, [out])
     print(comparing.summarise(comparing.read_comparison(out), settings).text())
-
-
-def summarise(
-    metrics: MetricTables,
-    out: Annotated[Path, typer.Option("--out", help="The JSON file with a short record per model.")],
-    plot: Annotated[Path, typer.Option(help="The CSV file of the benchmarks and their stress tests.")],
-    headline: Annotated[
-        Path | None, typer.Option(help="The CSV file of headline metrics. [default: headline.csv beside --out]")
-    ] = None,
-    leaderboard: Annotated[
-        Path | None,
-        typer.Option(help="The CSV file with a row per headline number. [default: leaderboard.csv beside --out]"),
-    ] = None,
-    models: Annotated[
-        Path | None,
-        typer.Option(help="The folder of each model's record (dvc metrics show). [default: models beside --out]"),
-    ] = None,
-    table: Annotated[Path | None, typer.Option(help="Also write all metrics to this CSV file, which is large.")] = None,
-    digests: Digests = None,
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.
-
-    \b
-    Example:
-      known-unknowns step summarise metrics/*/*/metrics.parquet --out metrics.json \\
-        --plot plot.csv
-    """
-    headline, leaderboard = headline or out.with_name("headline.csv"), leaderboard or out.with_name("leaderboard.csv")
-    models = models or out.with_name("models")
-    summary.summarise(
-        selection.load(params, "summarise", edition=edition),
-        metrics,
-        out=out,
-        plot=plot,
-        headline_table=headline,
-        leaderboard_table=leaderboard,
-        models=models,
-    )
-    if digests:
-        end_products.write_digests(digests, [out, plot, headline, leaderboard, *models.glob("*.json")])
-    if table:
-        summary.write_all_metrics(metrics, table, chosen={})
 
 
 def track(

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from known_unknowns import json_files
-from known_unknowns import metrics as measuring
 from known_unknowns.command_options import (
     PARAMS,
     Edition,
@@ -201,25 +200,3 @@ def judge(
     chosen = selection.load(params, "judge", edition=edition)
     stopping.install()
     judging.judge(chosen, variants=variants, replies=replies, out=out, journal=journal)
-
-
-def measure(
-    model: str,
-    benchmark: str,
-    variants: VariantFolder,
-    scores: Annotated[Path, typer.Option(help="The table of the model's scores on the benchmark.")],
-    replies: RepliesTable,
-    out: Out,
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Compute every metric with its confidence interval.
-
-    \b
-    Example:
-      known-unknowns step measure MODEL BENCHMARK --out metrics.parquet \\
-        --variants results/pocket/variants/BENCHMARK --scores scores.parquet \\
-        --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
-    """
-    chosen = selection.load(params, "measure", edition=edition, model=model, benchmark=benchmark)
-    measuring.measure(chosen, model, benchmark, variants=variants, scores=scores, replies=replies, out=out)

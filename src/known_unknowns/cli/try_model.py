@@ -31,7 +31,7 @@ from known_unknowns.evaluation import trial
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.inference.probe import probe
-from known_unknowns.workflow import configuration, edition_needs, job_needs, prerequisites
+from known_unknowns.workflow import configuration, needs, prerequisites
 
 _ENDPOINT = "openai:"
 
@@ -93,7 +93,7 @@ def try_(
         print(f"note: {note}")
     found = probe(chosen.name, entry)
     print(f"Model      {chosen.name}: {_checked(found)}")
-    print(f"Estimate   {edition_needs.estimate(trying, chosen.name, benchmark, limit)}", flush=True)
+    print(f"Estimate   {needs.estimate(trying, chosen.name, benchmark, limit)}", flush=True)
     if dry_run:
         return
     _require_project()
@@ -104,7 +104,7 @@ def try_(
     print(_result(trying, chosen.name, benchmark, files))
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
     given = [part for option, value in options.items() if value is not None for part in (option, value)]
-    whole = limit == 0 or limit >= (job_needs.rows_of(files.question_table(benchmark)) or 0)
+    whole = limit == 0 or limit >= (needs.rows_of(files.question_table(benchmark)) or 0)
     everything = "" if whole else f"\nAll        {shlex.join(['known-unknowns', 'try', model, *given])}"
     print(
         f"\nResults    {files.results}/{everything}\n"

@@ -146,20 +146,10 @@ def compare_cells(
     parsers: Sequence[str],
     conditions: Conditions | None = None,
 ) -> list[ComparisonRow]:
-    """Compare published cells with the metrics of this run.
+    """Compare the published cells of one benchmark with the metrics of this run.
 
-    Parameters
-    ----------
-    cells : iterable of PublishedCell
-        The published cells of one benchmark.
-    metrics : iterable of Metric
-        The metrics of this run.
-    published_rows : mapping of str to str
-        The published row that a model of this run corresponds to, by the model's name.
-    parsers : sequence of str
-        The parsers of this run.
-    conditions : Conditions, optional
-        The data, protocols and measured flips of this run. By default they are as published, and nothing was measured.
+    ``published_rows`` has the published row that a model of this run corresponds to, by the model's name. Without
+    ``conditions``, data and protocols are as published, and no flips were measured.
 
     Returns
     -------
@@ -358,8 +348,8 @@ def compare(
     out : Path
         The table to write.
     replies : Path, optional
-        The edition's folder of replies, whose engine.json files have the measured flips, and whose tables have the
-        numbers of turns. Otherwise the default counts, and one turn for each question.
+        The edition's folder of replies, which has the measured flips and the numbers of turns. Otherwise the default
+        counts, and one turn for each question.
     released : sequence of Path
         Files of numbers that were released with replies (`published.read_released`).
 

@@ -59,10 +59,8 @@ class Conditions:
         The reason why a variant is not asked by the published protocol, by variant.
     flips : mapping of str to Flips
         The measured flips by model.
-    turns : callable
-        ``(model, variant) -> mean number of turns of a question`` (`margins.mean_turns`).
-    asked : callable
-        ``(model, variant) -> Asked``.
+    turns, asked : callable
+        Of a model and a variant, the mean number of turns of a question (`margins.mean_turns`), and `Asked`.
     limit : int or None
         The largest number of questions that were asked.
     """
@@ -174,18 +172,7 @@ def difference(
 ) -> tuple[str, str] | None:
     """Return what differs from the published conditions, as (obstacle, reason); None if nothing does.
 
-    Parameters
-    ----------
-    cell : PublishedCell
-        The published number.
-    ours : Metric
-        Our number for it.
-    conditions : Conditions
-        The conditions of the run.
-    own : mapping of str to int
-        Our number of questions by category.
-    counts : mapping of str to int
-        The published number of questions by category, of the data of the cell.
+    ``own`` and ``counts`` are our number of questions by category, and the published one of the data of the cell.
     """
     if cell.variant in conditions.other_protocols:
         return PROTOCOL, conditions.other_protocols[cell.variant]

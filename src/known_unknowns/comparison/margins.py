@@ -102,7 +102,7 @@ class Margin:
 
 
 def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int, turns: float = 1.0) -> Margin:
-    """Derive the margin of a cell.
+    """Derive the margin of a cell, in its unit.
 
     Parameters
     ----------
@@ -116,11 +116,6 @@ def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int, tur
         Number of seeds that our number is the mean of.
     turns : float
         The mean number of turns of a question.
-
-    Returns
-    -------
-    Margin
-        In the unit of the cell.
 
     Notes
     -----
@@ -182,30 +177,11 @@ def mean_turns(
     variants: Sequence[str],
     cells: Collection[tuple[str, int]] | None = None,
 ) -> float:
-    """Return the mean number of turns that a model was asked until it answered a question.
+    """Return the mean number of turns that a model was asked until it answered a question; 1 without replies.
 
-    Later turns, such as one that asks again without a refusal option, do not change the answer.
-
-    Parameters
-    ----------
-    replies : Path
-        The edition's folder of replies.
-    model, benchmark : str
-        The model and the benchmark.
-    variants : sequence of str
-        The variant, or those that a number combines.
-    cells : collection of (str, int), optional
-        The variants and seeds that count; by default all of the table.
-
-    Returns
-    -------
-    float
-        Over the questions of all variants and seeds; 1 without replies.
-
-    Raises
-    ------
-    DataError
-        If a table of replies is damaged.
+    Later turns, such as one that asks again without a refusal option, do not change the answer. ``variants`` are the
+    variant, or those that a number combines; ``cells`` are the variants and seeds that count, by default all of the
+    table.
     """
     asked = questions = 0
     path = replies_table(replies, model, benchmark)

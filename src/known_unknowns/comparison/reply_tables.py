@@ -16,7 +16,6 @@ content (`Variant.content_free`) accuracies are not compared, and only the offic
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -62,16 +61,8 @@ class Variant:
 def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path, out: Path) -> None:
     """Write the tables of the module's docstring. A table without rows has its header only.
 
-    Parameters
-    ----------
-    params : Params
-    benchmark : str
-    variants : Path
-        The benchmark's folder of variants.
-    scores : Path
-        The edition's folder of scores. Of each variant, the first seed counts.
-    out : Path
-        The folder to write.
+    ``variants`` is the benchmark's folder of variants, ``scores`` the edition's folder of scores; of each variant, the
+    first seed counts.
 
     Raises
     ------
@@ -233,17 +224,7 @@ def _kappa(first: np.ndarray, second: np.ndarray) -> float | None:
 
 
 _QUESTION_COLUMNS = (
-    "id",
-    "category",
-    "group",
-    "models",
-    "right",
-    "refused",
-    "abstained",
-    "top",
-    "top_count",
-    "label",
-    "question",
+    *("id", "category", "group", "models", "right", "refused", "abstained", "top", "top_count", "label", "question"),
 )
 
 
@@ -252,22 +233,22 @@ def _questions(base: Variant) -> Iterator[dict[str, Any]]:
     found = [answers for (_, parser), answers in base.answers.items() if parser == ROBUST]
     if not found:
         return
-    right, refused, abstained = (
-        np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused", "abstained")
-    )
-    choices = np.stack([each.choice for each in found])
+    sums = {
+        name: np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused", "abstained")
+    }
+    options = np.arange(max(len(question.options) for question in base.questions))
+    counts = (np.stack([each.choice for each in found])[..., None] == options).sum(axis=0)
     for index, question in enumerate(base.questions):
-        counts = Counter(int(choice) for choice in choices[:, index] if choice >= 0)
-        top, count = max(counts.items(), key=lambda item: (item[1], -item[0]), default=(None, 0))
+        top, count = int(counts[index].argmax()), int(counts[index].max())
         yield {
             "id": question.id,
             "category": question.category,
             "group": question.group,
             "models": len(found),
-            "right": int(right[index]),
-            "refused": int(refused[index]),
-            "abstained": int(abstained[index]),
-            "top": "" if top is None else question.labels[top],
+            "right": int(sums["correct"][index]),
+            "refused": int(sums["refused"][index]),
+            "abstained": int(sums["abstained"][index]),
+            "top": question.labels[top] if count else "",
             "top_count": count,
             "label": "" if question.answer is None else question.labels[question.answer],
             "question": question.rendered,

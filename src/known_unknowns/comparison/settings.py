@@ -129,24 +129,11 @@ def unknown_settings(published: Mapping[str, Any]) -> list[str]:
 def differences(
     published: Mapping[str, Any], entry: ModelEntry, benchmark: str, max_new_tokens: int | None
 ) -> dict[str, str]:
-    """Return how a model is asked otherwise than the published row.
+    """Return the settings in which a model is asked otherwise than the published row, and how they differ.
 
-    Parameters
-    ----------
-    published : mapping
-        The settings of the row and variant (`PublishedSettings.of`).
-    entry : ModelEntry
-        The model's entry.
-    benchmark : str
-        The benchmark.
-    max_new_tokens : int, optional
-        The length that the variant's protocol allows, unless the entry has its own.
-
-    Returns
-    -------
-    dict of str to str
-        Each setting that differs, and how. Settings that the entry cannot say, such as the dtype of an endpoint, and
-        those that no source states are left out.
+    ``published`` are the settings of the row and variant (`PublishedSettings.of`), ``max_new_tokens`` is the length
+    that the variant's protocol allows, unless the entry has its own. Settings that the entry cannot say, such as the
+    dtype of an endpoint, and those that no source states are left out.
     """
     asked: Any = entry.asked_in(benchmark)
     ours = {key: getattr(asked, key) for key in KEYS if hasattr(asked, key)}

@@ -36,10 +36,8 @@ class Summary:
 
     Attributes
     ----------
-    numbers : int
-        Published numbers.
-    judged : int
-        Published numbers with a verdict other than "not run" and "not comparable".
+    numbers, judged : int
+        Published numbers, and those with a verdict other than "not run" and "not comparable".
     verdicts : mapping of str to int
         Verdicts by kind: one for each published number and corresponding model.
     steps : tuple of Step
@@ -70,19 +68,7 @@ def leading_rows(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
 
 
 def summarise(rows: Sequence[ComparisonRow], params: Params) -> Summary:
-    """Summarise the verdicts of a run.
-
-    Parameters
-    ----------
-    rows : sequence of ComparisonRow
-        The table of the comparison.
-    params : Params
-        The configuration of the run, for the names of editions and models in the steps.
-
-    Returns
-    -------
-    Summary
-    """
+    """Summarise the verdicts of a run. The steps name editions and models of the configuration."""
     leading = leading_rows(rows)
     judged = {_key(row) for row in leading if row.verdict not in UNJUDGED}
     return Summary(

@@ -192,19 +192,7 @@ def support_of(candidates: Iterable[Candidate]) -> dict[str, Support]:
 
 
 def decide(candidate: Candidate, support: Support) -> Decision:
-    """Give a verdict on one published number.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        The published number beside ours.
-    support : Support
-        The agreement of the other numbers of the same replies (`support_of`).
-
-    Returns
-    -------
-    Decision
-    """
+    """Give a verdict on one published number, with the `support_of` the other numbers of the same replies."""
     rivals = len(candidate.rivals)
     if candidate.within_margin and support.accepts(candidate):
         verdict = IDENTICAL if candidate.is_equal else REPRODUCED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ def examine(raw: Any) -> tuple[Params, list[ConfigError]]:
     """Return the configuration and all its mistakes. Entries with mistakes are left out of the configuration."""
     if not isinstance(raw, Mapping):
         return Params({}), [ConfigError("the file must be a mapping of keys to values", path=FILE)]
-    raw = catalogue.with_named(with_current_keys(raw))
+    raw = catalogue.with_named(raw)
     found: dict[Location, str] = {}
     try:
         Configuration.model_validate(raw)
@@ -92,26 +92,6 @@ def examine(raw: Any) -> tuple[Params, list[ConfigError]]:
     sound = _without(raw, found)
     errors = [ConfigError(text, path=dotted(location) or FILE) for location, text in found.items()]
     return Params(sound if errors else raw), [*errors, *_unknown_names(sound, raw)]
-
-
-def with_current_keys(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration with the deprecated key ``pictures`` of models and data sources as ``images``."""
-
-    def renamed(entry: Any) -> Any:
-        if not isinstance(entry, Mapping) or "images" in entry:
-            return entry
-        return {"images" if key == "pictures" else key: value for key, value in entry.items()}
-
-    def each(section: Any, change: Callable[[Any], Any]) -> Any:
-        return {k: change(v) for k, v in section.items()} if isinstance(section, Mapping) else section
-
-    def in_data(benchmark: Any) -> Any:
-        if not isinstance(benchmark, Mapping) or "data" not in benchmark:
-            return benchmark
-        return dict(benchmark) | {"data": each(benchmark["data"], renamed)}
-
-    changes = {"models": renamed, "benchmarks": in_data}
-    return dict(raw) | {key: each(raw[key], change) for key, change in changes.items() if key in raw}
 
 
 def _without(raw: Mapping[str, Any], mistakes: Iterable[Location]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from known_unknowns.config import Entry
 from known_unknowns.config.schema import text
 
-FILE = Path("schemas/params.lock.schema.yaml")
+FILE = Path("rules/schemas/params.lock.schema.yaml")
 _SOURCE = r"^(hub:(datasets|models)/.+@.+|https://.+@[0-9a-f]{7,40}|http:.+)$"
 _Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 

@@ -77,17 +77,7 @@ class ScriptedEngine(_Described, Protocol):
 def create(name: str, entry: ModelEntry) -> Any:
     """Create the `Engine` or `ScriptedEngine` of a model. This loads its weights.
 
-    Parameters
-    ----------
-    name : str
-        The model's name in params.yaml.
-    entry : ModelEntry
-        Its entry.
-
-    Raises
-    ------
-    ConfigError
-        If the module has no such class, or the class lacks an attribute of `Engine`.
+    Raises ConfigError if the module has no such class, or the class lacks an attribute of `Engine`.
     """
     module, _, attribute = entry.implementation.partition(":")
     kind = getattr(import_module(module), attribute, None)

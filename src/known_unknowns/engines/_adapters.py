@@ -24,16 +24,14 @@ CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
 
 
 def find_adapter(source: str, name: str, *, revision: str | None) -> Path:
-    """Return the folder of an adapter; download it if necessary.
+    """Return the folder of an adapter of the model ``source``; download it if necessary.
 
     Parameters
     ----------
-    source : str
-        The local folder or hub repository of the model.
+    source, revision : str
+        The local folder or hub repository of the model, and the revision of the repository.
     name : str
         A repository of its own, as OWNER/NAME@REVISION; a folder of its own; or a folder within the source.
-    revision : str, optional
-        The revision of a hub repository with the model.
 
     Raises
     ------
@@ -75,19 +73,8 @@ def file_digests(folder: Path) -> dict[str, str]:
 def merge_adapter(model: Any, folder: Path, *, path: str) -> None:
     """Merge the adapter in ``folder`` into the model's weights, in place: W + alpha / r * B A for plain LoRA.
 
-    Parameters
-    ----------
-    model : torch.nn.Module
-        The base model.
-    folder : Path
-        The adapter's folder (see `find_adapter`).
-    path : str
-        The dotted path of the key in params.yaml, for errors.
-
-    Raises
-    ------
-    ConfigError
-        peft is not installed, the files cannot be read, or the adapter is not a LoRA of exactly this model.
+    Raises ConfigError, for the key ``path``, if peft is not installed, the files cannot be read, or the adapter is
+    not a LoRA of exactly this model.
     """
     peft = _import_peft(path)
     try:

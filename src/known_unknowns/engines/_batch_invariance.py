@@ -26,12 +26,7 @@ TOLERANCE_NATS = 0.01
 class BatchInvarianceCheck:
     """Results of all attempts so far, which are kept in the engine's notes. Each attempt takes a sample of its own.
 
-    Parameters
-    ----------
-    facts : mapping
-        The engine's facts. Results of other models in the same file are ignored.
-    half : bool
-        Whether the model runs in half precision.
+    Results of engines with other ``facts`` in the same file are ignored. ``half``: the model runs in half precision.
     """
 
     def __init__(self, facts: Mapping[str, Any], *, half: bool) -> None:

@@ -12,8 +12,8 @@ import transformers
 from transformers import GenerationMixin
 
 from known_unknowns.engines._checkpoint import Checkpoint
-from known_unknowns.engines._option_labels import LabelRecorder
 from known_unknowns.engines._prompts import UnusableProcessorError
+from known_unknowns.engines._reply_builder import LabelRecorder
 from known_unknowns.engines._sampling import Sampler
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 
@@ -41,10 +41,7 @@ class Generation:
 
         ``seeds`` are those of the prompts, for a checkpoint whose replies are sampled.
 
-        Raises
-        ------
-        ValueError
-            The model does not generate its reply token by token.
+        Raises ValueError if the model does not generate its reply token by token.
         """
         sequences = self._call(inputs, recorder, max_new_tokens, seeds)
         if not recorder.steps and type(self._model).generate is not GenerationMixin.generate:
@@ -69,21 +66,8 @@ class Generation:
 def explained(answers: Iterator[Item], model: Any, *, path: str, worked: Callable[[], bool]) -> Iterator[Item]:
     """Yield the items of an iterator over a model's replies, and explain an error before the first reply.
 
-    Parameters
-    ----------
-    answers : iterator
-        The replies.
-    model : PreTrainedModel
-        The model.
-    path : str
-        The path of its entry, for the error.
-    worked : callable
-        Returns whether the model has given a reply.
-
-    Raises
-    ------
-    ConfigError
-        The model or its processor failed before the first reply, so that the fault is not in a question.
+    Raises ConfigError, for the key ``path``, if the model or its processor failed before it ``worked``: the fault is
+    then not in a question.
     """
     while True:
         try:

@@ -50,18 +50,9 @@ def prefix_chunks(
 ) -> Iterator[list[int]]:
     """Yield chunks of ``indices``, with turns about the same images next to each other.
 
-    Parameters
-    ----------
-    turns, indices
-        The turns, and the indices of those to group.
-    size, tokens, max_images : int
-        Limits of a chunk: turns, approximate tokens after the last image, and different images, whose pixels take
-        memory.
-
-    Notes
-    -----
-    Images with few turns share a chunk; images with many turns are split. All turns of a chunk have the same number of
-    images.
+    Images with few turns share a chunk; images with many turns are split. All turns of a chunk have the same number
+    of images. The limits of a chunk are ``size`` turns, ``tokens`` after the last images, approximately, and
+    ``max_images`` different images, whose pixels take memory.
     """
 
     def order(index: int) -> tuple:

@@ -19,10 +19,7 @@ _IMAGE_SIDE = 64
 def apply(processor: Any, template: str, *, path: str) -> None:
     """Set a processor's chat template to an entry's ``prompt_template``.
 
-    Raises
-    ------
-    ConfigError
-        The processor builds no prompt with an image from it.
+    Raises ConfigError if the processor builds no prompt with an image from it.
     """
     if is_chat_template(template):
         processor.chat_template = template

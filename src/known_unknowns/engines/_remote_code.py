@@ -19,22 +19,10 @@ def modules(folder: Path) -> list[Path]:
 
 
 def check(folder: Path, *, path: str) -> None:
-    """Refuse code of another repository.
+    """Raise ConfigError, for the key ``path``, if a checkpoint's configuration names code of another repository.
 
     transformers executes the class that ``auto_map`` of a configuration file names. In the form
     ``repository--module.Class``, it is one of another repository, at the present state of its main branch.
-
-    Parameters
-    ----------
-    folder : Path
-        The checkpoint.
-    path : str
-        The dotted path of the key in params.yaml, for the error.
-
-    Raises
-    ------
-    ConfigError
-        With the file and the name.
     """
     for file in sorted(folder.rglob("*.json")):
         try:

@@ -38,12 +38,8 @@ _DEFAULTS = {"temperature": 1.0, "top_k": 50}
 def sampling_settings(checkpoint: GenerationConfig, decoding: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that replies are sampled with; {} for greedy decoding, which ``top_k: 1`` is, too.
 
-    Parameters
-    ----------
-    checkpoint : GenerationConfig
-        The checkpoint's own settings. They count if ``decoding`` has ``sampling: checkpoint`` and they sample.
-    decoding : mapping
-        The key of the model's entry.
+    The checkpoint's own settings count if ``decoding``, of the model's entry, has ``sampling: checkpoint`` and they
+    sample.
     """
     given = {name: decoding[name] for name in WARPERS if name in decoding}
     own = checkpoint.to_diff_dict() if "sampling" in decoding and checkpoint.do_sample else {}
@@ -56,12 +52,7 @@ def sampling_settings(checkpoint: GenerationConfig, decoding: Mapping[str, Any])
 class Sampler(LogitsProcessor):
     """Draw the next token of each row. In the scores that it returns, only this token is possible.
 
-    Parameters
-    ----------
-    settings : mapping
-        Names in `WARPERS` to values.
-    seeds : sequence of int
-        The seed of each row.
+    ``settings`` are names in `WARPERS` with their values, ``seeds`` those of the rows.
     """
 
     def __init__(self, settings: Mapping[str, Any], seeds: Sequence[int]) -> None:

@@ -38,10 +38,7 @@ def files_sha256(files: Sequence[Path]) -> str:
 def tensors(file: Path) -> Mapping[str, Mapping[str, Any]]:
     """Return the tensors of a safetensors file from its header: "dtype", "shape" and "data_offsets" by name.
 
-    Raises
-    ------
-    DataError
-        It is no such file, or has another size than its header says.
+    Raises DataError if it is no such file, or has another size than its header says.
     """
     size = file.stat().st_size
     with file.open("rb") as data:

@@ -34,18 +34,8 @@ _TEXT = "What is the main colour of this image? Answer with one letter.\nA. Red\
 def check_checkpoint(model: str, entry: TransformersModel) -> bool:
     """Check the checkpoint in a local folder, and return whether it was asked a question.
 
-    Parameters
-    ----------
-    model : str
-        The model's name in params.yaml.
-    entry : TransformersModel
-        Its entry.
-
-    Raises
-    ------
-    ConfigError
-        It cannot be loaded (`_checkpoint.load`), prepares no question with an image, has NaN in its weights, or gives
-        no readable reply with finite logits.
+    Raises ConfigError if it cannot be loaded (`_checkpoint.load`), prepares no question with an image, has NaN in its
+    weights, or gives no readable reply with finite logits.
     """
     path = f"models.{model}.source"
     checkpoint = _checkpoint.load(model, entry, _checkpoint.META)

@@ -91,10 +91,7 @@ def require_memory(name: str, entry: TransformersModel, device: str) -> None:
     Nothing is checked if the number of parameters or the free memory is unknown. If the weights fit and the rest of
     `memory_gib` may not, a line on stderr says so: batches are then halved.
 
-    Raises
-    ------
-    MachineError
-        The weights alone do not fit.
+    Raises MachineError if the weights alone do not fit.
     """
     count, free = parameters(entry), free_gib(device)
     if count is None or free is None:

@@ -29,13 +29,6 @@ from known_unknowns.records import Reply, Turn
 class OpenAIEngine:
     """Answers turns with a model behind an endpoint.
 
-    Parameters
-    ----------
-    name : str
-        The model's name in params.yaml.
-    entry : OpenAIModel
-        Its entry.
-
     Raises
     ------
     ConfigError

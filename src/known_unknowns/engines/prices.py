@@ -79,10 +79,7 @@ class Prices:
 def load(path: Path = TABLE) -> Prices:
     """Read a price table.
 
-    Raises
-    ------
-    DataError
-        A price is missing, negative, or not a number.
+    Raises DataError if a price is missing, negative, or not a number.
     """
     try:
         raw = parse_yaml(path.read_text(encoding="utf-8"))
@@ -94,10 +91,7 @@ def load(path: Path = TABLE) -> Prices:
 def find(source: str) -> tuple[Price, str] | None:
     """Return the price of a model and the date of its table: the project's, or else the packaged one; None if unknown.
 
-    Raises
-    ------
-    DataError
-        If a table is not valid.
+    Raises DataError if a table is not valid.
     """
     for path in (PROJECT.absolute(), TABLE):
         if path.is_file() and source in (table := load(path)).models:
@@ -119,18 +113,10 @@ def _price(row: Mapping[str, Any]) -> Price:
 
 
 def spent(replies: Iterable[Reply]) -> dict[str, float | int | None]:
-    """Return sums over replies: tokens in and out, reasoning tokens, and the US dollars recorded with them.
+    """Return sums over distinct replies: tokens in and out, reasoning tokens, and the US dollars recorded with them.
 
-    Parameters
-    ----------
-    replies : iterable of Reply
-        Distinct replies. A reply that serves two questions was paid once.
-
-    Returns
-    -------
-    dict
-        Each sum covers the replies that have the number, and is None if there are none: "counted" replies have a
-        number of tokens, "priced" ones a price.
+    Each sum covers the replies that have the number, and is None if there are none: "counted" replies have a number of
+    tokens, "priced" ones a price.
     """
     replies = list(replies)
     details = [reply.details or {} for reply in replies]

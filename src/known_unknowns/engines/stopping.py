@@ -66,10 +66,7 @@ class PauseEnded(BaseException):  # no Exception: a client that repeats failed r
 async def pause(seconds: float) -> None:
     """Sleep before a request that is not under way yet.
 
-    Raises
-    ------
-    PauseEnded
-        When a signal comes.
+    Raises PauseEnded when a signal comes.
     """
     await sleep(seconds)
     if requested():

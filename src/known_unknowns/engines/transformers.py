@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from known_unknowns.config import TransformersModel
-from known_unknowns.engines import _checkpoint, _device, _memory
+from known_unknowns.engines import _checkpoint, _device
 from known_unknowns.engines._batch_invariance import TOLERANCE_NATS, BatchInvarianceCheck
 from known_unknowns.engines._generation import Generation, explained
 from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
@@ -44,17 +44,7 @@ _UNSHARED_BATCH_SIZE = 8
 class TransformersEngine:
     """Answers turns with a checkpoint.
 
-    Parameters
-    ----------
-    name : str
-        The model's name in params.yaml.
-    entry : TransformersModel
-        Its entry.
-
-    Raises
-    ------
-    ConfigError
-        The checkpoint cannot be used (see `_checkpoint.load`), or the device does not exist.
+    Raises ConfigError if the checkpoint cannot be used (see `_checkpoint.load`), or the device does not exist.
 
     Notes
     -----
@@ -88,7 +78,7 @@ class TransformersEngine:
         model = self.checkpoint.model
         self._parameters = sum(weight.numel() for weight in model.parameters())
         self._kernels = choose_kernels(model)
-        self._capacity = _memory.capacity(model, self.device)
+        self._capacity = _device.capacity(model, self.device)
         self.batch_size = entry.batch_size or self._capacity.batch_size
         # A longer prompt in a batch would change the positions of a shorter one.
         unshared = 1 if has_length_dependent_positions(model) else min(_UNSHARED_BATCH_SIZE, self._capacity.batch_size)
@@ -117,7 +107,7 @@ class TransformersEngine:
         if not image_token_ids(self.checkpoint.model):
             self._sharing_error = "its configuration does not name the token that represents images"
             return None
-        gib = _memory.CACHE_GIB if entry.cache_gib is None else entry.cache_gib
+        gib = _device.CACHE_GIB if entry.cache_gib is None else entry.cache_gib
         try:
             return SharedPrefixDecoder(
                 self.checkpoint.model,
@@ -245,7 +235,7 @@ class TransformersEngine:
             def build(chunk: Chunk) -> Any:
                 return self._build_inputs([turns[index] for index in chunk.indices], folder, shared=chunk.shared)
 
-            for chunk, inputs in prefetch(build, self._chunks(turns), spare=_memory.has_spare_core(self.device)):
+            for chunk, inputs in prefetch(build, self._chunks(turns), spare=_device.has_spare_core(self.device)):
                 members = [turns[index] for index in chunk.indices]
                 replies = self._answer(members, inputs, folder, shared=chunk.shared)
                 yield list(zip(chunk.indices, replies, strict=True))
@@ -337,7 +327,7 @@ class TransformersEngine:
         try:
             replies = self._generate_shared(turns, inputs, folder) if shared else self._generate(turns, inputs, limit)
         except (RuntimeError, MemoryError) as error:
-            if not _memory.is_out_of_memory(error):
+            if not _device.is_out_of_memory(error):
                 raise
             failure = str(error).partition("\n")[0] or type(error).__name__
         seconds = (time.perf_counter() - started) / len(turns)
@@ -351,7 +341,7 @@ class TransformersEngine:
         if len(turns) == 1:
             return [Reply(text="", finish="error", error=f"out of memory: {failure}", seconds=seconds)]
         half = len(turns) // 2
-        _memory.report_halving(self.name, self.about, len(turns), failure)
+        _device.report_halving(self.name, self.about, len(turns), failure)
         return [
             reply
             for part in (slice(None, half), slice(half, None))
@@ -376,7 +366,7 @@ class TransformersEngine:
                 try:
                     tokens = decoder.decode([prompts[index] for index in indices], limits, recorder.record)
                 except Exception as error:
-                    if isinstance(error, (RuntimeError, MemoryError)) and _memory.is_out_of_memory(error):
+                    if isinstance(error, (RuntimeError, MemoryError)) and _device.is_out_of_memory(error):
                         raise
                     decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
                     break

@@ -27,12 +27,7 @@ class Number:
 def numbers_of(metrics: Sequence[Metric], variants: Sequence[str]) -> list[Number]:
     """Return the numbers of a trial: accuracies, abstention and unusable replies, by the parser that compares models.
 
-    Parameters
-    ----------
-    metrics : sequence of Metric
-        The table of metrics of a model and a benchmark.
-    variants : sequence of str
-        The main variant, then `CHANGED` if it was asked.
+    ``metrics`` is the table of a model and a benchmark; ``variants`` are the main one, then `CHANGED` if it was asked.
     """
     overall = [metric for metric in metrics if metric.category == OVERALL and metric.seed is not None]
     parser = main_parser(dict.fromkeys(metric.parser for metric in overall))
@@ -90,16 +85,7 @@ def caveat(asked: int, total: int, *, rendered: bool) -> str:
 
 
 def published(metrics: Iterable[Metric], benchmark: str, row: str, variants: Sequence[str]) -> list[str]:
-    """Return a line for each published number of a model that the trial also measured.
-
-    Parameters
-    ----------
-    metrics : iterable of Metric
-    benchmark : str
-    row : str
-        The model's row of the published tables.
-    variants : sequence of str
-    """
+    """Return a line for each published number of a model's ``row`` that the trial also measured."""
     found = {
         (metric.variant, metric.name, metric.parser): metric
         for metric in metrics

@@ -22,16 +22,12 @@ class Evaluation:
 
     Attributes
     ----------
-    title : str
-        The benchmark's name.
-    data : str
-        Where the questions are from.
+    title, data : str
+        The benchmark's name, and where the questions are from.
     rendered : bool
         Whether the questions are rendered ones, not the published ones.
     asked, total : int
         Numbers of questions: of the sample, and of all.
-    variants : tuple of str
-        The variants that were asked.
     confidence : float
         The level of the intervals.
     metrics : tuple of Metric
@@ -83,11 +79,8 @@ class Evaluation:
     def to_pandas(self, rows: Literal["numbers", "metrics", "questions"] = "numbers") -> pd.DataFrame:
         """Return a table.
 
-        Parameters
-        ----------
-        rows : str
-            numbers: those of the summary. metrics: every metric of every category and parser. questions: a row for each
-            variant, question and turn, with the reply and what each parser made of it.
+        numbers: those of the summary. metrics: every metric of every category and parser. questions: a row for each
+        variant, question and turn, with the reply and what each parser made of it.
         """
         if rows == "questions":
             return pd.DataFrame(list(self.rows), columns=list(self.columns))

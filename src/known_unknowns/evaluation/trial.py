@@ -34,20 +34,10 @@ def overlay(
     entry: Mapping[str, Any] | None = None,
     limit: int | None = None,
 ) -> dict[str, Any]:
-    """Return the keys that a trial adds to a configuration (`merged`).
+    """Return the keys that a trial adds to a configuration (`merged`): its ``edition``.
 
-    Parameters
-    ----------
-    params : Params
-        The configuration with the edition selected whose data and first seed are used.
-    edition : str
-        The name of the trial's edition.
-    model, benchmark : str
-    variants : list of str
-    entry : mapping, optional
-        The model's entry; None if the configuration or the catalogue has one.
-    limit : int, optional
-        The largest number of questions; None for all.
+    The data and the first seed are those of the selected edition of ``params``. ``entry`` is the model's, None if the
+    configuration or the catalogue has one; ``limit`` is the largest number of questions, None for all.
     """
     selected = {
         "data": params.data_name,

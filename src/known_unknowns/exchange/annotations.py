@@ -21,22 +21,10 @@ from known_unknowns.variants.of_benchmark import variants_of
 
 
 def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
-    """Read questions in published order.
+    """Read questions in published order. ``settings`` is the data's entry in params.yaml.
 
-    Parameters
-    ----------
-    benchmark : str
-        A benchmark's name.
-    path : Path
-        A table of questions (Parquet), the folder of the benchmark's published files, or an annotation file that the
-        benchmark's `load_without_images` can read.
-    settings : DataEntry, optional
-        The data's entry in params.yaml.
-
-    Raises
-    ------
-    DataError
-        If the file is none of these.
+    The path is a table of questions (Parquet), the folder of the benchmark's published files, or an annotation file
+    that the benchmark's `load_without_images` can read. Raises DataError if it is none of these.
     """
     if not path.exists():
         raise DataError("no such file or folder of annotations", file=path)
@@ -96,12 +84,7 @@ def apply_variant(questions: list[Question], entry: ResolvedVariant, *, seed: in
 def variant_entry(name: str, benchmark: str, known: Mapping[str, ResolvedVariant]) -> ResolvedVariant:
     """Return a variant: the one in ``known`` (of params.yaml), or a function of this name without arguments.
 
-    The name of a protocol is allowed too: it asks the questions as published.
-
-    Raises
-    ------
-    ConfigError
-        If the name is none of these.
+    The name of a protocol is allowed too: it asks the questions as published. Raises ConfigError for another name.
     """
     protocols, functions = protocols_of(registry.get(benchmark)), variants_of(benchmark)
     if name in known:

@@ -76,13 +76,9 @@ def guess_function(files: Sequence[PredictionFile], benchmark: str) -> str:
     """Guess the function of the variant of embedded questions.
 
     The field ``variant`` names it in files that this project exports. The path of an image tells that it was generated.
-    A gap in the option labels means `NOTA_ONLY`, because nothing is published with one. Otherwise `ORIGINAL`.
-
-    Raises
-    ------
-    DataError
-        If the rows are of several variants, or if all of many questions have the same image, so that the variant must
-        be named.
+    A gap in the option labels means `NOTA_ONLY`, because nothing is published with one. Otherwise `ORIGINAL`. Raises
+    DataError if the rows are of several variants, or if all of many questions have the same image, so that the variant
+    must be named.
     """
     rows = [(prediction.row, prediction.fields or {}) for file in files for prediction in file.predictions]
     known, stand_ins = variants_of(benchmark), registry.get(benchmark).exchange().stand_ins

@@ -54,18 +54,8 @@ def write(
 ) -> list[Path]:
     """Write the results of a model on a benchmark, and return the files.
 
-    Parameters
-    ----------
-    params : Params
-    model, benchmark : str
-    out : Path
-        The folder that gets the folder ``data``.
-    samples : bool
-        Whether every reply is written too.
-    root : Path
-        The project's folder.
-    cleaned : callable
-        Applied to the content of every file, such as to remove private texts.
+    The folder ``out`` gets the folder ``data``. With ``samples``, every reply is written too. ``cleaned`` is applied to
+    the content of every file, such as to remove private texts. ``root`` is the project's folder.
     """
     files = EditionFiles.of(params, root)
     metrics = [

@@ -34,19 +34,8 @@ class Cell(NamedTuple):
 def cell_of(params: Params, model: str, benchmark: str, variant: str | None, seed: int | None) -> Cell:
     """Return the tables of a finished run by the names in params.yaml.
 
-    Parameters
-    ----------
-    params : Params
-    model, benchmark : str
-    variant : str or None
-        By default the original questions, or else the benchmark's first variant.
-    seed : int or None
-        By default the first seed of the variant.
-
-    Raises
-    ------
-    ConfigError
-        If the edition has no such model, benchmark, variant or seed, or one of the tables is missing.
+    The default is the first seed of the original questions, or else of the benchmark's first variant. Raises
+    ConfigError if the edition has no such model, benchmark, variant or seed, or if one of the tables is missing.
     """
     for name, known, path in ((model, params.models, "MODEL"), (benchmark, params.benchmarks, "BENCHMARK")):
         if name not in known:

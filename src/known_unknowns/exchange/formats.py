@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmark.exchange import FileFormat, Prediction, Row
+from known_unknowns.benchmark.exchange import NO_PREDICTION, FileFormat, Prediction, Row
 from known_unknowns.records import AnsweredTurn, Question
-
-NO_PREDICTION = "the file holds no prediction (null)"
 
 QuestionTurns = tuple[Question, list[AnsweredTurn]]
 """A question with its turns, in the order they were asked."""

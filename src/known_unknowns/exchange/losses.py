@@ -21,15 +21,7 @@ _ANNOTATIONS = "give rescore the --annotations, the --variant and its --seed"
 
 
 def losses(pairs: Sequence[QuestionTurns], content: str, suffix: str) -> Iterator[str]:
-    """Yield what a file does not hold of the questions and the replies, with the remedy.
-
-    Parameters
-    ----------
-    pairs : sequence of (Question, list of AnsweredTurn)
-        All turns of the questions, also those that the format leaves out.
-    content, suffix : str
-        The content of the file, and the suffix of its format.
-    """
+    """Yield what a file of this content and suffix does not hold of the questions and of all their turns."""
     with TemporaryDirectory() as folder:
         file = Path(folder, f"export{suffix}")
         write_text(file, content)

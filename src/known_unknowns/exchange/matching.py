@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import FileFormat, Prediction
 from known_unknowns.benchmark.protocol import ANSWER, FORCED, VIEW
+from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.embedded_questions import question_text
 from known_unknowns.exchange.formats import PredictionFile, QuestionTurns
+from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.variants import without_refusal
 
@@ -24,14 +29,14 @@ def match(
     partial: bool = False,
     published: Sequence[Question] = (),
 ) -> list[QuestionTurns]:
-    """Match every question with its reply.
+    """Match every question with its turns, in the order of ``questions``, which is the published one.
 
     Parameters
     ----------
     files : sequence of PredictionFile
         Parts of one model's replies.
     questions : sequence of Question
-        The questions, in published order.
+        The questions.
     source : str
         The origin of the questions, for error messages.
     by_index : bool
@@ -40,11 +45,6 @@ def match(
         Leave out questions without a prediction, instead of raising an error.
     published : sequence of Question
         The published questions, if the variant leaves some of them out. Predictions for these are ignored.
-
-    Returns
-    -------
-    list of (Question, list of AnsweredTurn)
-        In the order of ``questions``.
 
     Raises
     ------
@@ -194,3 +194,23 @@ def _reply(prediction: Prediction, question: Question) -> Reply:
     total = total if np.isfinite(total) else 0.0
     by_label = {label: value - total for label, value in zip(question.labels, prediction.logprobs, strict=True)}
     return Reply(max(by_label, key=by_label.__getitem__), logprobs=by_label)
+
+
+def with_prompts(pairs: Sequence[QuestionTurns], benchmark: str, protocol: str) -> list[QuestionTurns]:
+    """Return the turns with the prompts of one of the benchmark's own protocols, as far as these are known.
+
+    A benchmark can parse a reply by the prompt. A dialogue with several requests, or a
+    protocol that needs arguments, is left without prompts.
+    """
+    own = registry.get(benchmark).protocols().get(protocol)
+    if own is None:
+        return list(pairs)
+    parameters = inspect.signature(own.function).parameters.values()
+    if any(p.default is p.empty and p.name != "question" for p in parameters):
+        return list(pairs)
+    ask = bound(registry.get(benchmark), ResolvedProtocol(name=protocol), parsers=())
+    found = []
+    for question, turns in pairs:
+        text = next(ask(question)).text if len(turns) == 1 else ""
+        found.append((question, [replace(turn, text=text) for turn in turns]))
+    return found

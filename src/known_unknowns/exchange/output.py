@@ -22,30 +22,24 @@ def format_json(result: RescoreResult, *, categories: bool = False) -> str:
         "benchmark": result.benchmark,
         "variant": result.variant,
         "n": result.n,
-        "parsers": {
-            parser: _numbers(m for m in result.metrics if (m.parser, m.category) == (parser, OVERALL))
-            for parser in result.parsers
-        },
+        "parsers": {parser: _numbers(result, parser, OVERALL) for parser in result.parsers},
     }
     if categories:
+        names = _categories(result)
         content["categories"] = {
-            parser: {
-                category: _numbers(m for m in result.metrics if (m.parser, m.category) == (parser, category))
-                for category in _categories(result)
-            }
-            for parser in result.parsers
+            parser: {name: _numbers(result, parser, name) for name in names} for parser in result.parsers
         }
     return json.dumps(content, indent=2, allow_nan=False)
 
 
-def _numbers(metrics: Iterable[Metric]) -> dict[str, Any]:
+def _numbers(result: RescoreResult, parser: str, category: str) -> dict[str, dict[str, Any]]:
     names = ("value", "low", "high", "n", "denominator")
+    metrics = (m for m in result.metrics if (m.parser, m.category) == (parser, category))
     return {metric.name: {name: getattr(metric, name) for name in names} for metric in metrics}
 
 
 def _categories(result: RescoreResult) -> list[str]:
-    names = dict.fromkeys(metric.category for metric in result.metrics)
-    return [name for name in names if name != OVERALL]
+    return [name for name in dict.fromkeys(metric.category for metric in result.metrics) if name != OVERALL]
 
 
 def format_tables(result: RescoreResult) -> str:

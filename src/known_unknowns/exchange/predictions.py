@@ -23,22 +23,9 @@ def formats() -> tuple[FileFormat, ...]:
 
 
 def parse_file(file: Path) -> PredictionFile:
-    """Parse a file of predictions. Its format is the first one whose fields any row has; every row must then fit.
+    """Parse a file of predictions, which keep their order. Its suffix is one that `known_unknowns.exchange.rows` knows.
 
-    Parameters
-    ----------
-    file : Path
-        A file in one of the `formats`, with a suffix that `known_unknowns.exchange.rows` knows.
-
-    Returns
-    -------
-    PredictionFile
-        The predictions in the order of the file.
-
-    Raises
-    ------
-    DataError
-        If the file or a row does not fit; the message names the line.
+    The format is the first one whose fields any row has. DataError names a line that does not fit.
     """
     if file.suffix.lower() == ".json":
         content = parse_json(file)

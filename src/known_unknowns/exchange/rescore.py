@@ -12,9 +12,8 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_entry
 from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, collect_questions, guess_function
 from known_unknowns.exchange.formats import PredictionFile
-from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match
+from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match, with_prompts
 from known_unknowns.exchange.predictions import parse_file
-from known_unknowns.exchange.prompts import with_prompts
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns.variants.of_benchmark import variant_of

@@ -49,29 +49,10 @@ def compute_metrics(
     seed: int = 0,
     content_free: bool = False,
 ) -> list[Metric]:
-    """Compute the metrics of one variant and seed.
+    """Compute the metrics of all questions of one variant and seed.
 
     Metrics that need a forced choice (`Benchmark.forced_choice_metrics`) are undefined unless every refused question
-    has one.
-
-    Parameters
-    ----------
-    pairs : sequence of (Question, list of AnsweredTurn)
-        All questions with their turns.
-    benchmark, variant, model : str
-        Names, for the metrics.
-    parsers : sequence of str
-        Names of parsers.
-    statistics : Statistics
-        Settings of the intervals.
-    seed : int
-        The seed of the variant.
-    content_free : bool
-        Whether the variant has no content (`Variant.content_free`).
-
-    Returns
-    -------
-    list of Metric
+    has one. ``content_free`` is that of the variant (`Variant.content_free`).
     """
     unforced = set(refusals_without_forced_choice(pairs, parsers))
     completed = [_with_failed_choice(pair) if pair[0].id in unforced else pair for pair in pairs]

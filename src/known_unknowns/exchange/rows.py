@@ -7,12 +7,13 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -26,7 +27,6 @@ MAX_SHEET_BYTES = 2**27
 """Largest size of an Excel file when it is unpacked, in bytes."""
 MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
 """Largest numbers of columns and cells of an Excel sheet, with the empty ones, and of values of a Parquet file."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -104,17 +104,10 @@ def _loads(content: str) -> Any:
     A lone surrogate cannot be written as UTF-8.
     """
     values = json_files.parse_json(content)
-    return _replace_surrogates(values) if _ESCAPED_SURROGATE.search(content) else values
-
-
-def _replace_surrogates(values: Any) -> Any:
-    if isinstance(values, str):
-        return _SURROGATE.sub("\ufffd", values)
-    if isinstance(values, list):
-        return [_replace_surrogates(value) for value in values]
-    if isinstance(values, dict):
-        return {_replace_surrogates(name): _replace_surrogates(value) for name, value in values.items()}
-    return values
+    if not _ESCAPED_SURROGATE.search(content):
+        return values
+    text = json.dumps(values, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+    return json.loads(text.decode("utf-16-le", "replace"))
 
 
 def _json_list(file: Path) -> Iterator[Row]:
@@ -143,74 +136,72 @@ def _separated(file: Path) -> Iterator[Row]:
         line = reader.line_num + 1
         for cells in reader:
             if cells:
-                yield _row(file, line, header, list(map(unescape_cell, cells)) if delimiter == "," else cells)
+                if len(cells) != len(header):
+                    raise DataError(f"{len(cells)} cells under {len(header)} columns", file=file, line=line)
+                texts = map(unescape_cell, cells) if delimiter == "," else cells
+                yield Row(file, line, dict(zip(header, texts, strict=True)))
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"not readable as a table ({error})", file=file, line=line) from error
 
 
-def _row(file: Path, line: int, header: list[str], cells: list[str]) -> Row:
-    if len(cells) != len(header):
-        raise DataError(f"{len(cells)} cells under {len(header)} columns", file=file, line=line)
-    return Row(file, line, dict(zip(header, cells, strict=True)))
-
-
 def _sheet(file: Path) -> Iterator[Row]:
-    """Parse the first sheet of an Excel file with pandas, which needs openpyxl for it."""
+    """Parse the first sheet of an Excel file. Files that are small and need gigabytes are refused.
+
+    Much repeated content is compressed well, and rows are padded to the last column.
+    """
     try:
-        _check_sheet(file)
-        sheet = pandas.read_excel(file, dtype=str, keep_default_na=False, na_filter=False)
+        import openpyxl  # noqa: PLC0415 -- optional
     except ImportError as error:
         raise MachineError(f"{file}: Excel files need openpyxl (pip install openpyxl), or save it as TSV") from error
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > MAX_SHEET_BYTES:
+            raise DataError(
+                f"it unpacks to {size:,} bytes; the limit is {MAX_SHEET_BYTES:,}. Save it as TSV", file=file
+            )
+        with closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book:
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()
+            yield from _sheet_rows(file, sheet.iter_rows(values_only=True))
     except (ValueError, KeyError, OSError, zipfile.BadZipFile, SyntaxError) as error:
         raise DataError(f"not a readable Excel file ({error})", file=file) from error
-    yield from _records(file, sheet.to_dict("records"), first=2)
 
 
-def _check_sheet(file: Path) -> None:
-    """Refuse an Excel file that is small and needs gigabytes: much repeated content, or a cell in the last column."""
-    with zipfile.ZipFile(file) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-    if size > MAX_SHEET_BYTES:
-        message = f"it unpacks to {size:,} bytes; the limit is {MAX_SHEET_BYTES:,}. Save it as TSV"
-        raise DataError(message, file=file)
-    import openpyxl  # noqa: PLC0415 -- optional
-
-    book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-    try:
-        sheet, columns = book.worksheets[0], 0
-        sheet.reset_dimensions()
-        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-            columns = max(columns, len(row))
-            if columns > MAX_COLUMNS or number * columns > MAX_CELLS:
-                message = f"more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells, empty ones included"
-                raise DataError(f"{message}; delete what is not used, or save it as TSV", file=file)
-    finally:
-        book.close()
+def _sheet_rows(file: Path, rows: Iterable[Sequence[Any]]) -> Iterator[Row]:
+    header: list[str] = []
+    columns = 0
+    for line, cells in enumerate(rows, start=1):
+        columns = max(columns, len(cells))
+        if columns > MAX_COLUMNS or line * columns > MAX_CELLS:
+            message = f"more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells, empty ones included"
+            raise DataError(f"{message}; delete what is not used, or save it as TSV", file=file)
+        texts = ["" if cell is None else str(cell) for cell in cells]
+        if line == 1:
+            header = texts
+        elif any(texts):
+            yield Row(file, line, dict(zip_longest(header, texts[: len(header)], fillvalue="")))
 
 
 def _parquet(file: Path) -> Iterator[Row]:
     """Parse a Parquet file without the bytes of its images, which rescoring does not use."""
     try:
         with pq.ParquetFile(file) as table:
-            columns = [field.name for field in table.schema_arrow if field.name != "image"]
-            paths = ["image.path"] if _has_path(table.schema_arrow) else []
-            if table.metadata.num_rows * len(columns) > MAX_CELLS:
+            names = [name for name in table.schema_arrow.names if name != "image"]
+            columns = [*names, *(["image.path"] if _has_path(table.schema_arrow) else [])]
+            if table.metadata.num_rows * len(names) > MAX_CELLS:
                 raise DataError(f"more than {MAX_CELLS:,} values", file=file)
-            records = table.read(columns=columns + paths).to_pylist()
+            records = table.read(columns=columns).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", file=file) from error
-    yield from _records(file, records, first=1)
+    for line, values in enumerate(records, start=1):
+        yield Row(file, line, values)
 
 
 def _has_path(schema: Any) -> bool:
     kind = schema.field("image").type if "image" in schema.names else None
     return kind is not None and pa.types.is_struct(kind) and kind.get_field_index("path") >= 0
-
-
-def _records(file: Path, records: Iterable[Mapping[Any, Any]], *, first: int) -> Iterator[Row]:
-    for line, values in enumerate(records, start=first):
-        yield Row(file, line, {str(name): value for name, value in values.items()})
 
 
 def parse_identifier(row: Row, name: str) -> str:

@@ -52,21 +52,8 @@ def bound(
     Every question of every model is asked through this function, so that ``prompt`` and ``order`` of a model's entry
     apply to all protocols of all benchmarks (`ignored_prompt` tells which have texts of their own).
 
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The questions' benchmark.
-    entry : ResolvedProtocol
-        The protocol.
-    parsers : sequence of str
-        The configured parsers.
-    model : ModelEntry, optional
-        The model's entry for this benchmark (``asked_in``): its image support, prompt, order, and what is kept.
-
-    Raises
-    ------
-    ConfigError
-        If the benchmark has no such protocol.
+    ``parsers`` are the configured ones, ``model`` is the model's entry for this benchmark (``asked_in``): its image
+    support, prompt, order, and what is kept. Raises ConfigError if the benchmark has no such protocol.
     """
     known = protocols_of(benchmark)
     if entry.name not in known:

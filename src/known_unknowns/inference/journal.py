@@ -147,16 +147,9 @@ def _reply(values: dict[str, Any]) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class JournalCheck:
-    """The content of a journal.
+    """The content of a journal: key, index in the batch, size of the batch, and reply of each sound line.
 
-    Attributes
-    ----------
-    path : Path
-        The journal.
-    replies : list of (str, int, int, Reply)
-        Key, index in the batch, size of the batch, and reply of each sound line.
-    damaged : dict of int to bytes
-        Number of each damaged line, from 1, to its bytes.
+    ``damaged`` has the bytes of each damaged line by its number, from 1.
     """
 
     path: Path
@@ -207,10 +200,7 @@ def repair(path: Path) -> JournalCheck:
 
     The other replies of a batch that has lost a line are kept as batches of their own.
 
-    Raises
-    ------
-    MachineError
-        If a run holds the journal.
+    Raises MachineError if a run holds the journal.
     """
     with path.open("rb") as held:
         try:

@@ -44,16 +44,8 @@ class _Judged:
 def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: Path) -> None:
     """Write the verdicts on the replies that robust leaves unparsed to ``out``, and what was asked beside them.
 
-    Parameters
-    ----------
-    params : Params
-        The configuration, with the section ``judge``.
-    variants, replies : Path
-        The edition's folders of variants and of replies.
-    out : Path
-        The JSON file of the verdicts: {"judge", "prompt", "asked", ..., "verdicts": {key: the judge's reply}}.
-    journal : Path
-        The journal of the judge's replies.
+    ``out`` is a JSON file: {"judge", "prompt", ..., "verdicts": {key: the judge's reply}}; ``journal`` has the judge's
+    replies.
 
     Raises
     ------

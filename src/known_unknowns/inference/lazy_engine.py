@@ -35,30 +35,16 @@ class FactsChanged(Exception):
 
 
 class LazyEngine:
-    """An `Engine` with stored facts, which creates the real one at the first turn.
-
-    Parameters
-    ----------
-    name : str
-        The model's name in params.yaml.
-    entry : TransformersModel
-        Its entry.
-    stored : mapping
-        The content of the facts file.
-    """
+    """An `Engine` with the ``stored`` facts of a file, which creates the real one at the first turn."""
 
     scripted = False
 
     def __init__(self, name: str, entry: TransformersModel, stored: Mapping[str, Any]) -> None:
         self._name, self._entry = name, entry
         self._engine: Engine | None = None
-        self._facts: Mapping[str, Any] = stored["facts"]
+        self.facts: Mapping[str, Any] = stored["facts"]
         self._about: Mapping[str, Any] = stored["about"]
         self.notes: Path | None = None
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        return self._facts
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -68,15 +54,12 @@ class LazyEngine:
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Batches:
         """Answer every turn with the real engine.
 
-        Raises
-        ------
-        FactsChanged
-            The engine has other facts than the stored ones, so none of its replies is in the journal.
+        Raises FactsChanged if it has other facts than the stored ones, so that none of its replies is in the journal.
         """
         if self._engine is None:
             engine: Engine = engines.create(self._name, self._entry)
             engine.notes = self.notes
-            if _plain(engine.facts) != _plain(self._facts):
+            if _plain(engine.facts) != _plain(self.facts):
                 raise FactsChanged(engine)
             self._engine = engine
         yield from self._engine.answer(turns, folder=folder)

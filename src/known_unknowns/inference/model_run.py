@@ -46,16 +46,8 @@ def infer(
 
     Parameters
     ----------
-    params : Params
-    model, benchmark : str
-    questions, variants : Path
-        The benchmark's folders: of its images, and of its variants.
-    out : Path
-        The folder to write.
-    journal : Path
-        The journal of replies.
-    records : Path, optional
-        The folder of the shards' records.
+    questions, variants, records : Path
+        The benchmark's folders: of its images, of its variants, and of the records of shards.
     ask_again : collection of str
         The keys of turns that are asked although they have replies, which the new ones replace.
     settings : mapping, optional
@@ -208,27 +200,10 @@ def retry(
     root: Path = Path(),
     settings_of: Callable[[str], Mapping[str, Any]] = lambda benchmark: {},
 ) -> list[RetryCount]:
-    """Ask the questions of recorded failures again, and write the tables of replies.
+    """Ask the questions of recorded failures again, of one benchmark or of all, and write the tables of replies.
 
-    Parameters
-    ----------
-    params : Params
-        The configuration of the finished run.
-    model : str
-        One of its models.
-    benchmark : str, optional
-        One of its benchmarks; by default all of them.
-    finishes : collection of str
-        The classes of the failures.
-    root : Path
-        The project's folder.
-    settings_of : callable
-        Returns the part of the configuration that decides the replies to a benchmark, to be recorded.
-
-    Raises
-    ------
-    ConfigError
-        The names are unknown, or the model has no replies yet.
+    ``finishes`` are the classes of the failures. ``settings_of`` returns the part of the configuration that decides the
+    replies to a benchmark, to be recorded. Raises ConfigError if names are unknown, or if the model has no replies yet.
     """
     if unknown := set(finishes) - set(RETRIED):
         raise ConfigError(f"{', '.join(sorted(unknown))} is none of {', '.join(RETRIED)}", path="--finish")

@@ -32,22 +32,10 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
 
     An endpoint must serve the model, accept the key, and answer a question about an image. The files of a model in a
     local folder must be complete, and hold what the model needs (`known_unknowns.engines.checkpoint_check`). Nothing
-    is checked of a model that has finished the runs of all its journals with this entry, except that a folder, if it is
-    there, is complete: a clone with journals needs neither an endpoint nor weights.
+    is checked of a model that has finished the runs of all its ``journals`` with this entry, except that a folder, if
+    it is there, is complete: a clone with journals needs neither an endpoint nor weights.
 
-    Parameters
-    ----------
-    model : str
-        The model's name in params.yaml.
-    entry : ModelEntry
-        Its entry.
-    journals : Path, optional
-        The folder of the model's journals.
-
-    Raises
-    ------
-    ConfigError, MachineError
-        If the model cannot answer; see `check_checkpoint`, `check_endpoint` and `sees_images`.
+    Raises ConfigError or MachineError if the model cannot answer.
     """
     found: dict[str, Any] = {"model": model, "engine": entry.engine}
     folder = Path(entry.source).expanduser() if isinstance(entry, TransformersModel) else None
@@ -85,19 +73,9 @@ def _incomplete(folder: Path) -> Iterator[str]:
 
 
 def sees_images(model: str, entry: OpenAIModel) -> bool | None:
-    """Ask for the colour of a red and of a blue image, and the same without an image.
+    """Return whether a model sees images, by the colour of a red and of a blue image, and the same without an image.
 
-    Parameters
-    ----------
-    model : str
-        The model's name in params.yaml.
-    entry : OpenAIModel
-        Its entry.
-
-    Returns
-    -------
-    bool or None
-        Whether the model sees images. None if it may ignore them, or gave no answer; a warning says which.
+    None if it may ignore them, or gave no answer; a warning says which.
 
     Raises
     ------

@@ -67,16 +67,9 @@ class _Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a run.
+    """The result of a run: the rows of each cell, in the order of its questions, and the ``distinct`` replies by key.
 
-    Attributes
-    ----------
-    replies : Mapping
-        The rows of each cell, in the order of its questions.
-    newly_asked : int
-        Number of turns that were not in the journal.
-    distinct : Mapping
-        The replies by journal key.
+    ``newly_asked`` is the number of turns that were not in the journal.
     """
 
     replies: Mapping[Cell, list[AnsweredTurn]]
@@ -176,11 +169,8 @@ def run(
 class _FirstReplies:
     """The first replies of a run to the questions of one model and benchmark, until one of them has an answer.
 
-    Parameters
-    ----------
-    earlier : iterable of Reply
-        The replies to these questions in the journal. If one has an answer, or if there are so many that an earlier run
-        has stopped for them, the run goes on whatever comes.
+    If one of the ``earlier`` replies in the journal has an answer, or if there are so many that an earlier run has
+    stopped for them, the run goes on whatever comes.
     """
 
     def __init__(self, earlier: Iterable[Reply]) -> None:
@@ -193,10 +183,7 @@ class _FirstReplies:
     def check(self, replies: Iterable[Reply]) -> None:
         """Add replies, which must be in the journal.
 
-        Raises
-        ------
-        ConfigError
-            None of the first replies has an answer, so that the model or its entry is at fault.
+        Raises ConfigError if none of the first replies has an answer: the model or its entry is at fault.
         """
         if self._goes_on:
             return

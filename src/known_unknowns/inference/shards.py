@@ -83,20 +83,12 @@ Dialogue = TypeVar("Dialogue", bound=OpenDialogue)
 
 
 def blocks(dialogues: Sequence[Dialogue], shard: Shard) -> Iterator[list[Dialogue]]:
-    """Yield the blocks of a shard.
+    """Yield the blocks of a shard; ``Shard(1, 1)`` has all blocks.
 
-    Parameters
-    ----------
-    dialogues : sequence
-        All questions of the benchmark in all variants and seeds, with their first turns.
-    shard : Shard
-        The shard. ``Shard(1, 1)`` has all blocks.
-
-    Notes
-    -----
-    A block consists of whole units, in the order of their digests. A unit has all questions of one
-    `Question.group`, the original image, in all variants. Questions whose first turn shows what several groups have in
-    common, such as a blank image or no image, are a unit for each first turn: there may be thousands of them.
+    ``dialogues`` are all questions of the benchmark in all variants and seeds, with their first turns. A block
+    consists of whole units, in the order of their digests. A unit has all questions of one `Question.group`, the
+    original image, in all variants. Questions whose first turn shows what several groups have in common, such as a
+    blank image or no image, are a unit for each first turn: there may be thousands of them.
     """
     units: dict[str, list[int]] = defaultdict(list)
     for index, unit in enumerate(_units(dialogues)):
@@ -130,14 +122,7 @@ def _images(turn: Turn | None) -> tuple[str, ...]:
 class ShardJournal(Journal):
     """The journal of a shard, which also has the replies of the benchmark's other journals.
 
-    Several shards are open at the same time, each in one process; the whole journal cannot be open beside them.
-
-    Parameters
-    ----------
-    whole : Path
-        The journal of the benchmark.
-    shard : Shard
-        The shard.
+    Several shards are open at the same time, each in one process; the ``whole`` journal cannot be open beside them.
     """
 
     def __init__(self, whole: Path, shard: Shard) -> None:
@@ -171,10 +156,7 @@ class ShardJournal(Journal):
 def whole_journal(path: Path) -> Iterator[Journal]:
     """Open the journal of a benchmark, after the replies of its shards were moved to it.
 
-    Raises
-    ------
-    MachineError
-        A process holds the journal, or that of a shard.
+    Raises MachineError if a process holds the journal, or that of a shard.
     """
     with Journal(path) as journal:
         for shard in shard_paths(path):
@@ -228,17 +210,8 @@ def record_path(folder: Path, shard: Shard) -> Path:
 def combined_about(about: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what the engines of the shards report of themselves, as one.
 
-    Parameters
-    ----------
-    about : mapping
-        What an earlier run recorded. It counts if no shard has asked anything.
-    records : iterable of mapping
-        The records of the shards.
-
-    Returns
-    -------
-    dict
-        Of texts that differ, such as the devices, all. Of the prompts by plan, the sums.
+    Of texts that differ, such as the devices, it has all; of the prompts by plan, the sums. ``about`` is what an
+    earlier run recorded; it counts if no shard has asked anything.
     """
     abouts = [record["about"] for record in records if record["newly_asked"]]
     if not abouts:

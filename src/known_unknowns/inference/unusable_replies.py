@@ -26,10 +26,7 @@ _NO_OPTION = (
 def unusable(outcomes: Iterable[tuple[str, str]]) -> str:
     """Return sentences with the number of unusable replies, the most frequent one and its remedy; empty without any.
 
-    Parameters
-    ----------
-    outcomes : iterable of (str, str)
-        The outcome of each reply, and its text or the reason of its failure.
+    ``outcomes`` are the outcome of each reply, and its text or the reason of its failure.
     """
     pairs = list(outcomes)
     counts = Counter(pair for pair in pairs if pair[0] in UNUSABLE)

@@ -274,8 +274,8 @@ def _unpaired(blank: Metric, combined: AcrossVariants, common: Mapping[int, Comm
 
     def row(seed: int | None, category: str, share: float, n: float, parts: Sequence[CommonQuestions]) -> Metric:
         method = "counted" + _left_out(combined, category, parts)
-        numbers = {"value": share, "n": round(n), "denominator": float(n), "method": method}
-        return replace(blank, name=UNPAIRED, seed=seed, category=category, **numbers)
+        place = replace(blank, name=UNPAIRED, seed=seed, category=category)
+        return replace(place, value=share, n=round(n), denominator=float(n), method=method)
 
     for category in dict.fromkeys(name for part in common.values() for name in part.left_out):
         found = []

@@ -9,16 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
-
-import numpy as np
-from scipy.optimize import isotonic_regression
 
 from known_unknowns.records import Metric
 from known_unknowns.report.drawing import BASELINE, GREY, INK, MUTED, model_colours
-from known_unknowns.report.label_places import CHARACTER, LINE, Box, places
-from known_unknowns.report.label_places import Point as LabelledPoint
+from known_unknowns.report.label_places import CHARACTER, LINE, Box, Label, places
 
 MODEL, SCRIPTED, PUBLISHED = "model", "baseline", "published"
 """Kinds of points."""
@@ -51,6 +47,11 @@ class Coordinate:
             return None
         bounds = (None if b is None else 100 * b for b in (metric.low, metric.high))
         return cls(100 * metric.value, *bounds)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval; the value twice without one."""
+        return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
 
     def __str__(self) -> str:
         bounds = "" if self.low is None or self.high is None else f" [{self.low:.1f}, {self.high:.1f}]"
@@ -159,26 +160,11 @@ def points(
     curves: Mapping[str, Sequence[tuple[float, float]]] | None = None,
     size: tuple[int, int] = SIZE,
 ) -> Any:
-    """Return a chart of points with error bars.
+    """Return a chart of points with error bars, whose names are placed, and numbered, in this order.
 
-    Parameters
-    ----------
-    found : sequence of Point
-        The points. Names and numbers are placed, and numbered, in this order.
-    x, y : Axis
-        The axes.
-    models : sequence of str
-        The models of the run without baselines, whose order gives their colours.
-    series : sequence of str
-        The series in the order of their shapes. The points of the first one are filled.
-    lines : sequence of Line
-        Reference lines.
-    pairs : sequence of (Point, Point)
-        Points that are joined by a line.
-    curves : mapping of str to sequence of (float, float)
-        Curves by model.
-    size : (int, int)
-        Width and height in pixels.
+    ``models`` are those of the run without baselines; their order gives the colours. ``series`` are in the order of
+    their shapes; points of the first one are filled. ``pairs`` of points are joined by a line. ``curves`` are by model.
+    ``size`` is in pixels.
     """
     import altair as alt
 
@@ -282,23 +268,23 @@ def _labels(
     spots: dict[tuple[float, float], list[Point]] = {}
     for point in found:
         spots.setdefault(_spot(point), []).append(point)
+
+    def labelled(at: Sequence[Point], *, is_key: bool) -> Label:
+        text = ", ".join(dict.fromkeys(numbers[point.model] if is_key else point.model for point in at))
+        font = FONT if at[0].kind == MODEL and not is_key else SMALL
+        left, right = (width * x.share(end) for end in at[0].x.ends)
+        bottom, top = (height * (1 - y.share(end)) for end in at[0].y.ends)
+        across, up = width * x.share(at[0].x.value), height * (1 - y.share(at[0].y.value))
+        return Label(text, across, up, font, ((left, up, right, up), (across, top, across, bottom)))
+
     for is_key in (False, True):
-        texts = [list(dict.fromkeys(numbers[p.model] if is_key else p.model for p in at)) for at in spots.values()]
-        marked = [
-            LabelledPoint(
-                ", ".join(text),
-                width * x.share(at[0].x.value),
-                height * (1 - y.share(at[0].y.value)),
-                FONT if at[0].kind == MODEL and not is_key else SMALL,
-            )
-            for text, at in zip(texts, spots.values(), strict=True)
-        ]
+        marked = [labelled(at, is_key=is_key) for at in spots.values()]
         placed = places(marked, width, height, taken=taken)
-        if is_key or all(place.near for place in placed):
+        if all(place.near for place in placed):
             break
     rows = [
         {
-            "text": label.label,
+            "text": label.text,
             "x": x.at(place.x / width),
             "y": y.at(1 - place.y / height),
             "x2": at[0].x.value,
@@ -362,25 +348,10 @@ def dots(
     lines: Mapping[str, float] | None = None,
     width: int = 520,
 ) -> Any:
-    """Return a chart of dots with error bars in rows, in facets by their group.
+    """Return a chart of dots with error bars in rows, in facets by their group. Models of the run come first.
 
     A row has a line for each model of the run, and below them one for published models, whose numbers have leader
-    lines. Scripted baselines are vertical lines across the row.
-
-    Parameters
-    ----------
-    found : sequence of Dot
-        The dots, models of the run first.
-    x : Axis
-        The axis.
-    models : sequence of str
-        The models of the run without baselines, whose order gives their colours.
-    rows : sequence of str
-        The rows in their order.
-    lines : mapping of str to float
-        Reference lines across all rows, by name.
-    width : int
-        The width in pixels.
+    lines. Scripted baselines are vertical lines across the row. ``lines`` are reference lines by name.
     """
     import altair as alt
 
@@ -477,10 +448,7 @@ def _lane(field: str, lanes: int) -> Any:
 
 
 def _spread(found: Sequence[Dot], x: Axis, width: int) -> dict[int, tuple[float, int]]:
-    """Return where the number of each published dot is: near its value, apart from the others, in as few lines as fit.
-
-    Places minimise the squared distances to the values (isotonic regression of the values less the widths).
-    """
+    """Return where the number of each published dot is: at its value or beside the number before it, in few lines."""
     of_row: dict[tuple[str, str], list[int]] = {}
     for place, dot in enumerate(found):
         if dot.kind == PUBLISHED:
@@ -493,10 +461,11 @@ def _spread(found: Sequence[Dot], x: Axis, width: int) -> dict[int, tuple[float,
         lanes = math.ceil(len(ordered) * needed / width)
         for lane in range(lanes):
             of_lane = ordered[lane::lanes]
-            shifts = needed * np.arange(len(of_lane))
-            pixels = np.array([width * x.share(found[place].x.value) for place in of_lane])
-            at = np.clip(isotonic_regression(pixels - shifts).x, needed / 2, width - needed / 2 - shifts[-1]) + shifts
-            spread |= {place: (x.at(float(to) / width), lane) for place, to in zip(of_lane, at, strict=True)}
+            pixels = (max(width * x.share(found[place].x.value), needed / 2) for place in of_lane)
+            free = accumulate(pixels, lambda before, pixel: max(pixel, before + needed))
+            for left, (place, pixel) in enumerate(zip(reversed(of_lane), reversed([*free]), strict=True)):
+                last = width - needed / 2 - left * needed
+                spread[place] = x.at(min(pixel, last) / width), lane
     return spread
 
 
@@ -513,24 +482,8 @@ def shares(
 ) -> Any:
     """Return a chart of stacked bars, one for each model in each facet. Many facets are in two columns.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        The parts of the bars: "model", "share" in percent, and the fields ``part`` and ``facet``.
-    models : sequence of str
-        The models in their order.
-    part : str
-        The field with the name of a part.
-    colours : mapping of str to str
-        The parts with their colours, in their order in a bar.
-    facet : str
-        The field with the name of a facet.
-    order : sequence of str
-        The facets in their order.
-    baselines : collection of str
-        The scripted respondents among the models, drawn pale.
-    width : int
-        The width in pixels.
+    A row has "model", "share" in percent, and the fields ``part`` and ``facet``. ``colours`` has the parts in their
+    order in a bar, ``order`` the facets. The bars of ``baselines`` are pale.
     """
     import altair as alt
 

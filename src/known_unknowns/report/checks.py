@@ -1,128 +1,112 @@
-"""Expected and observed numbers of the data, from `known-unknowns check --json`."""
+"""The page of the audit and of the data checks, from `known-unknowns check --json` and the published numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from known_unknowns import json_files
+from known_unknowns.benchmark.published import DATA, PERCENT, Finding
+from known_unknowns.comparison.audit import audit, published
+from known_unknowns.comparison.audit.output import place
 from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table
+from known_unknowns.report.formatting import DASH, Cell, Row, Table, make_row, make_table
 from known_unknowns.report.replies import printable
-from known_unknowns.report.section import section
 
 SHOWN = 5
 """The number of findings of one code in the page. The command's table has as many, its JSON has all."""
-_AGREES = {True: "yes", False: "no"}
 
 
-@dataclass(frozen=True, slots=True)
-class FindingGroup:
-    """The findings of one severity and ``code``. ``texts`` are the first of them: the place and the sentence."""
+def read(folder: Path | None, benchmark: str, title: str) -> dict[str, Any] | None:
+    """Read the check ``<benchmark>.json``; None without it. Raises DataError for a file that is not a check.
 
-    code: str
-    count: int
-    texts: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SeverityGroup:
-    """The findings of one severity."""
-
-    name: str
-    count: int
-    groups: tuple[FindingGroup, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSummary:
-    """The check of one benchmark: expected and observed numbers, and findings by severity, errors first."""
-
-    title: str
-    numbers: Table
-    severities: tuple[SeverityGroup, ...]
-
-
-def read(folder: Path | None, benchmarks: Sequence[str]) -> list[CheckSummary]:
-    """Read the checks <benchmark>.json in ``folder``. Benchmarks without a check are left out.
-
-    Raises DataError for a file that is not a check.
-    """
-    if folder is None:
-        return []
-    paths = {benchmark: folder / f"{benchmark}.json" for benchmark in benchmarks}
-    return [_read(path, benchmark) for benchmark, path in paths.items() if path.is_file()]
-
-
-def counted(folder: Path | None, benchmark: str) -> dict[str, float]:
-    """Return the quantities that the check of a benchmark counts, by name; empty without a check.
-
-    Raises DataError for a file that is not a check.
+    Returns
+    -------
+    dict
+        ``counted`` has the observed quantities by name, ``numbers`` is their table, and ``severities`` are the findings
+        by severity, errors first, and by code in the order of the file.
     """
     path = None if folder is None else folder / f"{benchmark}.json"
     if path is None or not path.is_file():
-        return {}
-    with _is_check(path):
-        return {number["name"].strip(): number["observed"] for number in json_files.read(path)["quantities"]}
-
-
-def _read(path: Path, benchmark: str) -> CheckSummary:
-    with _is_check(path):
+        return None
+    try:
         raw = json_files.read(path)
         if raw["benchmark"] != benchmark:
             raise ValueError(f"it is a check of {raw['benchmark']!r}")
-        title = section(benchmark).title
-        return CheckSummary(title, _numbers_table(title, raw["quantities"]), tuple(_severities(raw["findings"])))
-
-
-@contextmanager
-def _is_check(path: Path) -> Iterator[None]:
-    """Raise errors of a file that is not a check as a DataError that names it."""
-    try:
-        yield
+        return {
+            "counted": {number["name"].strip(): number["observed"] for number in raw["quantities"]},
+            "numbers": _numbers(title, raw["quantities"]),
+            "severities": _severities(raw["findings"]),
+        }
     except (ValueError, KeyError, TypeError, OSError) as error:
         reason = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not the JSON of a check ({reason}); delete it and run again", file=path) from error
 
 
-def _numbers_table(title: str, numbers: Sequence[Mapping[str, Any]]) -> Table:
+def _numbers(title: str, numbers: Sequence[Mapping[str, Any]]) -> Table:
+    columns, kind = ["observed", "expected", "agrees", "source"], "expected and observed"
     if all(number["expected"] is None for number in numbers):
-        observed = tuple(Row((Head(number["name"]),), _cells(number)[:1]) for number in numbers)
-        return Table(f"{title}: observed numbers", ("Number",), (Head("observed"),), observed)
-    rows = tuple(Row((Head(number["name"]),), _cells(number)) for number in numbers)
-    columns = (Head("observed"), Head("expected"), Head("agrees"), Head("source"))
-    return Table(f"{title}: expected and observed numbers", ("Number",), columns, rows)
+        columns, kind = columns[:1], "observed"
+    rows = (make_row(number["name"], _cells(number)[: len(columns)]) for number in numbers)
+    return make_table(f"{title}: {kind} numbers", "Number", columns, rows)
 
 
-def _cells(number: Mapping[str, Any]) -> tuple[Cell, ...]:
-    """Return the observed and the expected number, whether they agree, and the source."""
-    found, agrees = Cell(_number(number["observed"])), number["agrees"]
+def _cells(number: Mapping[str, Any]) -> list[Cell]:
+    observed = Cell(f"{number['observed']:,.10g}")
     if number["expected"] is None:
-        return found, *(Cell(DASH, kind="plain") for _ in range(3))
-    verdict = Cell(_AGREES[agrees], kind="plain" if agrees else "number")
-    return found, Cell(_number(number["expected"]), kind="plain"), verdict, Cell(number["source"], kind="text")
+        return [observed, *[Cell(DASH, kind="plain")] * 3]
+    agrees = Cell("yes", kind="plain") if number["agrees"] else Cell("no")
+    return [observed, Cell(f"{number['expected']:,.10g}", kind="plain"), agrees, Cell(number["source"], kind="text")]
 
 
-def _number(value: float) -> str:
-    return f"{value:,.10g}"
-
-
-def _severities(findings: Sequence[Mapping[str, str]]) -> list[SeverityGroup]:
-    """Group findings by severity, errors first, and by code in the order of the file."""
-    by_severity: dict[str, dict[str, list[tuple[str, str]]]] = {name: {} for name in reversed(SEVERITIES)}
+def _severities(findings: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, list[tuple[str, str]]]] = {name: {} for name in reversed(SEVERITIES)}
     for finding in findings:
-        place_and_text = printable(finding["where"]), printable(finding["text"])
-        by_severity[finding["severity"]].setdefault(finding["code"], []).append(place_and_text)
+        text = printable(finding["where"]), printable(finding["text"])
+        found[finding["severity"]].setdefault(finding["code"], []).append(text)
     return [
-        SeverityGroup(
-            name,
-            sum(map(len, codes.values())),
-            tuple(FindingGroup(code, len(texts), tuple(texts[:SHOWN])) for code, texts in codes.items()),
-        )
-        for name, codes in by_severity.items()
+        {
+            "name": name,
+            "count": sum(map(len, codes.values())),
+            "groups": [{"code": code, "count": len(all_), "texts": all_[:SHOWN]} for code, all_ in codes.items()],
+        }
+        for name, codes in found.items()
         if codes
     ]
+
+
+def findings(found: Sequence[Finding], title: str) -> Table | None:
+    """Return the findings of the audit by table, each with its arithmetic; None without findings."""
+    rows = [
+        (finding.table, make_row(place(finding), (finding.printed, finding.sentence, finding.arithmetic)))
+        for finding in found
+    ]
+    caption = f"{title}: findings on the published numbers"
+    return make_table(caption, "Cell", ("printed", "finding", "arithmetic"), _banded(rows)) if rows else None
+
+
+def data_numbers(benchmark: str, title: str, counted: Mapping[str, float]) -> Table | None:
+    """Return the published numbers about the data, beside those that the check counted; None without such numbers."""
+    rows = []
+    for cell in published(benchmark).cells:
+        if cell.kind == DATA:
+            shown = f"{cell.printed}%" if cell.unit == PERCENT else cell.printed
+            ours = counted.get(cell.metric)
+            cells = Cell(shown, kind="plain"), Cell(DASH if ours is None else f"{ours:,.10g}")
+            rows.append((cell.table, make_row(f"{cell.row}, {cell.column}", cells)))
+    caption = f"{title}: published numbers about the data"
+    return make_table(caption, "Number", ("published", "counted by the check"), _banded(rows)) if rows else None
+
+
+def _banded(rows: Iterable[tuple[str, Row]]) -> list[Row]:
+    """Return rows under a heading for each adjacent group."""
+    groups = groupby(rows, key=lambda pair: pair[0])
+    return [row for name, members in groups for row in (make_row(name, ()), *(row for _, row in members))]
+
+
+def audit_tables(benchmark: str, title: str, counted: Mapping[str, float]) -> dict[str, Table | None]:
+    """Return both tables of the audit of a benchmark; ``counted`` is empty without a check of the published data."""
+    return {"findings": findings(audit(benchmark), title), "data": data_numbers(benchmark, title, counted)}

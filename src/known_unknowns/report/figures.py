@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
 from math import ceil
 from typing import Any
 
@@ -16,8 +14,7 @@ from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Line, Point
 from known_unknowns.report.drawing import Figure, figure, placeholder
-from known_unknowns.report.formatting import Head, Row, Table, counted, metric_cell, move_n_to_heading
-from known_unknowns.report.paper_tables import table_parser
+from known_unknowns.report.formatting import Head, Table, counted, make_row, make_table
 from known_unknowns.report.tables import Run, confidence
 
 _REFUSAL = "#e08a2e"
@@ -91,7 +88,7 @@ def our_points(spec: Scatter, run: Run) -> list[Point]:
     found = []
     for model in run.models:
         for series in spec.series:
-            parser = series.parser or table_parser(run)
+            parser = series.parser or run.table_parser
             x, y = (Coordinate.of(run.get(model, axis[0], parser, axis[1])) for axis in (series.x, series.y))
             if x is not None and y is not None:
                 found.append(Point(model, series.name, x, y, kind(run, model)))
@@ -142,22 +139,19 @@ def chance_of(run: Run, *variants: str) -> float | None:
 
 
 def _scatter_table(spec: Scatter, run: Run, found: Sequence[Point]) -> Table:
+    series = {each.name: each for each in spec.series}
     rows = []
-    for model, of_model in groupby(found, key=lambda point: point.model):
-        points = list(of_model)
-        for place, point in enumerate(points):
-            (series,) = [series for series in spec.series if series.name == point.series]
-            parser = series.parser or table_parser(run)
-            heads = [Head(model, span=len(points))] if place == 0 else []
-            cells = [run.get(model, axis[0], parser, axis[1]) for axis in (series.x, series.y)]
-            rows.append(Row((*heads, Head(point.series)), tuple(map(metric_cell, cells))))
-    columns, rows = move_n_to_heading([Head(axis) for axis in spec.axes], rows)
-    return Table(f"The points of “{spec.title}”, in percent", ("Model", "Points"), columns, rows)
+    for point in found:
+        of = series[point.series]
+        metrics = (run.get(point.model, axis[0], of.parser or run.table_parser, axis[1]) for axis in (of.x, of.y))
+        rows.append(make_row((point.model, point.series), metrics))
+    caption = f"The points of “{spec.title}”, in percent"
+    return make_table(caption, ("Model", "Points"), spec.axes, rows, moves_n=True)
 
 
 def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
     """Draw one metric by variant or by type of question."""
-    parser, main = table_parser(run), next(iter(run.headline), "")
+    parser, main = run.table_parser, next(iter(run.headline), "")
 
     def metric(model: str, row: str) -> Metric | None:
         return run.get(model, *((row, parser, spec.metric) if spec.by_variant else (main, parser, spec.metric, row)))
@@ -195,23 +189,24 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
     )
     order = [names[row] for _, row in shown]
     chart = charts.dots([*found, *dict.fromkeys(theirs)], Axis(f"{spec.axis} (%)"), own_models(run), order, lines=lines)
-    heads = ("Variant",) if spec.by_variant else ("Subset", "Type")
-    table_rows = [
-        Row(
-            (*(() if spec.by_variant else (Head(group),)), Head(names[row])),
-            tuple(metric_cell(metric(model, row)) for model in run.models),
-        )
-        for group, row in shown
-    ]
-    columns = tuple(Head(model, verbatim=True) for model in run.models)
-    table = Table(f"{spec.title}: {spec.axis}, in percent", heads, columns, tuple(merge_first_heads(table_rows)))
+    table = make_table(
+        f"{spec.title}: {spec.axis}, in percent",
+        "Variant" if spec.by_variant else ("Subset", "Type"),
+        (Head(model, verbatim=True) for model in run.models),
+        (
+            make_row(
+                names[row] if spec.by_variant else (group, names[row]), (metric(model, row) for model in run.models)
+            )
+            for group, row in shown
+        ),
+    )
     note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
     return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
 
 
 def shares(spec: Shares, run: Run) -> Figure:
     """Draw stacked bars of several metrics by type of question."""
-    parser, main = table_parser(run), next(iter(run.headline), "")
+    parser, main = run.table_parser, next(iter(run.headline), "")
     rows = [
         {"model": model, "category": category, "part": label, "share": 100 * metric.value}
         for category in spec.categories
@@ -235,29 +230,18 @@ def shares(spec: Shares, run: Run) -> Figure:
         order=spec.categories,
         baselines=run.baselines,
     )
-    body = [
-        Row(
-            (Head(model), Head(category)),
-            tuple(metric_cell(run.get(model, main, parser, part, category)) for part in spec.parts),
-        )
-        for model in run.models
-        for category in spec.categories
-    ]
-    columns = tuple(map(Head, labels))
-    table = Table(f"{spec.title}, in percent", ("Model", "Subset"), columns, tuple(merge_first_heads(body)))
+    table = make_table(
+        f"{spec.title}, in percent",
+        ("Model", "Subset"),
+        labels,
+        (
+            make_row((model, category), (run.get(model, main, parser, part, category) for part in spec.parts))
+            for model in run.models
+            for category in spec.categories
+        ),
+    )
     note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
     return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
-
-
-def merge_first_heads(rows: Iterable[Row]) -> Iterator[Row]:
-    """Merge the first heads of adjacent rows if they are equal."""
-    for _, members in groupby(rows, key=lambda row: row.heads[0].text):
-        together = list(members)
-        for place, row in enumerate(together):
-            first, *others = row.heads
-            is_merged = len(together) > 1 and bool(others)
-            kept = (replace(first, span=len(together)),) if is_merged else (first,)
-            yield replace(row, heads=(*(() if is_merged and place else kept), *others))
 
 
 def answers(run: Run) -> Figure:

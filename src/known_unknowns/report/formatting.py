@@ -51,8 +51,7 @@ class Cell:
 class Head:
     """A heading of a column or a row; ``note`` is small print under it, ``mark`` refers to a footnote.
 
-    ``repeated`` is set if the row above has the same heading, so that it need not stand out. ``verbatim`` keeps the
-    first letter of a column's heading, such as that of a model's name.
+    ``verbatim`` keeps the first letter of a column's heading, such as that of a model's name.
     """
 
     text: str
@@ -85,15 +84,54 @@ class Table:
 
     @property
     def full_rows(self) -> tuple[Row, ...]:
-        """The rows, each with all of its headings, so that they can be sorted and filtered."""
-        above: tuple[Head, ...] = ()
+        """The rows. Their headings that the row above has too are marked, except the last one."""
+        above: list[str] = []
         found = []
         for row in self.rows:
-            missing = len(self.corner) - len(row.heads) if row.cells else 0
-            heads = (*(replace(head, repeated=True) for head in above[:missing]), *row.heads)
-            found.append(replace(row, heads=heads))
-            above = heads if row.cells else ()
+            texts = [head.text for head in row.heads]
+            equal = [texts[: place + 1] == above[: place + 1] for place in range(len(texts) - 1)]
+            heads = (replace(head, repeated=same) for head, same in zip(row.heads, [*equal, False], strict=True))
+            found.append(replace(row, heads=tuple(heads)))
+            above = texts
         return tuple(found)
+
+
+def make_table(
+    caption: str,
+    corner: str | tuple[str, ...],
+    columns: Iterable[str | Head],
+    rows: Iterable[Row],
+    *,
+    groups: Iterable[Head] = (),
+    foot: Iterable[Row] = (),
+    moves_n: bool = False,
+) -> Table:
+    """Return a table; with ``moves_n``, n is in the heading of each column whose cells share it."""
+    heads, body = tuple(map(_head, columns)), tuple(rows)
+    if moves_n:
+        heads, body = move_n_to_heading(heads, body)
+    corner = (corner,) if isinstance(corner, str) else corner
+    return Table(caption, corner, heads, body, tuple(groups), tuple(foot))
+
+
+def make_row(
+    heads: str | Head | Sequence[str | Head], cells: Iterable[Cell | Metric | str | int | None], kind: str = ""
+) -> Row:
+    """Return a row of cells, of metrics (None is "not measured"), of texts and of counts."""
+    heads = (heads,) if isinstance(heads, str | Head) else heads
+    return Row(tuple(map(_head, heads)), tuple(map(_cell, cells)), kind)
+
+
+def _head(value: str | Head) -> Head:
+    return value if isinstance(value, Head) else Head(value)
+
+
+def _cell(value: Cell | Metric | str | int | None) -> Cell:
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, str):
+        return Cell(value, kind="text")
+    return Cell(f"{value:,}") if isinstance(value, int) else metric_cell(value)
 
 
 def sentence_case(text: str) -> str:
@@ -112,9 +150,8 @@ def mark_baselines(table: Table, names: Collection[str]) -> Table:
     """Return the table with the rows of the scripted baselines greyed."""
     if table.corner[0] != "Model":
         return table
-    heads = [row.heads[0].text for row in table.full_rows]
-    rows = zip(table.rows, heads, strict=True)
-    return replace(table, rows=tuple(replace(row, kind="baseline") if head in names else row for row, head in rows))
+    rows = (replace(row, kind="baseline") if row.heads[0].text in names else row for row in table.rows)
+    return replace(table, rows=tuple(rows))
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:
@@ -130,14 +167,6 @@ def interval(low: float | None, high: float | None, *, signed: bool = False) -> 
     if low is None or high is None:
         return ""
     return f"[{percent(low, signed=signed)}, {percent(high, signed=signed)}]"
-
-
-def metric_text(metric: Metric | None) -> str:
-    """72.2 [67.0, 77.4], n = 300; with the denominator where it is not n."""
-    if metric is None or metric.value is None:
-        return DASH
-    bounds, other = interval(metric.low, metric.high), denominator(metric)
-    return f"{percent(metric.value)}{' ' if bounds else ''}{bounds}, n = {metric.n:,}{', ' if other else ''}{other}"
 
 
 def denominator(metric: Metric) -> str:
@@ -190,17 +219,20 @@ def move_n_to_heading(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tup
     return tuple(columns), tuple(rows)
 
 
-def move_n_to_column(columns: Sequence[Head], rows: Sequence[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
+def move_n_to_column(table: Table) -> Table:
     """Move n from the cells into a first column, if any cell has it and all cells of each row have the same."""
-    counts = [{cell.n for cell in row.cells} - {None} for row in rows]
+    counts = [{cell.n for cell in row.cells} - {None} for row in table.rows]
     if not any(counts) or any(len(of_row) > 1 for of_row in counts):
-        return tuple(columns), tuple(rows)
-    texts = [f"{of_row.pop():,}" if of_row else DASH for of_row in counts]
-    cells = [
-        (Cell(text, kind="plain"), *(replace(cell, n=None) for cell in row.cells))
-        for row, text in zip(rows, texts, strict=True)
+        return table
+    rows = [
+        replace(row, cells=(Cell("".join(f"{n:,}" for n in of_row) or DASH, kind="plain"), *_without_counts(row)))
+        for row, of_row in zip(table.rows, counts, strict=True)
     ]
-    return (Head("n"), *columns), tuple(replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True))
+    return replace(table, columns=(Head("n"), *table.columns), rows=tuple(rows))
+
+
+def _without_counts(row: Row) -> Iterable[Cell]:
+    return (replace(cell, n=None) for cell in row.cells)
 
 
 def _without_n(row: Row, index: int, denominator: str) -> Row:

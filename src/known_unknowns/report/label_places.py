@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from math import cos, pi, sin
 
 CHARACTER, LINE = 0.6, 1.1
@@ -14,37 +13,19 @@ _RADIUS, _FAR_RADIUS = 10.0, 4.0
 _STEP, _DIRECTIONS = 7, 24
 """Labels with a leader line are tried in rings of this distance in pixels, in this number of directions."""
 
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """Where a label is, relative to its point: ``align``, and the shift of its anchor in pixels, right and down."""
-
-    align: str
-    dx: float
-    dy: float
-
-
-SIDES = (
-    Side("left", 7, -8),
-    Side("right", -7, 11),
-    Side("right", -7, -8),
-    Side("left", 7, 11),
-    Side("left", 9, 0),
-    Side("right", -9, 0),
-    Side("center", 0, -14),
-    Side("center", 0, 16),
-)
-"""The places beside a point, in order."""
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A point of a plot in pixels from its upper left corner, with its label."""
+class Label:
+    """The label of a point, whose place is in pixels from the upper left corner. ``bars`` are its error bars."""
 
-    label: str
+    text: str
     x: float
     y: float
     font_size: int
+    bars: tuple[Box, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,61 +35,69 @@ class Place:
     x: float
     y: float
     align: str
-    near: bool
+    near: bool = True
 
 
-Box = tuple[float, float, float, float]
-"""Left, top, right and bottom in pixels."""
+_SIDES = (
+    ("left", 7, -8),
+    ("right", -7, 11),
+    ("right", -7, -8),
+    ("left", 7, 11),
+    ("left", 9, 0),
+    ("right", -9, 0),
+    ("center", 0, -14),
+    ("center", 0, 16),
+)
+"""The places beside a point in order: alignment, and shift of the anchor in pixels, right and down."""
 
 
-def places(points: Sequence[Point], width: float, height: float, *, taken: Sequence[Box] = ()) -> list[Place]:
+def places(labels: Sequence[Label], width: float, height: float, *, taken: Sequence[Box] = ()) -> list[Place]:
     """Return a place for the label of each point: beside the point, or the nearest free place, with a leader line.
 
-    A plot without any free place has labels that cover something.
+    Places on error bars come last beside a point. A plot without any free place has labels that cover something.
 
     Parameters
     ----------
-    points : sequence of Point
-        All points of the plot. Labels of the first ones are placed first.
+    labels : sequence of Label
+        Those of all points of the plot. The first ones are placed first.
     width, height : float
         The plot in pixels.
     taken : sequence of Box
         Other texts in the plot.
     """
     kept, found = list(taken), []
-    for number, point in enumerate(points):
-        others = [*points[:number], *points[number + 1 :]]
-        for side, near in _sides(point, width, height):
-            box, radius = _box(point, side), _RADIUS if near else _FAR_RADIUS
-            inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height
-            dots = ((p.x - radius, p.y - radius, p.x + radius, p.y + radius) for p in others)
-            if inside and not any(_overlap(box, other) for other in (*kept, *dots)):
-                break
-        else:
-            side, near, box = SIDES[0], True, _box(point, SIDES[0])
-        kept.append(box)
-        found.append(Place(point.x + side.dx, point.y + side.dy, side.align, near))
+    bars = [bar for label in labels for bar in label.bars]
+
+    def is_free(label: Label, place: Place) -> bool:
+        box, radius = _box(label, place), _RADIUS if place.near else _FAR_RADIUS
+        dots = ((p.x - radius, p.y - radius, p.x + radius, p.y + radius) for p in labels if p is not label)
+        is_inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height
+        return is_inside and not any(_overlap(box, other) for other in (*kept, *dots))
+
+    for label in labels:
+        beside = [Place(label.x + dx, label.y + dy, align) for align, dx, dy in _SIDES]
+        default = beside[0]
+        is_right = label.x > 0.6 * width  # labels on the right of the plot are first tried to the left of their points
+        beside.sort(key=lambda place: (place.align == "left") == is_right)
+        beside.sort(key=lambda place: sum(_overlap(_box(label, place), bar) for bar in bars))
+        tried = (place for place in (*beside, *_rings(label, width + height)) if is_free(label, place))
+        place = next(tried, default)
+        kept.append(_box(label, place))
+        found.append(place)
     return found
 
 
-def _sides(point: Point, width: float, height: float) -> Iterator[tuple[Side, bool]]:
-    """Yield the places to try. On the right of the plot, labels to the left of their points come first."""
-    on_right = point.x > 0.6 * width
-    for side in sorted(SIDES, key=lambda side: (side.align == "left") == on_right):
-        yield side, True
-    for radius in count(2 * _STEP, _STEP):
-        if radius > width + height:
-            return
+def _rings(label: Label, largest: float) -> Iterator[Place]:
+    for radius in range(2 * _STEP, int(largest), _STEP):
         for direction in range(_DIRECTIONS):
             angle = 2 * pi * direction / _DIRECTIONS
-            yield Side("center", radius * cos(angle), radius * sin(angle)), False
+            yield Place(label.x + radius * cos(angle), label.y + radius * sin(angle), "center", near=False)
 
 
-def _box(point: Point, side: Side) -> Box:
-    length = CHARACTER * point.font_size * len(point.label)
-    left = point.x + side.dx - {"left": 0.0, "center": 0.5, "right": 1.0}[side.align] * length
-    middle, half = point.y + side.dy, LINE * point.font_size / 2
-    return left, middle - half, left + length, middle + half
+def _box(label: Label, place: Place) -> Box:
+    length, half = CHARACTER * label.font_size * len(label.text), LINE * label.font_size / 2
+    left = place.x - {"left": 0.0, "center": 0.5, "right": 1.0}[place.align] * length
+    return left, place.y - half, left + length, place.y + half
 
 
 def _overlap(one: Box, other: Box) -> bool:

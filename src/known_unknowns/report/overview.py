@@ -1,4 +1,4 @@
-"""The first screen: which model knows best what it does not know. Its tables; `overview_text` has its sentences."""
+"""The first screen: which model knows best what it does not know. Its tables, its sentences and its figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from known_unknowns.benchmark import registry
@@ -18,7 +18,23 @@ from known_unknowns.config import catalogue
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
 from known_unknowns.records import Metric
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, sentence_case
+from known_unknowns.report import charts
+from known_unknowns.report.charts import Axis, Coordinate, Point
+from known_unknowns.report.drawing import BASELINE, Figure, figure, model_colours, placeholder
+from known_unknowns.report.figures import kind, own_models
+from known_unknowns.report.formatting import (
+    DASH,
+    Cell,
+    Head,
+    Row,
+    Table,
+    counted,
+    interval,
+    metric_cell,
+    move_n_to_heading,
+    percent,
+    sentence_case,
+)
 from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 
@@ -31,17 +47,7 @@ _TESTED = (ACCURACY, dual.DUAL)
 
 @dataclass(frozen=True)
 class Overview:
-    """What the first screen reads of one benchmark.
-
-    Attributes
-    ----------
-    run : Run
-        The measured run.
-    compared : sequence of ComparisonRow
-        The verdicts of the benchmark.
-    pairs : sequence of PairedRow
-        Pairs of models of the benchmark; empty if models were not compared.
-    """
+    """What the first screen reads of one benchmark: the run, its verdicts, and its pairs of models, if compared."""
 
     run: Run
     compared: Sequence[ComparisonRow]
@@ -120,10 +126,6 @@ class Overview:
         """The first variant of the primary number; empty if nothing was measured."""
         return self.numbers[self.primary].split(dual.SEPARATOR)[0] if self.primary else ""
 
-    def number(self, model: str, variant: str, name: str) -> Metric | None:
-        """Return a metric under the main parser."""
-        return self.run.get(model, variant, self.run.main_parser, name)
-
     def value(self, model: str, number: HeadlineNumber | None) -> Metric | None:
         """Return a headline number of a model."""
         found = self.values[model].get(number) if number else None
@@ -181,30 +183,35 @@ class Overview:
 def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
     """Return the table of models, best first and baselines last, and the reasons of the columns that are undefined."""
     run, numbers = overview.run, list(overview.numbers)
-    undefined = _undefined(overview)
+    has_verdicts = any(overview.verdicts(model)[0] for model in overview.models)
     heads = [Head(number.label, note=_note(overview, number)) for number in numbers]
     heads.insert(1, Head("unusable", note="unparsed, cut, failed"))
-    tested = f"by {overview.tested.label}" if overview.tested and overview.tested != overview.primary else ""
-    judged = any(overview.verdicts(model)[0] for model in overview.models)
     if overview.ranks:
+        tested = f"by {overview.tested.label}" if overview.tested and overview.tested != overview.primary else ""
         heads.insert(0, Head("rank", note=tested))
-    if judged:
+    if has_verdicts:
         heads.append(Head("verdicts", note="published numbers"))
-    rows: list[Row] = []
-    for model, kind in _order([overview]).items():
+    rows = []
+    for model, kind_ in _order([overview]).items():
         cells = [_short(overview.value(model, number)) for number in numbers]
         cells.insert(1, _unusable(overview, model))
-        cells = [*([_rank(overview, model)] if overview.ranks else []), *cells]
-        rows.append(Row((Head(model, note=kind),), (*cells, *([_verdicts(overview, model)] if judged else [])), kind))
-    counted, counted_rows = move_n_to_heading(heads, rows)
-    heads = [
-        replace(new, note=", ".join(dict.fromkeys(filter(None, [old.note, new.note]))))
-        for old, new in zip(heads, counted, strict=True)
-    ]
+        if overview.ranks:
+            cells.insert(0, _rank(overview, model))
+        if has_verdicts:
+            cells.append(_verdicts(overview, model))
+        rows.append(Row((Head(model, note=kind_),), tuple(cells), kind_))
+    columns, body = _with_n(heads, rows)
     caption = f"{overview.title}: percent of questions with {confidence(run)} intervals, {run.main_parser} parser"
     if overview.primary:
         caption += f", sorted by {overview.primary.label}"
-    return Table(caption, ("Model",), tuple(heads), counted_rows), undefined
+    return Table(caption, ("Model",), columns, body), _undefined(overview)
+
+
+def _with_n(heads: Sequence[Head], rows: Sequence[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
+    """Move n from the cells into the headings, after their notes."""
+    counted_heads, body = move_n_to_heading([replace(head, note="") for head in heads], rows)
+    notes = (", ".join(filter(None, [h.note, c.note])) for h, c in zip(heads, counted_heads, strict=True))
+    return tuple(replace(head, note=note) for head, note in zip(heads, notes, strict=True)), body
 
 
 def matrix(overviews: Sequence[Overview]) -> Table | None:
@@ -216,24 +223,18 @@ def matrix(overviews: Sequence[Overview]) -> Table | None:
     cards = {name: card for name in models for o in overviews if (card := _card(o, name)) is not None}
     if len(overviews) < 2 and not cards:
         return None
-    heads = [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews]
-    rows: Sequence[Row] = [
-        Row((Head(name, note=kind),), tuple(_linked(overview, name) for overview in overviews), kind)
-        for name, kind in models.items()
-    ]
-    counted, rows = move_n_to_heading(heads, rows)
-    heads = [
-        replace(h, note=", ".join(filter(None, [h.note, c.note * (c != h)])))
-        for h, c in zip(heads, counted, strict=True)
-    ]
+    columns, rows = _with_n(
+        [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews],
+        [Row((Head(name, note=k),), tuple(_linked(o, name) for o in overviews), k) for name, k in models.items()],
+    )
     if cards:
-        heads += [Head("parameters", note="billions"), Head("family"), Head("licence")]
-        rows = [replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows]
+        columns = (*columns, Head("parameters", note="billions"), Head("family"), Head("licence"))
+        rows = tuple(replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows)
     first = next((o for o in overviews if o.primary), overviews[0])
     caption = f"Headline number of each benchmark in percent, with {confidence(first.run)} intervals"
     if first.primary:
         caption += f", sorted by {first.primary.label} on {first.title}"
-    return Table(caption, ("Model",), tuple(heads), tuple(rows))
+    return Table(caption, ("Model",), columns, rows)
 
 
 def _order(overviews: Sequence[Overview]) -> dict[str, str]:
@@ -321,3 +322,194 @@ def _verdicts(overview: Overview, model: str) -> Cell:
     found, reason = overview.verdicts(model)
     text = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
     return Cell(text or DASH, title=reason, kind="plain" if found else "number")
+
+
+def sentences(overview: Overview) -> tuple[str, ...]:
+    """Return three sentences with numbers, or fewer if no model can be compared."""
+    if not overview.models:
+        return (f"No model answered {overview.title}; the rows are scripted baselines.",)
+    if not overview.ranked:
+        return (f"No model is ranked on {overview.title}: too many of their replies are unusable.",)
+    best = overview.leading(overview.ranked[0])
+    if overview.primary is None or best is None or best.value is None:
+        return (f"No ranked model has a number on {overview.title} that models are sorted by.",)
+    first = overview.ranked[0]
+    tests = {
+        row.model_b if row.model_a == first else row.model_a: row
+        for row in overview.tests
+        if first in (row.model_a, row.model_b) and row.difference is not None
+    }
+    level = 1 - overview.run.confidence
+    same = [name for name in overview.ranked[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
+    equal = [name for name in overview.ranked if (m := overview.leading(name)) and m.value == best.value]
+    found = (
+        _best_sentence(overview, overview.primary, best, equal, is_distinguished=bool(tests) and not same),
+        _distance_sentence(overview, tests, same, subject="It" if len(equal) == 1 else first),
+        _guesses_sentence(overview, overview.primary),
+    )
+    return tuple(filter(None, found))
+
+
+def _best_sentence(
+    overview: Overview, number: HeadlineNumber, metric: Metric, equal: Sequence[str], *, is_distinguished: bool
+) -> str:
+    best, label, shown, on = equal[0], number.label, _shown(metric), f"on {overview.title}"
+    is_alone = not overview.ranked[1:]
+    if len(equal) > 1:
+        return f"{_listed(equal)} have the same {label} {on}: {shown}, n = {metric.n:,}."
+    if overview.pair is None or not metric.value:
+        if is_alone or not metric.value:
+            return f"{best} has {'an' if label[:1] in 'aeiou' else 'a'} {label} of {shown} {on}, n = {metric.n:,}."
+        kind = "lowest" if number.lower_is_better else "highest"
+        return f"{best} has the {kind} {label} {on}: {shown}, n = {metric.n:,}."
+    what = f"answers {shown} of {metric.n:,} {overview.title} questions correctly, "
+    what += "and refuses them without their right option"
+    if is_alone:
+        return f"{best} {what} ({label})."
+    if not is_distinguished:
+        return f"{best} has the highest {label}: it {what}."
+    return f"{best} knows best what it does not know: it {what} ({label})."
+
+
+def _distance_sentence(overview: Overview, tests: Mapping[str, PairedRow], same: Sequence[str], *, subject: str) -> str:
+    """Return whether the paired tests distinguish the best model from the others."""
+    best, others = overview.ranked[0], overview.ranked[1:]
+    if not others:
+        count = len(overview.baselines)
+        beside = f", beside {counted(count, 'scripted baseline')}" if count else ""
+        usable = " with usable replies" if overview.models[1:] else ""
+        return f"It is the only model of this run{usable}{beside}."
+    if overview.tested != overview.primary:
+        return "There is no paired test of this number."
+    if not tests:
+        return "The models were not compared with each other."
+    closest = next(name for name in (*same, *others) if name in tests)
+    test = f"{closest}: {_difference(tests[closest], best)}"
+    if len(same) > 1:
+        return f"{subject} cannot be distinguished from {len(same)} other models ({_listed(same)}); {test}."
+    if same:
+        return f"{subject} cannot be distinguished from {test}."
+    number = len(tests)
+    which = "the other model" if number == 1 else f"all {number} other models"
+    if number < len(others):  # models without the number are not compared
+        which += " with this number"
+    elif number == 2:
+        which = "both other models"
+    return f"The paired tests distinguish it from {which}; {test}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Name models, the first three of a long list: "a, b, c and 2 more"."""
+    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def _difference(row: PairedRow, best: str) -> str:
+    """Return a difference as text: "+3.0 [+0.8, +5.3] points, p = 0.0210 (Holm, 3 pairs)"."""
+    sign = 1 if row.model_a == best else -1
+    bounds = ""
+    if row.low is not None and row.high is not None:
+        bounds = " " + interval(*sorted((sign * row.low, sign * row.high)), signed=True)
+    p = row.p_holm or 0.0
+    corrected = "" if row.pairs == 1 else f" (Holm, {row.pairs} pairs)"
+    value = "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
+    return f"{percent(sign * (row.difference or 0.0), signed=True)}{bounds} points, p {value}{corrected}"
+
+
+def _guesses_sentence(overview: Overview, primary: HeadlineNumber) -> str:
+    refused, recognised = overview.named("refused"), overview.named("recognised")
+    several = len(overview.ranked) > 1
+    who, s = ("The models", "") if several else ("It", "s")
+    parts = []
+    if refused:
+        parts.append(f"refuse{s} {_range(overview, refused)} of the questions without a right option")
+    if recognised:
+        share, of = _range(overview, recognised), "those" if refused else "the questions"
+        parts.append(f"recognise{s} that {share} of {of} without content in the image cannot be answered")
+    if parts:
+        return f"{who} {' and '.join(parts)}."
+    if primary.metric != ACCURACY:
+        return ""
+    chance = _shown(overview.run.chance(overview.ranked[0], overview.numbers[primary]))
+    right = f"answer{s} {_range(overview, primary)} of the questions correctly"
+    return f"{who} {right}; a uniform guess is right in {chance}."
+
+
+def _range(overview: Overview, number: HeadlineNumber) -> str:
+    """Return the lowest and the highest number of all ranked models."""
+    metrics = (overview.value(model, number) for model in overview.ranked)
+    values = [metric.value for metric in metrics if metric is not None and metric.value is not None]
+    if not values:
+        return DASH
+    return f"{' to '.join(dict.fromkeys(percent(value) for value in (min(values), max(values))))}%"
+
+
+def _shown(metric: Metric | None) -> str:
+    """Return a metric as text: "72.2% [67.0, 77.4]"."""
+    if metric is None or metric.value is None:
+        return DASH
+    return f"{percent(metric.value)}% {interval(metric.low, metric.high)}".rstrip()
+
+
+_SIZE = (330, 215)
+"""Size of the plot in pixels, small enough for a phone."""
+
+
+def draw_figure(overview: Overview, name: str) -> Figure:
+    """Draw the models, and the scripted baselines in grey. Without refusals, only the accuracy is drawn."""
+    run, refused = overview.run, overview.named("refused")
+    accuracy = "accuracy"
+    if not refused and overview.primary and overview.primary.metric == ACCURACY:
+        accuracy = overview.primary.label
+    title = f"{overview.title}: {accuracy}"
+    if refused:
+        title += " and refusals without a right option"
+    points = []
+    for model in (*overview.models, *overview.sorted(overview.baselines)):
+        x = Coordinate.of(run.get(model, overview.main, run.main_parser, ACCURACY))
+        y = Coordinate.of(overview.value(model, refused)) if refused else x
+        if x is not None and y is not None:
+            points.append(Point(model, "", x, y, kind(run, model)))
+    if not points:
+        return placeholder(name, title, "not drawn: nothing was measured")
+    x_axis = Axis.around(f"{accuracy} (%)", [end for point in points for end in point.x.ends])
+    if refused:
+        y_axis = Axis.around("refused, no right option (%)", [end for point in points for end in point.y.ends])
+        chart = charts.points(points, x_axis, y_axis, own_models(run), size=_SIZE)
+    else:
+        chart = _bars(points, x_axis, model_colours(own_models(run)))
+    baselines = sum(point.kind == charts.SCRIPTED for point in points)
+    axes = "accuracy (horizontal) and refusals without a right option (vertical)" if refused else accuracy
+    models = counted(len(points) - baselines, "model")
+    alt_text = (
+        f"Plot of {axes} on {overview.title}, in percent with intervals, for {models} of this run and "
+        f"{counted(baselines, 'scripted baseline')} in grey. The table beside it has the numbers."
+    )
+    notes = [
+        "The ideal is the upper right corner." if refused else "",
+        "Grey: scripted baselines." if baselines else "",
+    ]
+    return figure(name, title, chart, alt_text, note=" ".join(filter(None, notes)), caveat=run.caveat)
+
+
+def _bars(points: list[Point], x: Axis, colours: dict[str, str]) -> Any:
+    """Return a chart with a line for each model."""
+    import altair as alt
+
+    rows = [
+        {
+            "model": p.model,
+            "x": p.x.value,
+            "low": p.x.low,
+            "high": p.x.high,
+            "colour": colours.get(p.model, BASELINE),
+            "hover": f"{p.model}: {p.x}",
+        }
+        for p in points
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("model:N", sort=[p.model for p in points], title=None), color=alt.Color("colour:N", scale=None)
+    )
+    return alt.layer(
+        base.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(x=alt.X(**x.channel("low")), x2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X(**x.channel("x")), description="hover:N"),
+    ).properties(width=_SIZE[0], height={"step": 22})

@@ -1,8 +1,8 @@
-"""Build the report: read the tables of a run, and compute everything that the pages show of each benchmark."""
+"""Build the report: read the tables of a run, compute everything that the pages show, and write them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,28 +12,24 @@ from known_unknowns.benchmark import caveats, registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.comparison.pairs import read_model_comparison
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
-from known_unknowns.report import (
-    audit_tables,
-    error_tables,
-    figures,
-    overview_figure,
-    pair_tables,
-    parser_agreement,
-    provenance,
-    verdict_tables,
-)
 from known_unknowns.report import checks as checking
+from known_unknowns.report import figures, overview, provenance, shell, side_by_side, verdict_tables
 from known_unknowns.report import tables as metric_tables
 from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
-from known_unknowns.report.pages import write_pages
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run, is_baseline
 
 if TYPE_CHECKING:
+    from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
     from known_unknowns.report.figures import Figure
+    from known_unknowns.report.provenance import RunDescription
+
+Part = dict[str, Any]
+"""What the pages show of one benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +100,18 @@ def build(
     for benchmark in params.benchmarks:
         run = run_of(params, numbers, benchmark)
         rows = [row for row in compared if row.benchmark == benchmark]
-        overview = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
-        parts.append(_part(overview, results=results, data=data, checks=checks))
-    write_pages(params, parts, compared, description, out, missing=missing)
+        shown = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
+        parts.append(_part(shown, results=results, data=data, checks=checks))
+    pages = {}  # all text is rendered before the first file is written
+    environment = shell.environment()
+    for file, template, values, scripts in _pages(params, parts, compared, description):
+        paths = [shell.STATIC / name for name in ("tables.js", "export.js", "page.js", *scripts)]
+        pages[file] = shell.render(environment, template, params, file=file, scripts=paths, missing=missing, **values)
+    for part in parts:
+        for figure in part["figures"]:
+            write_text(out.parent / "figures" / f"{figure.name}.svg", figure.svg)
+    for file, text in reversed(pages.items()):  # the first page last: it exists only if the others do
+        write_text(out if file == shell.INDEX else out.parent / file, text)
 
 
 def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
@@ -134,49 +139,107 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
         *(drawn[spec.name] for spec in run.section.scatters),
         figures.answers(run),
         *(drawn[name] for name in run.section.own_figure_names),
-        overview_figure.draw(Overview(run, (), ()), run.section.overview_figure),
+        overview.draw_figure(Overview(run, (), ()), run.section.overview_figure),
     ]
 
 
-def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None) -> dict[str, Any]:
+def _part(shown: Overview, *, results: Path, data: Path, checks: Path | None) -> Part:
     """Return everything that the pages show of one benchmark."""
-    run, rows = overview.run, overview.compared
-    extra = ExtraContent()
+    run, rows = shown.run, shown.compared
+    title, extra = run.section.title, ExtraContent()
     if run.section.template:
         extra = registry.get(run.benchmark).section_content(run, rows, results=results, data=data)
-    counted = {} if run.is_rendered else checking.counted(checks, run.benchmark)
-    content: dict[str, Any] = {
+    checked = checking.read(checks, run.benchmark, section(run.benchmark).title)
+    counted = checked["counted"] if checked and not run.is_rendered else {}
+    part: Part = {
         "run": run,
-        "overview": overview,
-        "unusable": _unusable(overview, EditionFiles(data, results)),
+        "overview": shown,
+        "unusable": _unusable(shown, EditionFiles(data, results)),
         "figures": figures_of(run, extra),
         "extra": extra,
         "headline": metric_tables.headline(run),
         "by_category": metric_tables.by_category(run),
         "has_refusals": metric_tables.has_refusals(run),
         "all_variants": metric_tables.all_variants(run),
-        "dual": pair_tables.dual_accuracy(run),
-        "dual_by_category": pair_tables.dual_by_category(run),
-        "compares_seeds": pair_tables.compares_seeds(run),
-        "consistency": pair_tables.consistency(run),
-        "parsers": parser_agreement.disagreement(run, results),
-        "errors": error_tables.shares(run, results),
+        "dual": metric_tables.dual_accuracy(run),
+        "dual_by_category": metric_tables.dual_by_category(run),
+        "compares_seeds": metric_tables.compares_seeds(run),
+        "consistency": metric_tables.consistency(run),
+        "parsers": metric_tables.disagreement(run, results),
+        "errors": metric_tables.error_shares(run, results),
         "verdicts": verdict_tables.comparison(rows, run.parsers),
-        "audit": audit_tables.tables(run.benchmark, run.section.title, counted),
-        "checked": next(iter(checking.read(checks, [run.benchmark])), None),
+        "audit": checking.audit_tables(run.benchmark, title, counted),
+        "checked": checked,
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
-    shown = {name: value for name, value in content.items() if isinstance(value, Table)}
-    return content | {name: mark_baselines(table, overview.baselines) for name, table in shown.items()}
+    found = {name: value for name, value in part.items() if isinstance(value, Table)}
+    return part | {name: mark_baselines(table, shown.baselines) for name, table in found.items()}
 
 
-def _unusable(overview: Overview, files: EditionFiles) -> list[str]:
+def _unusable(shown: Overview, files: EditionFiles) -> list[str]:
     """Return, for each model with too many unusable replies, how many there are, and the most frequent one."""
-    run, sentences = overview.run, []
-    for model in overview.models:
-        found = overview.unusable(model)
+    run, sentences = shown.run, []
+    for model in shown.models:
+        found = shown.unusable(model)
         if found is not None and found.excludes:
             cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
             outcomes = unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
-            sentences.append(f"{model} on {overview.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
+            sentences.append(f"{model} on {shown.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
     return sentences
+
+
+def _pages(
+    params: Params, parts: Sequence[Part], compared: Sequence[ComparisonRow], description: RunDescription
+) -> Iterator[tuple[str, str, dict[str, Any], tuple[str, ...]]]:
+    """Yield the file, the template, its variables and its own scripts of each page."""
+    overviews = [part["overview"] for part in parts]
+    titles = {each.run.benchmark: each.title for each in overviews}
+    yield shell.INDEX, "index.html.j2", _first(params, parts, compared, description), ()
+    for part in parts:
+        yield shell.benchmark_file(part["run"].benchmark), "benchmark.html.j2", {"part": part}, ()
+    for name in ("stress", "parsers", "audit"):
+        yield f"{name}.html", f"{name}.html.j2", {"parts": parts}, ()
+    pairs = {"pairs": side_by_side.page_data(overviews), "best": side_by_side.best_pairs(overviews)}
+    parser = parts[0]["run"].main_parser if parts else ""
+    yield "models.html", "models.html.j2", pairs | {"parser": parser}, ("compare.js",)
+    run = {
+        "description": description,
+        "titles": titles,
+        "usage": provenance.usage(description),
+        "computations": provenance.computations(description, titles),
+        "repeated": provenance.repeated(description, titles),
+    }
+    yield "provenance.html", "provenance.html.j2", run, ()
+
+
+def _first(
+    params: Params, parts: Sequence[Part], compared: Sequence[ComparisonRow], description: RunDescription
+) -> dict[str, Any]:
+    """Return the variables of the first page. Benchmarks with a dual accuracy come first."""
+    sections = [part["run"].section for part in parts]
+    parts = sorted(parts, key=lambda part: part["overview"].pair is None)
+    return {
+        "answers": [_answer(part) for part in parts],
+        "matrix": overview.matrix([part["overview"] for part in parts]),
+        "description": description,
+        "verdicts": verdict_tables.summary(compared, params),
+        "rendered": [registry.get(part["run"].benchmark).title for part in parts if part["run"].is_rendered],
+        "unchanged": list(dict.fromkeys(section.unchanged for section in sections)),
+        "refusals": list(dict.fromkeys(section.refusal for section in sections if section.refusal)),
+        "about": [section.about for section in sections if section.about],
+    }
+
+
+def _answer(part: Part) -> dict[str, Any]:
+    """Return what the first page shows of one benchmark."""
+    shown = part["overview"]
+    table, undefined = overview.table(shown)
+    return {
+        "benchmark": shown.run.benchmark,
+        "title": shown.title,
+        "sentences": overview.sentences(shown),
+        "unusable": part["unusable"],
+        "table": table,
+        "undefined": undefined,
+        "figure": next(figure for figure in part["figures"] if figure.name == shown.run.section.overview_figure),
+    }

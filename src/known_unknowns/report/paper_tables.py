@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
-from known_unknowns.comparison import OFFICIAL, ComparisonRow
+from known_unknowns.comparison import ComparisonRow
 from known_unknowns.records import Metric
-from known_unknowns.report.formatting import (
-    Cell,
-    Head,
-    Row,
-    Table,
-    denominator,
-    metric_cell,
-    move_n_to_heading,
-    percent,
-)
+from known_unknowns.report.formatting import Cell, Head, Row, Table, denominator, make_table, metric_cell, percent
 from known_unknowns.report.tables import Run, confidence, is_baseline
 from known_unknowns.report.verdict_tables import discrimination
 
@@ -67,11 +59,6 @@ class PaperTable:
     collapsed: bool
 
 
-def table_parser(run: Run) -> str:
-    """Return the parser of the papers' tables: the official parser, unless a table has its own."""
-    return OFFICIAL if OFFICIAL in run.parsers else run.parsers[0]
-
-
 Foot = Callable[[Sequence[PublishedCell], "Footnotes"], Iterable[Row]]
 """Returns the last rows of a table from the cells of its first row."""
 
@@ -95,27 +82,17 @@ def paper_table(
     *,
     foot: Foot = lambda row, footnotes: (),
 ) -> PaperTable:
-    """Build one of the papers' tables.
+    """Build one of the papers' tables, by its name in published.yaml.
 
     The models of this run are below the published row that they correspond to. Models without a published row come
-    first. Rows without any measured metric are left out.
-
-    Parameters
-    ----------
-    name : str
-        The table's name in published.yaml.
-    layout : Layout
-        Its layout.
-    run : Run
-        The metrics of this run.
-    cells : iterable of PublishedCell
-        The published cells of the benchmark.
-    compared : iterable of ComparisonRow
-        The verdicts on these cells.
-    foot : callable
-        Returns the last rows of the table.
+    first. Rows without any measured metric are left out. ``compared`` has the verdicts on the published ``cells`` of
+    the benchmark. ``foot`` returns the last rows of the table.
     """
-    rows = _rows(name, cells)
+    by_model: dict[str, dict[str, list[PublishedCell]]] = {}
+    for cell in cells:
+        if cell.table == name:
+            by_model.setdefault(cell.model, {}).setdefault(cell.row, []).append(cell)
+    rows = {row: found for of_model in by_model.values() for row, found in of_model.items()}
     verdict_of = {(c.row, c.column, c.model, c.parser): c for c in compared if c.table == name and c.model is not None}
     footnotes = Footnotes()
     body = list(_unmatched_rows(rows, layout, run, {model for _, _, model, _ in verdict_of}))
@@ -126,13 +103,12 @@ def paper_table(
         for model in run.models:
             verdicts = [verdict_of.get((row_name, c.column, model, _parser(run, c))) for c in row]
             if any(verdicts):
-                shown = (_ours(run, layout, model, cell, v) for cell, v in zip(row, verdicts, strict=True))
-                body.append(Row((_our_head(layout, model, _conditions(row[0])),), tuple(shown)))
+                body.append(_our_row(run, layout, model, row, verdicts))
     first = next(iter(rows.values()))
     groups, columns = _headings(first, layout)
-    columns, body = move_n_to_heading(columns, body)
-    caption = f"{layout.title}, with {confidence(run)} intervals of ours"
-    table = Table(caption, ("Model",), columns, body, groups, tuple(foot(first, footnotes)))
+    caption, corner = f"{layout.title}, with {confidence(run)} intervals of ours", "Model"
+    feet = tuple(foot(first, footnotes))
+    table = make_table(caption, corner, columns, body, groups=groups, foot=feet, moves_n=True)
     return PaperTable(name, table, {mark: text for text, mark in footnotes.of.items()}, layout.collapsed)
 
 
@@ -142,28 +118,22 @@ def _unmatched_rows(
     """Yield the rows of models without a published row, one per condition of the table's rows."""
     conditions = {_conditions(row[0]): row for row in rows.values()}
     for model in run.models:
-        for condition, row in conditions.items():
+        for row in conditions.values():
             if model not in matched and any(_metric(run, model, cell) is not None for cell in row):
-                ours = tuple(_ours(run, layout, model, c, None) for c in row)
                 kind = "baseline" if is_baseline(run.params, model) else ""
-                yield Row((_our_head(layout, model, condition),), ours, kind)
+                yield replace(_our_row(run, layout, model, row, [None] * len(row)), kind=kind)
 
 
-def _rows(name: str, cells: Iterable[PublishedCell]) -> dict[str, list[PublishedCell]]:
-    """Return the rows of a table, grouped by model."""
-    by_model: dict[str, dict[str, list[PublishedCell]]] = {}
-    for cell in cells:
-        if cell.table == name:
-            by_model.setdefault(cell.model, {}).setdefault(cell.row, []).append(cell)
-    return {row: found for rows in by_model.values() for row, found in rows.items()}
+def _our_row(
+    run: Run, layout: Layout, model: str, row: Sequence[PublishedCell], verdicts: Sequence[ComparisonRow | None]
+) -> Row:
+    note = ", ".join(filter(None, ["this run", layout.conditions.get(_conditions(row[0]), "")]))
+    cells = (_ours(run, layout, model, cell, verdict) for cell, verdict in zip(row, verdicts, strict=True))
+    return Row((Head(model, note=note),), tuple(cells))
 
 
 def _conditions(cell: PublishedCell) -> Conditions:
     return cell.variant, cell.parser
-
-
-def _our_head(layout: Layout, model: str, condition: Conditions) -> Head:
-    return Head(model, note=", ".join(filter(None, ["this run", layout.conditions.get(condition, "")])))
 
 
 def _headings(row: Sequence[PublishedCell], layout: Layout) -> tuple[tuple[Head, ...], list[Head]]:
@@ -171,9 +141,7 @@ def _headings(row: Sequence[PublishedCell], layout: Layout) -> tuple[tuple[Head,
     headings = [layout.split_heading(cell.column) for cell in row]
     if not any(group for group, _ in headings):
         return (), [Head(cell.column) for cell in row]
-    spans: dict[str, int] = {}
-    for group, _ in headings:
-        spans[group] = spans.get(group, 0) + 1
+    spans = Counter(group for group, _ in headings)
     return tuple(Head(group, span=span) for group, span in spans.items()), [Head(text) for _, text in headings]
 
 
@@ -182,16 +150,12 @@ def _published_row(name: str, row: Sequence[PublishedCell], footnotes: Footnotes
     shared = min((cell.note for cell in row), key=len)
     if not all(cell.note.startswith(shared) for cell in row):
         shared = ""
-    row_mark = footnotes(shared)
-    return Row(
-        (Head(name, mark=row_mark),),
-        tuple(
-            Cell(
-                _printed(cell), title=cell.source, kind="plain", mark=footnotes(cell.note.removeprefix(shared).strip())
-            )
-            for cell in row
-        ),
+    head = Head(name, mark=footnotes(shared))
+    marks = [footnotes(cell.note.removeprefix(shared).strip()) for cell in row]
+    cells = (
+        Cell(_printed(cell), title=cell.source, kind="plain", mark=mark) for cell, mark in zip(row, marks, strict=True)
     )
+    return Row((head,), tuple(cells))
 
 
 def _printed(cell: PublishedCell) -> str:
@@ -199,7 +163,7 @@ def _printed(cell: PublishedCell) -> str:
 
 
 def _parser(run: Run, cell: PublishedCell) -> str:
-    return cell.parser or table_parser(run)
+    return cell.parser or run.table_parser
 
 
 def _metric(run: Run, model: str, cell: PublishedCell, name: str = "") -> Metric | None:
@@ -211,12 +175,10 @@ def _ours(run: Run, layout: Layout, model: str, cell: PublishedCell, verdict: Co
     metric = _metric(run, model, cell)
     shown = replace(metric_cell(metric) if cell.unit == PERCENT else _count(metric, cell), kind="number stacked")
     notes = [] if cell.spread is None else [_spread(run, layout, cell, metric)]
-    if cell.metric in layout.secondary:
-        other, label = layout.secondary[cell.metric]
-        found = _metric(run, model, cell, other)
-        notes += (
-            [] if found is None or metric is None or found.value == metric.value else [label + percent(found.value)]
-        )
+    other, label = layout.secondary.get(cell.metric, ("", ""))
+    found = _metric(run, model, cell, other) if other else None
+    if found is not None and metric is not None and found.value != metric.value:
+        notes.append(label + percent(found.value))
     if verdict is not None:
         notes.append(verdict.verdict)
         others = discrimination(verdict)

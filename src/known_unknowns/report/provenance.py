@@ -1,8 +1,12 @@
-"""A description of the run, from params.yaml, the pins of the data and the records of the engines."""
+"""The page of the provenance: a description of the run, and tables of the use of the models and of their computations.
+
+docs/shared_prefixes.md describes the plans of the prefix cache and their checks, docs/faults.md the verification.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns import json_files
 from known_unknowns.data import licences, lock_file, provenance
 from known_unknowns.edition_files import replies_table
-from known_unknowns.report.numerics import SECTIONS, Computation, RepeatedAnswers, computation, repeated
+from known_unknowns.metrics.intervals import wilson
+from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
 from known_unknowns.verification.summaries import read_summary
 
 if TYPE_CHECKING:
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
 
 PACKAGES = (*provenance.PACKAGES, "altair", "vl-convert-python")
 """Packages whose version can change a number or a figure."""
+_COMPUTATIONS = ("sharing", "certificate")
+"""The parts of an engine's ``about`` that have a table of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,63 +37,52 @@ class Data:
     benchmark: str
     source: Mapping[str, Any]
     pin: str | None
-    locked: str | None = None
-    terms: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Resources of a model's distinct replies over all benchmarks, in this or an earlier run.
-
-    Tokens are None if the engine does not count them. ``usd`` is None without a price; ``priced`` replies have one.
-    """
-
-    replies: int
-    seconds: float
-    input_tokens: int | None
-    output_tokens: int | None
-    usd: float | None
-    priced: int
+    locked: str | None
+    terms: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
     """One model of the run.
 
-    ``entry`` is its entry in params.yaml. ``facts`` can change a reply and ``about`` cannot; the engine records both.
-    ``turns`` is the number of its turns over all benchmarks. ``computations`` has one item per benchmark that was
-    answered by local weights. ``repeated`` has the replies that `known-unknowns verify` asked again.
-    ``locked`` is the revision in params.lock.yaml, if the replies have that revision.
+    ``entry`` is its entry in params.yaml. ``engines`` are the records of its engine by benchmark, and ``verified`` the
+    summaries of `known-unknowns verify`. ``locked`` is the revision in params.lock.yaml, if the replies have it.
     """
 
     name: str
     entry: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    about: Mapping[str, Any]
-    turns: int | None
-    usage: Usage | None = None
-    computations: tuple[Computation, ...] = ()
+    engines: tuple[Mapping[str, Any], ...] = ()
+    verified: tuple[Mapping[str, Any], ...] = ()
     locked: str | None = None
-    repeated: tuple[RepeatedAnswers, ...] = ()
 
     @property
     def scripted(self) -> bool:
         return self.entry.get("engine") == "respondent"
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Settings that can change a reply. They do not differ between benchmarks."""
+        return self.engines[0].get("facts", {}) if self.engines else {}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Settings that cannot change a reply."""
+        about = self.engines[0].get("about", {}) if self.engines else {}
+        return {name: value for name, value in about.items() if name not in _COMPUTATIONS}
 
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
     """What a run was made from, for the page of its provenance."""
 
-    edition: str
-    seeds: tuple[int, ...]
-    samples: Mapping[str, int]
-    statistics: Mapping[str, Any]
-    data: tuple[Data, ...]
-    models: tuple[Model, ...]
-    versions: Mapping[str, str]
-    commit: str | None
-    dirty: bool | None
+    seeds: tuple[int, ...] = ()
+    samples: Mapping[str, int] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    data: tuple[Data, ...] = ()
+    models: tuple[Model, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    dirty: bool | None = None
 
 
 def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> RunDescription:
@@ -97,7 +93,6 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
     commit, dirty = provenance.git_state(root)
     locks = lock_file.read(root / lock_file.PATH)
     return RunDescription(
-        edition=params.edition,
         seeds=tuple(params.seeds),
         samples={model: count for model in params.models if (count := params.samples(model)) > 1},
         statistics=params.statistics.as_dict(),
@@ -112,62 +107,159 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
 def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock_file.LockEntry]) -> Data:
     source = lock_file.data_source(benchmark, entry)
     locked = locks.get(source.key) if source else None
-    full_names = [str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks]
-    pin = provenance.dvc_hash(data / "raw" / benchmark)
-    terms = _readable(licences.terms_of(benchmark, entry).as_dict())
-    return Data(benchmark, entry.as_dict(), pin, locked.describe() if locked else ", ".join(full_names) or None, terms)
-
-
-def _readable(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """Return terms of use with the names and values that a reader sees."""
+    commits = ", ".join(str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks)
     names = {"redistribute": "may be redistributed", "why": "reason"}
-    values = {key: ("yes" if value else "no") if isinstance(value, bool) else value for key, value in terms.items()}
-    return {names.get(key, key): value for key, value in values.items()}
+    words = {True: "yes", False: "no"}
+    terms = {
+        names.get(name, name): words[value] if isinstance(value, bool) else value
+        for name, value in licences.terms_of(benchmark, entry).as_dict().items()
+    }
+    pin = provenance.dvc_hash(data / "raw" / benchmark)
+    return Data(benchmark, entry.as_dict(), pin, locked.describe() if locked else commits or None, terms)
 
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:
-    """Describe a model. Its facts are those of its first benchmark; they do not differ between benchmarks."""
-    engines, again = [], list[RepeatedAnswers]()
+    engines, verified = [], []
     for benchmark in params.benchmarks:
         path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
         if path.is_file():
             engines.append(json_files.read(path))
-            found = read_summary(results / "verify", model, benchmark, engines[-1].get("facts", {}))
-            again += repeated(found) if found else ()
-    first = engines[0] if engines else {}
-    turns = sum(engine.get("turns", 0) for engine in engines) if engines else None
-    about = {name: value for name, value in first.get("about", {}).items() if name not in SECTIONS}
-    told = [
-        computation(model, engine.get("benchmark", ""), engine.get("about", {}), params.statistics.confidence)
-        for engine in engines
-    ]
-    facts = first.get("facts", {})
+            verified.append(read_summary(results / "verify", model, benchmark, engines[-1].get("facts", {})))
     source = lock_file.model_source(params.model(model))
     locked = locks.get(source.key) if source else None
+    has_commit = locked and engines and engines[0].get("facts", {}).get("revision") == locked.commit
     return Model(
         name=model,
         entry=params.model(model).as_dict(),
-        facts=facts,
-        about=about,
-        turns=turns,
-        usage=_usage(engines),
-        computations=tuple(part for part in told if part is not None),
-        locked=locked.describe() if locked and facts.get("revision") == locked.commit else None,
-        repeated=tuple(again),
+        engines=tuple(engines),
+        verified=tuple(filter(None, verified)),
+        locked=locked.describe() if locked and has_commit else None,
     )
 
 
-def _usage(engines: Sequence[Mapping[str, Any]]) -> Usage | None:
-    """Return the sums over benchmarks, or None if a record of an engine has no usage."""
-    records = [engine["spent"] for engine in engines if engine.get("spent")]
-    if not records or len(records) < len(engines):
-        return None
-    costs = [record["usd"] for record in records if record["usd"] is not None]
-    return Usage(
-        replies=sum(record["replies"] for record in records),
-        seconds=sum(engine.get("reply_seconds", 0.0) for engine in engines),
-        input_tokens=sum(record["input_tokens"] or 0 for record in records) or None,
-        output_tokens=sum(record["output_tokens"] or 0 for record in records) or None,
-        usd=sum(costs) if costs else None,
-        priced=sum(record["priced"] for record in records),
+def usage(description: RunDescription) -> Table:
+    """Return the table of turns, and of the replies, tokens, seconds and cost of each model over all benchmarks.
+
+    Replies are distinct ones, of this or an earlier run. Columns without any number are left out.
+    """
+    columns = ("engine", "turns", "replies", "tokens in", "tokens out", "seconds", "US dollars")
+    cells = [_usage(model) for model in description.models]
+    kept = [i for i in range(len(columns)) if any(row[i].text != DASH for row in cells)]
+    rows = [
+        make_row(model.name, (row[i] for i in kept), "baseline" if model.scripted else "")
+        for model, row in zip(description.models, cells, strict=True)
+    ]
+    return make_table("Use of each model", "Model", (columns[i] for i in kept), rows)
+
+
+def _usage(model: Model) -> list[Cell]:
+    engine = Cell("scripted" if model.scripted else str(model.entry.get("engine", DASH)), kind="plain")
+    turns = _count(sum(record.get("turns", 0) for record in model.engines) if model.engines else None)
+    records = [record["spent"] for record in model.engines if record.get("spent")]
+    if not records or len(records) < len(model.engines):
+        return [engine, turns, *[Cell(DASH, title="not recorded")] * 5]
+    total = {
+        name: sum(record[name] or 0 for record in records)
+        for name in ("replies", "input_tokens", "output_tokens", "priced", "usd")
+    }
+    has_price = any(record["usd"] is not None for record in records)
+    partly = f"of {total['priced']:,} replies" if has_price and total["priced"] < total["replies"] else ""
+    return [
+        engine,
+        turns,
+        _count(total["replies"]),
+        _count(total["input_tokens"] or None),
+        _count(total["output_tokens"] or None),
+        Cell(f"{sum(record.get('reply_seconds', 0.0) for record in model.engines):,.0f}"),
+        Cell(f"{total['usd']:,.4f}" if has_price else DASH, note=partly),
+    ]
+
+
+def _count(value: int | None) -> Cell:
+    return Cell(DASH if value is None else f"{value:,}")
+
+
+def computations(description: RunDescription, titles: Mapping[str, str]) -> Table | None:
+    """Return how the replies of local weights were computed, or None without such replies.
+
+    ``titles`` are those of the benchmarks.
+    """
+    level = description.statistics.get("confidence", 0.95)
+    rows = [
+        make_row((model.name, _title(engine, titles)), _computation(engine["about"], level))
+        for model in description.models
+        for engine in model.engines
+        if engine.get("about", {}).get("sharing")
+    ]
+    columns = (
+        "prefix cache",
+        "prompts by plan",
+        "largest difference from generate",
+        "rejected plans",
+        "answers that change at batch size 1",
     )
+    caption = "Prompts of this run by plan, without replies of earlier runs"
+    return make_table(caption, ("Model", "Benchmark"), columns, rows) if rows else None
+
+
+def _title(record: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    benchmark = record.get("benchmark", "")
+    return titles.get(benchmark, benchmark)
+
+
+def _computation(about: Mapping[str, Any], confidence: float) -> list[Cell]:
+    """Return the cells of the prefix cache. The largest difference is that of the plans in use."""
+    sharing = about["sharing"]
+    rejected = {entry["plan"]: entry["why"] for entry in sharing.get("fell_back", ())}
+    plans = ", ".join(f"{plan} {number:,}" for plan, number in sharing.get("prompts", {}).items())
+    used = [value for plan, value in sharing.get("differences", {}).items() if plan not in rejected]
+    images = f"standard deviations, on {counted(sharing.get('checked_on_pictures', 0), 'image')}"
+    return [
+        Cell(sharing["asked"], kind="plain"),
+        Cell(plans or DASH, kind="text"),
+        Cell(f"{max(used):.1g}", note=images) if used else Cell("not checked"),
+        Cell("; ".join(f"{plan}: {why}" for plan, why in rejected.items()) or "none", kind="text"),
+        _changes(about.get("certificate"), confidence),
+    ]
+
+
+def _changes(certificate: Mapping[str, Any] | None, confidence: float) -> Cell:
+    """Return the answers that changed when turns were asked again at batch size 1, and the widest gap of labels."""
+    if not certificate or not certificate["compared"]:
+        return Cell(DASH)
+    share, n = certificate["rate"], certificate["compared"]
+    gap = f"; widest gap {max(certificate['gaps']):.3f} nats" if certificate["gaps"] else ""
+    bounds = interval(*wilson(share, n, confidence))
+    return Cell(f"{certificate['flips']} of {n}", note=f"{percent(share)}% {bounds}, Wilson{gap}")
+
+
+def repeated(description: RunDescription, titles: Mapping[str, str]) -> Table | None:
+    """Return the answers that changed when turns were asked again, in any way and in each; None without such turns."""
+    rows = []
+    for summary in (summary for model in description.models for summary in model.verified):
+        ties = Counter(flip["way"] for flip in summary["flips"] if flip["near_tie"])
+        of_ways = [("any way", {"cause": "", **summary}, summary["changed"] - summary["unexplained"])]
+        of_ways += [(way, found, ties[way]) for way, found in summary["ways"].items()]
+        heads = summary["model"], _title(summary, titles)
+        rows += [make_row((*heads, way), _repeated(found, near_ties)) for way, found, near_ties in of_ways]
+    columns = (
+        "differs from the run in",
+        "asked again",
+        "answers that changed",
+        "of these, near ties",
+        "without a reply",
+    )
+    return make_table("Recorded replies asked again", ("Model", "Benchmark", "Way"), columns, rows) if rows else None
+
+
+def _repeated(found: Mapping[str, Any], near_ties: int) -> list[Cell]:
+    bounds = interval(found["low"], found["high"])
+    share = "" if found["share"] is None else f"{percent(found['share'])}% {bounds}, {found['method']}"
+    n, changed = found["compared"], found["changed"]
+    return [
+        Cell(found["cause"] or "one or more of the settings below", kind="text"),
+        Cell(f"{n:,}"),
+        Cell(f"{changed:,}", note=share) if n else Cell(DASH, title="nothing was compared"),
+        Cell(f"{near_ties:,}" if changed else DASH),
+        _count(found.get("failed")),
+    ]

@@ -15,23 +15,7 @@ _CAPTIONS = Path(__file__).parent / "captions"
 
 
 def section(benchmark: str) -> Section:
-    """Return the section of a benchmark.
-
-    Parameters
-    ----------
-    benchmark : str
-        The benchmark's name in params.yaml.
-
-    Returns
-    -------
-    Section
-        The benchmark's own section, or one with its title and all defaults. The names of both figures are set.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such benchmark.
-    """
+    """Return the section of a benchmark, with the names of both generic figures. ConfigError for an unknown one."""
     declared = registry.get(benchmark).section()
     return replace(
         declared,

@@ -86,32 +86,11 @@ def render(
     missing: Sequence[str] = (),
     **values: Any,
 ) -> str:
-    """Render a page whose template extends ``shell.html.j2``.
+    """Return a page whose template extends ``shell.html.j2`` and fills its blocks ``title`` and ``content``.
 
-    Parameters
-    ----------
-    environment : Environment
-        The templates, from `environment`.
-    template : str
-        The page's template. It fills the blocks ``title`` and ``content``.
-    params : Params
-        The configuration of the run.
-    file : str
-        The page's file name, which the navigation marks as the current page.
-    scripts : sequence of Path
-        Classic scripts, such as ``STATIC / "tables.js"``, written at the end of the page. (Modules do not load from a
-        disk.)
-    policy : mapping of str to str, optional
-        Sources to add to a directive of the content security policy, such as ``{"img-src": "'self'"}``.
-    missing : sequence of str
-        Models without results, which a partial report names.
-    **values
-        Variables of the template.
-
-    Returns
-    -------
-    str
-        The page. The same arguments give the same text.
+    ``file`` is the page's name, which the navigation marks. ``scripts`` are classic scripts, written at the end of the
+    page (modules do not load from a disk). ``policy`` has sources to add to directives of the content security policy.
+    A partial report names the models that are ``missing``. ``values`` are variables of the template.
     """
     texts = tuple(_script(path) for path in scripts)
     shell = Shell(
@@ -123,12 +102,9 @@ def render(
 
 
 def environment(*folders: Path) -> Environment:
-    """Return the templates. They escape everything except our SVG, scripts and style sheet, which they mark as safe.
+    """Return the templates; those of further ``folders`` come first.
 
-    Parameters
-    ----------
-    *folders : Path
-        Folders with templates of other parts of the report, which are found before those of this one.
+    They escape everything except our SVG, scripts and style sheet, which they mark as safe.
     """
     own = {name: FileSystemLoader(registry.get(name).folder / "templates") for name in registry.names()}
     generic = [*folders, STATIC.parent / "templates", STATIC]

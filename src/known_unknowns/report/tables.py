@@ -1,30 +1,48 @@
-"""The report's tables of metrics."""
+"""The report's tables of metrics: the headline, types of questions, variants, dual accuracy, consistency, parsers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from known_unknowns.benchmark import caveats
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from known_unknowns.benchmark import caveats, registry
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex
+from known_unknowns.edition_files import scores_table
+from known_unknowns.errors import DataError
+from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
+from known_unknowns.report.formatting import (
+    DASH,
+    Cell,
+    Head,
+    Row,
+    Table,
+    interval,
+    make_row,
+    make_table,
+    metric_cell,
+    move_n_to_column,
+    percent,
+)
+from known_unknowns.tables import SCORES
+from known_unknowns.tables.parquet import CELL, read_columns
 from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-PARSER_NAMES = {
-    "official": "as released",
-    "robust": "robust",
-    "likelihood": "likelihood",
-    "judge": "judge",
-}
-"""Headings of parsers."""
 ACCURACY = "accuracy"
 OFFICIAL = "official"
 RECOGNISED_HEADINGS = dict(zip(RECOGNISED, ("recognised", "of it refused", "of it abstained"), strict=True))
@@ -54,6 +72,15 @@ class Run:
         return self.get(model, variant, parser, name, category)
 
     @property
+    def table_parser(self) -> str:
+        """The parser of the papers' tables: the official parser, unless a table has its own."""
+        return OFFICIAL if OFFICIAL in self.parsers else self.parsers[0]
+
+    def names_of(self, variants: str, joined: str = " and ") -> str:
+        """Display names of a variant, or of the variants of a pair."""
+        return joined.join(map(self.section.name, variants.split(SEPARATOR)))
+
+    @property
     def content_free(self) -> frozenset[str]:
         """The variants without content, in which only the share that recognised it counts."""
         return content_free(self.params, self.benchmark)
@@ -81,7 +108,7 @@ class Run:
 
     def parser_name(self, parser: str) -> str:
         """Heading of a parser."""
-        return self.section.official_name if parser == "official" else parser_name(parser)
+        return self.section.official_name if parser == OFFICIAL else parser
 
     @property
     def confidence(self) -> float:
@@ -104,65 +131,7 @@ def is_baseline(params: Params, model: str) -> bool:
 
 def parser_name(parser: str) -> str:
     """Heading of a parser in a table of published numbers. A table of one benchmark uses `Run.parser_name`."""
-    return PARSER_NAMES.get(parser, parser)
-
-
-def headline(run: Run) -> Table:
-    """Return the section's metric per model and headline variant, under the official and the robust parser."""
-    measured, label = run.section.measured
-    shown = [s for s in ("official", "robust") if s in run.parsers] or list(run.parsers[:1])
-    groups, columns, names = [], [], []
-    for variant in run.headline:
-        free = variant in run.content_free
-        names_here = [
-            (variant, parser, measured, run.parser_name(parser)) for parser in shown if parser == OFFICIAL or not free
-        ]
-        if free:
-            names_here += [(variant, run.main_parser, name, label) for name, label in RECOGNISED_HEADINGS.items()]
-        if "official" in run.parsers:
-            names_here += [
-                (variant, "official", metric.name, metric.heading)
-                for metric in run.section.official_metrics
-                if variant in metric.variants
-            ]
-        groups.append(Head(run.section.name(variant), span=len(names_here)))
-        columns += [Head(heading) for *_, heading in names_here]
-        names += [(variant, parser, name) for variant, parser, name, _ in names_here]
-    rows = [
-        Row(
-            (Head(model),),
-            tuple(
-                metric_cell(
-                    run.get(model, variant, parser, name),
-                    chance=None if name in RECOGNISED else _guessing(run, model, variant),
-                    gauge=True,
-                )
-                for variant, parser, name in names
-            ),
-        )
-        for model in run.models
-    ]
-    columns, rows = move_n_to_heading(columns, rows)
-    chance = tuple(Cell(DASH) if name in RECOGNISED else _chance_cell(run, variant) for variant, _, name in names)
-    return Table(
-        caption=f"{run.section.title}: {label}, with {confidence(run)} intervals",
-        corner=("Model",),
-        groups=tuple(groups),
-        columns=columns,
-        rows=rows,
-        foot=(Row((Head("chance"),), chance),) if measured == ACCURACY else (),
-    )
-
-
-def _guessing(run: Run, model: str, variant: str) -> Metric | None:
-    """Return the chance level if the section's metric is accuracy."""
-    return run.chance(model, variant) if run.section.measured[0] == ACCURACY else None
-
-
-def _chance_cell(run: Run, variant: str) -> Cell:
-    found = (run.chance(model, variant) for model in run.models)
-    metric = next((metric for metric in found if metric is not None), None)
-    return Cell(percent(None if metric is None else metric.value))
+    return "as released" if parser == OFFICIAL else parser
 
 
 def confidence(run: Run) -> str:
@@ -170,35 +139,60 @@ def confidence(run: Run) -> str:
     return f"{100 * run.confidence:g}%"
 
 
+def headline(run: Run) -> Table:
+    """Return the section's metric per model and headline variant, under the official and the robust parser."""
+    measured, label = run.section.measured
+    is_accuracy = measured == ACCURACY
+    shown = [s for s in (OFFICIAL, "robust") if s in run.parsers] or list(run.parsers[:1])
+    groups, names = [], []
+    for variant in run.headline:
+        free = variant in run.content_free
+        of_variant = [(variant, s, measured, run.parser_name(s)) for s in shown if s == OFFICIAL or not free]
+        if free:
+            of_variant += [(variant, run.main_parser, *recognised) for recognised in RECOGNISED_HEADINGS.items()]
+        if OFFICIAL in run.parsers:
+            official = (metric for metric in run.section.official_metrics if variant in metric.variants)
+            of_variant += [(variant, OFFICIAL, metric.name, metric.heading) for metric in official]
+        groups.append(Head(run.section.name(variant), span=len(of_variant)))
+        names += of_variant
+
+    def cell(model: str, variant: str, parser: str, name: str) -> Cell:
+        chance = run.chance(model, variant) if is_accuracy and name not in RECOGNISED else None
+        return metric_cell(run.get(model, variant, parser, name), chance=chance, gauge=True)
+
+    def chance_cell(variant: str, name: str) -> Cell:
+        if name in RECOGNISED:
+            return Cell(DASH)
+        metric = next((found for model in run.models if (found := run.chance(model, variant))), None)
+        return Cell(percent(None if metric is None else metric.value))
+
+    return make_table(
+        f"{run.section.title}: {label}, with {confidence(run)} intervals",
+        "Model",
+        [heading for *_, heading in names],
+        [make_row(model, (cell(model, *name) for *name, _ in names)) for model in run.models],
+        groups=groups,
+        foot=[make_row("chance", (chance_cell(variant, name) for variant, _, name, _ in names))] if is_accuracy else (),
+        moves_n=True,
+    )
+
+
 def by_category(run: Run) -> Table:
     """Return the section's metric per model, variant and type of question, with n and the method of its interval."""
-    names, (measured_name, label) = categories(run), run.section.measured
+    measured, label = run.section.measured
     variants = tuple(v for v in run.section.by_type if v in run.variants) or run.headline
     rows = []
     for model in run.models:
-        for v, variant in enumerate(variants):
-            for c, category in enumerate(names):
-                heads = [Head(model, span=len(variants) * len(names))] if v == c == 0 else []
-                heads += [Head(run.section.name(variant), span=len(names))] if c == 0 else []
-                heads.append(Head(category))
-                measured = [run.score(model, variant, s, measured_name, category) for s in run.parsers]
-                counts = {m.n for m in measured if m is not None}
-                methods = dict.fromkeys(m.method for m in measured if m is not None)
-                cells = [Cell(" / ".join(f"{n:,}" for n in sorted(counts)) or DASH, kind="plain")]
-                cells += [_quiet(metric_cell(m)) for m in measured]
-                if measured_name == ACCURACY:
-                    cells.append(_plain(metric_cell(run.chance(model, variant, category))))
-                cells.append(Cell("; ".join(methods) or DASH, kind="text"))
-                rows.append(Row(tuple(heads), tuple(cells)))
-    columns = [Head("n"), *(Head(run.parser_name(s)) for s in run.parsers)]
-    columns += [Head("chance")] if measured_name == ACCURACY else []
-    columns.append(Head("interval by"))
-    return Table(
-        caption=f"{run.section.title}: {label} by type of question, with {confidence(run)} intervals",
-        corner=("Model", "Variant", "Type"),
-        columns=tuple(columns),
-        rows=tuple(rows),
-    )
+        for variant in variants:
+            for category in categories(run):
+                metrics = [run.score(model, variant, parser, measured, category) for parser in run.parsers]
+                cells = list(_of_category(metrics))
+                if measured == ACCURACY:
+                    cells.insert(-1, _plain(run.chance(model, variant, category)))
+                rows.append(make_row((model, run.section.name(variant), category), cells))
+    columns = ["n", *map(run.parser_name, run.parsers), *(["chance"] if measured == ACCURACY else []), "interval by"]
+    caption = f"{run.section.title}: {label} by type of question, with {confidence(run)} intervals"
+    return make_table(caption, ("Model", "Variant", "Type"), columns, rows)
 
 
 def categories(run: Run) -> list[str]:
@@ -208,13 +202,16 @@ def categories(run: Run) -> list[str]:
     return [category for category in order if category in measured and category != OVERALL] + [OVERALL]
 
 
-def _quiet(cell: Cell) -> Cell:
-    """Remove n, which has its own column."""
-    return replace(cell, n=None, denominator="")
+def _of_category(metrics: Sequence[Metric | None]) -> Iterator[Cell]:
+    """The number of questions, the metric under each parser, and the methods of the intervals."""
+    known = [metric for metric in metrics if metric is not None]
+    yield Cell(" / ".join(f"{n:,}" for n in sorted({metric.n for metric in known})) or DASH, kind="plain")
+    yield from (replace(metric_cell(metric), n=None, denominator="") for metric in metrics)
+    yield Cell("; ".join(dict.fromkeys(metric.method for metric in known)) or DASH, kind="text")
 
 
-def _plain(cell: Cell) -> Cell:
-    return replace(cell, n=None, denominator="", kind="plain")
+def _plain(metric: Metric | None) -> Cell:
+    return replace(metric_cell(metric), n=None, denominator="", kind="plain")
 
 
 _ACCURACIES = {
@@ -222,67 +219,219 @@ _ACCURACIES = {
     "accuracy_low_bound": "right, unread all wrong",
     "accuracy_high_bound": "right, unread all right",
 }
-_DETAILS = {
-    **RECOGNISED_HEADINGS,
-    "refusal_recall": "refusals found",
-    "refusal_precision": "refusals right",
-    **_ACCURACIES,
-    "share_abstained": "abstained",
-    "share_unparsed": "unparsed",
-    "share_cut": "cut",
-    "share_failed": "failed",
-}
-_REFUSAL_METRICS = ("refusal_recall", "refusal_precision")
-_SCORES = (ACCURACY, *_ACCURACIES)
+_REFUSALS = {"refusal_recall": "refusals found", "refusal_precision": "refusals right"}
+_OUTCOMES = {f"share_{name}": name for name in ("abstained", "unparsed", "cut", "failed")}
+
+
+def _is_defined(run: Run, *names: str) -> bool:
+    return any(m.benchmark == run.benchmark and m.name in names and m.value is not None for m in run.numbers)
 
 
 def has_refusals(run: Run) -> bool:
     """Return whether any question has a refusal option, or any reply was a refusal."""
-    return any(
-        metric.benchmark == run.benchmark and metric.name in _REFUSAL_METRICS and metric.value is not None
-        for metric in run.numbers
-    )
-
-
-def _applies(run: Run, name: str) -> bool:
-    """Return whether a detail is of use: refusals need a refusal option, and what was recognised must be defined."""
-    if name in (*_REFUSAL_METRICS, "recognised_refused"):
-        return has_refusals(run)
-    if name in RECOGNISED:
-        return any(m.benchmark == run.benchmark and m.name == name and m.value is not None for m in run.numbers)
-    return True
+    return _is_defined(run, *_REFUSALS)
 
 
 def all_variants(run: Run) -> Table:
     """Return accuracy under every parser, refusals, and the other outcomes per model and variant."""
-    groups = {
-        "right, by parser": [("accuracy", parser, run.parser_name(parser)) for parser in run.parsers],
-        run.section.official_name: [
-            (metric.name, "official", metric.long_heading) for metric in run.section.official_metrics
-        ],
-        f"under the {run.parser_name(run.main_parser)} parser": [
-            (name, run.main_parser, label) for name, label in _DETAILS.items() if _applies(run, name)
-        ],
+    refusals = has_refusals(run)
+    recognised = {
+        name: label
+        for name, label in RECOGNISED_HEADINGS.items()
+        if (refusals if name == "recognised_refused" else _is_defined(run, name))
     }
-    if "official" not in run.parsers or not run.section.official_metrics:
-        del groups[run.section.official_name]
-    columns_of = [column for within in groups.values() for column in within]
+    details = recognised | (_REFUSALS if refusals else {}) | _ACCURACIES | _OUTCOMES
+    groups = {"right, by parser": [(ACCURACY, parser, run.parser_name(parser)) for parser in run.parsers]}
+    if OFFICIAL in run.parsers and run.section.official_metrics:
+        official = [(metric.name, OFFICIAL, metric.long_heading) for metric in run.section.official_metrics]
+        groups[run.section.official_name] = official
+    within = f"under the {run.parser_name(run.main_parser)} parser"
+    groups[within] = [(name, run.main_parser, label) for name, label in details.items()]
+    columns = [column for of_group in groups.values() for column in of_group]
+
     rows = []
     for model in run.models:
-        for v, variant in enumerate(run.variants):
-            heads = [Head(model, span=len(run.variants))] if v == 0 else []
-            heads.append(Head(run.section.name(variant), note=variant))
-            chance = run.chance(model, variant)
-            cells = [
-                metric_cell((run.score if name in _SCORES else run.get)(model, variant, parser, name))
-                for name, parser, _ in columns_of
-            ]
-            rows.append(Row(tuple(heads), (_plain(metric_cell(chance)), *cells)))
-    columns, rows = move_n_to_heading([Head("chance"), *(Head(label) for *_, label in columns_of)], rows)
-    return Table(
-        caption=f"{run.section.title}: every variant, in percent, with {confidence(run)} intervals",
-        corner=("Model", "Variant"),
-        groups=(Head(""), *(Head(name, span=len(within)) for name, within in groups.items())),
-        columns=columns,
-        rows=rows,
+        for variant in run.variants:
+            cells: list[Cell | Metric | None] = [_plain(run.chance(model, variant))]
+            for name, parser, _ in columns:
+                get = run.score if name in (ACCURACY, *_ACCURACIES) else run.get
+                cells.append(get(model, variant, parser, name))
+            rows.append(make_row((model, Head(run.section.name(variant), note=variant)), cells))
+    return make_table(
+        f"{run.section.title}: every variant, in percent, with {confidence(run)} intervals",
+        ("Model", "Variant"),
+        ["chance", *(label for *_, label in columns)],
+        rows,
+        groups=[Head(""), *(Head(name, span=len(of_group)) for name, of_group in groups.items())],
+        moves_n=True,
     )
+
+
+_DUAL_PARTS = {
+    "dual_accuracy_answerable": "dual, answer is an option",
+    "right_as_published": "right {unchanged}",
+    "refused_when_changed": "refused when changed",
+    "recognised_when_changed": "recognised when changed",
+    "refused_given_right": "refused among right",
+    "chance": "chance of both",
+    "unpaired": "questions not paired",
+}
+
+
+def dual_accuracy(run: Run) -> Table | None:
+    """Return the dual accuracy per model, pair of variants and parser, with its parts, or None without a pair."""
+    names = [(parser, DUAL) for parser in run.parsers] + [(run.main_parser, name) for name in _DUAL_PARTS]
+    rows = [
+        make_row((model, Head(run.names_of(pair), note=pair)), (run.get(model, pair, *name) for name in names))
+        for model in run.models
+        for pair in _pairs(run, model)
+    ]
+    parts = (label.format(unchanged=run.section.unchanged) for label in _DUAL_PARTS.values())
+    within = f"under the {run.parser_name(run.main_parser)} parser"
+    table = make_table(
+        f"{run.section.title}: dual accuracy in percent, with {confidence(run)} intervals",
+        ("Model", "Variants"),
+        [*map(run.parser_name, run.parsers), *parts],
+        rows,
+        groups=[Head("dual accuracy, by parser", span=len(run.parsers)), Head(within, span=len(_DUAL_PARTS))],
+        moves_n=True,
+    )
+    return table if rows else None
+
+
+def dual_by_category(run: Run) -> Table | None:
+    """Return the dual accuracy per type of question, with n and the method of its interval, or None without a pair."""
+    rows = []
+    for model in run.models:
+        for pair in _pairs(run, model):
+            for category in categories(run) if pair.partition(SEPARATOR)[2] in run.headline else ():
+                metrics = [run.get(model, pair, parser, DUAL, category) for parser in run.parsers]
+                if any(metrics):
+                    rows.append(make_row((model, run.names_of(pair), category), _of_category(metrics)))
+    columns = ("n", *map(run.parser_name, run.parsers), "interval by")
+    caption = f"{run.section.title}: dual accuracy by type of question, with {confidence(run)} intervals"
+    return make_table(caption, ("Model", "Variants", "Type"), columns, rows) if rows else None
+
+
+def _pairs(run: Run, model: str) -> list[str]:
+    """The pairs of variants that a model has a dual accuracy of."""
+    of_model = (m for m in run.numbers if (m.model, m.benchmark) == (model, run.benchmark))
+    return list(dict.fromkeys(m.variant for m in of_model if m.name == DUAL and m.category == OVERALL))
+
+
+_CONSISTENCY = {
+    "same_answer": "same answer every time",
+    "content_agreement": "pairs of runs that agree",
+    "content_kept": "kept the content",
+    "position_kept": "kept the position",
+    "position_alone": "explained by position alone",
+}
+
+
+def compares_seeds(run: Run) -> bool:
+    """Whether the benchmark has metrics of the consistency of answers."""
+    return registry.get(run.benchmark).metrics().across_seeds is not None
+
+
+def consistency(run: Run) -> Table | None:
+    """Return the consistency of answers across shuffles per model and variant, or None without several seeds."""
+    rows = []
+    for model in run.models:
+        for variant in run.variants:
+            metrics = [run.get(model, variant, run.table_parser, name) for name in _CONSISTENCY]
+            if any(metrics):
+                heads = model, Head(run.section.name(variant), note=f"{len(run.seeds[variant])} runs")
+                rows.append(make_row(heads, (replace(metric_cell(m), kind="number stacked") for m in metrics)))
+    caption = f"{run.section.title}: the same questions with shuffled options, with {confidence(run)} intervals"
+    groups = (Head("of all questions", span=2), Head("of answers whose option moved", span=3))
+    corner, columns = ("Model", "Variant"), _CONSISTENCY.values()
+    return make_table(caption, corner, columns, rows, groups=groups, moves_n=True) if rows else None
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """``table`` has the models with a reply on which two parsers disagree; ``agreed`` are the others."""
+
+    table: Table | None
+    agreed: tuple[str, ...]
+
+
+_SCORES = pa.schema([*CELL, *SCORES])
+_SCORE_COLUMNS = ("variant", "seed", "question_id", "turn", "step", "parser", "outcome", "choice")
+
+
+def disagreement(run: Run, results: Path) -> Disagreement | None:
+    """Return how often two parsers disagree on the same reply, per model and variant, over all seeds.
+
+    Returns None for a single parser. Raises DataError for an invalid table of scores.
+    """
+    pairs = list(combinations(run.parsers, 2))
+    if not pairs:
+        return None
+    rows: list[Row] = []
+    agreed = []
+    for model in run.models:
+        file = scores_table(results / "scores", model, run.benchmark)
+        scores = read_columns(file, _SCORES, _SCORE_COLUMNS) if file.is_file() else _SCORES.empty_table()
+        counts = {v: _disagreements(scores.filter(pc.field("variant") == v), pairs) for v in run.variants}
+        if any(differ for of_variant in counts.values() for differ, _ in of_variant):
+            rows += [
+                make_row(
+                    (model, Head(run.section.name(variant), note=variant)),
+                    (Cell(percent(d / n), f"({d:,})", n) if n else Cell(percent(None)) for d, n in of_variant),
+                )
+                for variant, of_variant in counts.items()
+            ]
+        else:
+            agreed.append(model)
+    caption = f"{run.section.title}: replies on which two parsers disagree, in percent (and number)"
+    columns = [f"{run.parser_name(one)} and {run.parser_name(other)}" for one, other in pairs]
+    table = move_n_to_column(make_table(caption, ("Model", "Variant"), columns, rows, moves_n=True))
+    return Disagreement(table if rows else None, tuple(agreed))
+
+
+def _disagreements(table: pa.Table, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
+    """Return for each pair of parsers the number of answers on which they disagree, and of answers with both.
+
+    Two parsers agree if they chose the same option, or none with the same outcome.
+    """
+    scores = table.to_pandas()
+    answers = scores[scores.step == ANSWER].sort_values("turn", kind="stable")
+    answers = answers.drop_duplicates(["seed", "question_id", "parser"], keep="last")
+    parsed = answers.choice.astype(object).where(answers.choice.notna(), answers.outcome)
+    by_parser = answers.assign(parsed=parsed).pivot(index=["seed", "question_id"], columns="parser", values="parsed")
+    both = [by_parser.reindex(columns=pair).dropna().to_numpy() for pair in pairs]
+    return [(int((values[:, 0] != values[:, 1]).sum()), len(values)) for values in both]
+
+
+def error_shares(run: Run, results: Path) -> dict[str, Any] | None:
+    """Return the kinds of wrong answers that reviewers tagged (docs/review.md); None if no wrong answers are tagged.
+
+    The edition's folder ``results`` has the tables ``errors/<model>/<benchmark>/<variant>-seed<k>.csv``. The page shows
+    a ``table`` of the shares, the ``method`` of their intervals, and the ids of ``examples``. Raises DataError for a
+    table that cannot be read.
+    """
+    rows, examples, method = [], [], ""
+    for model in run.models:
+        for path in sorted((results / "errors" / model / run.benchmark).glob("*-seed*.csv")):
+            variant, _, seed = path.stem.rpartition("-seed")
+            for values in _tags(path):
+                share, low, high, n = (float(values[name]) for name in ("share", "low", "high", "n"))
+                method = values["method"]
+                left = ", ".join(f"{values[name]} {name}" for name in ("pending", "disputed") if int(values[name]))
+                cell = Cell(percent(share), interval(low, high), int(n), title=method, note=left)
+                rows.append(make_row((model, variant, values["tag"]), (cell, int(values["count"]))))
+                ids = tuple(json.loads(values["examples"]))
+                examples.append({"model": model, "variant": variant, "seed": seed, "tag": values["tag"], "ids": ids})
+    table = make_table("Kinds of wrong answers", ("Model", "Variant", "Kind"), ("Share", "Count"), rows)
+    return {"table": table, "examples": examples, "method": method} if rows else None
+
+
+def _tags(path: Path) -> list[dict[str, str]]:
+    """Return the tags over all categories that some answer has, the most frequent one first."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["category"] == OVERALL and int(row["count"])]
+    except (OSError, KeyError, ValueError, csv.Error) as error:
+        raise DataError(f"not a table of errors ({error}); delete it and run again", file=path) from error
+    return sorted(rows, key=lambda row: -int(row["count"]))

@@ -13,7 +13,7 @@ from known_unknowns.benchmark.published import PERCENT
 from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICTS, ComparisonRow
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.summary import leading_rows, summarise
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, percent
+from known_unknowns.report.formatting import DASH, Cell, Head, Table, make_row, make_table, percent
 from known_unknowns.report.tables import parser_name
 
 if TYPE_CHECKING:
@@ -54,70 +54,60 @@ class VerdictGroup:
 def comparison(rows: Sequence[ComparisonRow], parsers: Sequence[str]) -> list[VerdictGroup]:
     """Return published cells and ours, grouped by the verdict under the official parser (or the first parser)."""
     lines = [list(line) for _, line in groupby(rows, key=lambda r: (r.table, r.row, r.column, r.model))]
-    leading = leading_rows(rows)
+    by_verdict: dict[str, list[tuple[ComparisonRow, list[ComparisonRow]]]] = {}
+    for first, line in zip(leading_rows(rows), lines, strict=True):
+        by_verdict.setdefault(first.verdict, []).append((first, line))
     groups = []
     for verdict in VERDICTS:
-        members = [(first, line) for first, line in zip(leading, lines, strict=True) if first.verdict == verdict]
-        if members:
-            judged = verdict not in UNJUDGED
-            reasons = {} if judged else dict(Counter(first.reason for first, _ in members).most_common())
-            table = _verdict_table(verdict, members, parsers) if judged else None
+        if members := by_verdict.get(verdict):
+            is_judged = verdict not in UNJUDGED
+            reasons = {} if is_judged else dict(Counter(first.reason for first, _ in members).most_common())
+            table = _verdict_table(verdict, members, parsers) if is_judged else None
             groups.append(VerdictGroup(verdict, STYLES[verdict], DEFINITIONS[verdict], len(members), reasons, table))
     return groups
 
 
 def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
     """Return the page's summary: numbers, judged numbers, a table of the verdicts by benchmark, and the next steps."""
-    found = summarise(rows, params)
-    by_benchmark = {name: [row.verdict for row in leading_rows(rows) if row.benchmark == name]
-                    for name in params.benchmarks}  # fmt: skip
-    shown = [verdict for verdict in VERDICTS if any(verdict in verdicts for verdicts in by_benchmark.values())]
-    body = tuple(
-        Row((Head(registry.get(name).title),), tuple(Cell(f"{verdicts.count(v):,}") for v in shown))
-        for name, verdicts in by_benchmark.items()
-        if verdicts
-    )
-    table = Table("Published numbers by verdict", ("Benchmark",), tuple(map(Head, shown)), body)
+    verdicts = {name: Counter(row.verdict for row in leading_rows(rows) if row.benchmark == name)
+                for name in params.benchmarks}  # fmt: skip
+    shown = [verdict for verdict in VERDICTS if any(verdict in found for found in verdicts.values())]
+    body = [make_row(registry.get(name).title, (found[v] for v in shown)) for name, found in verdicts.items() if found]
+    table = make_table("Published numbers by verdict", "Benchmark", shown, body)
     legend = [(verdict, STYLES[verdict], text) for verdict, text in DEFINITIONS.items()]
-    return {"summary": found, "table": table, "legend": legend}
+    return {"summary": summarise(rows, params), "table": table, "legend": legend}
 
 
 def _verdict_table(
     verdict: str, lines: Sequence[tuple[ComparisonRow, Sequence[ComparisonRow]]], parsers: Sequence[str]
 ) -> Table:
-    columns = [
-        Head("published"),
-        *(Head(parser_name(s)) for s in parsers),
-        Head("ours minus published", note=parser_name(OFFICIAL)),
-        Head("margin"),
-        Head("other rows matched"),
-        Head("our metric, variant, type"),
-        Head("reason"),
-    ]
     has_notes = any(first.note for first, _ in lines)
-    columns += [Head("note")] if has_notes else []
+    columns: list[str | Head] = [
+        "published",
+        *map(parser_name, parsers),
+        Head("ours minus published", note=parser_name(OFFICIAL)),
+        *("margin", "other rows matched", "our metric, variant, type", "reason"),
+        *(["note"] if has_notes else []),
+    ]
     body = []
     for first, line in lines:
         by_parser = {row.parser: row for row in line}
-        cells = [Cell(_printed(first), title=first.source), *(_ours(by_parser.get(parser)) for parser in parsers)]
-        cells += _difference(first)
-        cells.append(Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"))
-        cells.append(Cell(first.reason, kind="text"))
-        cells += [Cell(first.note, kind="text")] if has_notes else []
         model = first.row if first.model is None else f"{first.row} (our {first.model})"
-        body.append(Row((Head(first.table), Head(model), Head(first.column)), tuple(cells)))
-    return Table(
-        caption=f"Published numbers: {verdict}",
-        corner=("Source", "Model", "Column"),
-        columns=tuple(columns),
-        rows=tuple(body),
-    )
+        cells: list[Cell | str] = [
+            Cell(_printed(first), title=first.source),
+            *(_ours(by_parser.get(parser)) for parser in parsers),
+            *_difference(first),
+            Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"),
+            *(first.reason, *([first.note] if has_notes else [])),
+        ]
+        body.append(make_row((first.table, model, first.column), cells))
+    return make_table(f"Published numbers: {verdict}", ("Source", "Model", "Column"), columns, body)
 
 
 def _difference(row: ComparisonRow) -> list[Cell]:
     """Return the difference, the margin and the discrimination of a number with a verdict."""
     if row.value is None or row.margin is None:
-        return [Cell(DASH), Cell(DASH), Cell(DASH)]
+        return [Cell(DASH)] * 3
     parts = {"rounding": row.margin_rounding, "flips": row.margin_flips, "spread over runs": row.margin_spread}
     title = ", ".join(f"{name} {value:.3g}" for name, value in parts.items() if value)
     return [

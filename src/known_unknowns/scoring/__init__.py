@@ -37,17 +37,7 @@ WITHOUT_TEXT = frozenset({"likelihood"})
 def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
     """Return whether a parser has what it needs, so that its results are numbers and not null.
 
-    Parameters
-    ----------
-    parser : str
-        Name of the parser.
-    turns : iterable of AnsweredTurn
-        All turns of one variant and seed.
-
-    Returns
-    -------
-    bool
-        False for the likelihood parser if there are replies and none of them has log-probabilities.
+    The likelihood parser has not if, of all ``turns`` of one variant and seed, no reply has log-probabilities.
     """
     if parser != "likelihood":
         return True

@@ -21,16 +21,8 @@ ScoresByTurn = dict[tuple[str, int], Score]
 def combine_views(scores: Sequence[Score]) -> list[Score]:
     """Replace an incorrect answer by the first correct answer about a view.
 
-    Parameters
-    ----------
-    scores : sequence of Score
-        One parser's scores of one question's turns, in order.
-
-    Returns
-    -------
-    list of Score
-        The scores, in which an incorrect score of the step "answer" has the result of the first correct score of the
-        step "view" before it. The scores of views do not change.
+    ``scores`` are one parser's of one question's turns, in order. An incorrect score of the step "answer" gets the
+    result of the first correct score of the step "view" before it. The scores of views do not change.
     """
     combined: list[Score] = []
     correct_view: Score | None = None
@@ -43,29 +35,11 @@ def combine_views(scores: Sequence[Score]) -> list[Score]:
     return combined
 
 
-def score_turn(turn: AnsweredTurn, question: Question, parser: str) -> Score:
-    """Return the score of one turn by one parser.
-
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        The turn and its reply. A failed reply is not parsed; its outcome is "failed" for every parser.
-    question : Question
-        The turn's question.
-    parser : str
-        Name of the parser.
-    """
-    parsed = parsed_answer(turn, question, parser, PARSERS[parser])
-    return Score(
-        question_id=question.id,
-        turn=turn.turn,
-        step=turn.step,
-        parser=parser,
-        outcome=parsed.outcome,
-        label=parsed.label,
-        choice=parsed.choice,
-        correct=parsed.choice is not None and parsed.choice == question.answer,
-    )
+def score_turn(turn: AnsweredTurn, question: Question, parser: str, parse: Parser | None = None) -> Score:
+    """Return the score of one turn by the parser of this name; ``parse`` is its function, by default of `PARSERS`."""
+    parsed = parsed_answer(turn, question, parser, PARSERS[parser] if parse is None else parse)
+    correct = parsed.choice is not None and parsed.choice == question.answer
+    return Score(question.id, turn.turn, turn.step, parser, parsed.outcome, parsed.label, parsed.choice, correct)
 
 
 def parsed_answer(turn: AnsweredTurn, question: Question, name: str, parse: Parser) -> ParsedAnswer:
@@ -73,17 +47,6 @@ def parsed_answer(turn: AnsweredTurn, question: Question, name: str, parse: Pars
 
     A failed reply is not parsed; its outcome is "failed" for every parser. A reply in which a parser of the text finds
     neither an answer nor a label is "cut" if the limit ended it (`known_unknowns.scoring.robust.ended_by_limit`).
-
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        The turn and its reply.
-    question : Question
-        The turn's question.
-    name : str
-        Name of the parser.
-    parse : callable
-        The parser.
     """
     if turn.reply.error is not None:
         return ParsedAnswer(FAILED)
@@ -94,17 +57,7 @@ def parsed_answer(turn: AnsweredTurn, question: Question, name: str, parse: Pars
 
 
 def read_turns(questions: Source, replies: Source) -> list[tuple[Question, list[AnsweredTurn]]]:
-    """Read every question with its turns.
-
-    Parameters
-    ----------
-    questions, replies : Path or Part
-        Questions and the replies to them.
-
-    Returns
-    -------
-    list of (Question, list of AnsweredTurn)
-        In the order of the table of questions; turns in the order in which they were asked.
+    """Read every question with its turns, in the order of the table of questions and in which turns were asked.
 
     Raises
     ------
@@ -139,12 +92,7 @@ def final_answers(
 ) -> Iterator[tuple[Question, AnsweredTurn]]:
     """Yield every question with its last turn of the step "answer", which holds its answer.
 
-    Parameters
-    ----------
-    pairs : sequence of (Question, list of AnsweredTurn)
-        The result of `read_turns`.
-    file : Path or Part
-        The table of replies, for the error.
+    ``pairs`` is the result of `read_turns`; ``file`` is the table of replies, for the error.
 
     Raises
     ------
@@ -161,21 +109,9 @@ def final_answers(
 def read_scores(
     scores: Source, pairs: Iterable[tuple[Question, list[AnsweredTurn]]], parsers: Iterable[str]
 ) -> dict[str, ScoresByTurn]:
-    """Read the scores of some parsers. Scores of turns without a reply are left out.
+    """Read the scores of some parsers, by parser; by question and turn. Scores of turns without a reply are left out.
 
-    Parameters
-    ----------
-    scores : Path or Part
-        The table of scores.
-    pairs : iterable of (Question, list of AnsweredTurn)
-        The result of `read_turns`.
-    parsers : iterable of str
-        Names of the parsers.
-
-    Returns
-    -------
-    dict from str to dict
-        The scores by parser; by question and turn.
+    ``pairs`` is the result of `read_turns`.
 
     Raises
     ------

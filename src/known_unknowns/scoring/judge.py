@@ -67,16 +67,7 @@ class JudgePrompt:
 
 
 def prompt_for(turn: AnsweredTurn, question: Question, *, version: int = 1) -> JudgePrompt:
-    """Return the request for the verdict on a reply.
-
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        A turn with options whose reply did not fail.
-    question : Question
-        The turn's question.
-    version : int
-        The version of the prompt, a key of `PROMPTS`.
+    """Return the request for the verdict on a reply that did not fail; ``version`` is a key of `PROMPTS`.
 
     Notes
     -----
@@ -109,20 +100,10 @@ def judge_turn(turn: AnsweredTurn, question: Question, *, version: int = 1) -> T
 
 
 def parse_verdict(text: str, turn: AnsweredTurn, question: Question) -> ParsedAnswer:
-    """Parse the judge's own reply.
+    """Parse the judge's own reply about a turn.
 
-    Parameters
-    ----------
-    text : str
-        The judge's reply.
-    turn, question : AnsweredTurn, Question
-        What it was asked about.
-
-    Returns
-    -------
-    ParsedAnswer
-        Unparsed unless the text is exactly the object ``{"answer": X}``, where X is "refusal" or the label of an option
-        that the turn offered.
+    It is unparsed unless the text is exactly the object ``{"answer": X}``, where X is "refusal" or the label of an
+    option that the turn offered.
     """
     try:
         verdict = json.loads(text)
@@ -143,10 +124,7 @@ def without_judge(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
 def parser_of(file: Path) -> Parser:
     """Return the parser that takes the result of robust, and looks the verdict up if that is "unparsed".
 
-    Parameters
-    ----------
-    file : Path
-        A file of verdicts of `known_unknowns.inference.judging`.
+    ``file`` has the verdicts of `known_unknowns.inference.judging`.
     """
     version, verdicts = _read(file, file.stat().st_mtime_ns)
     return partial(_look_up, version=version, verdicts=verdicts)

@@ -24,18 +24,8 @@ def label_mass(turn: AnsweredTurn) -> float | None:
 def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     """Choose the offered label with the highest log-probability as the first token of the reply.
 
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        A turn whose reply did not fail.
-    question : Question
-        The turn's question.
-
-    Returns
-    -------
-    ParsedAnswer
-        Unparsed if no offered label has a log-probability above minus infinity, for example because the engine does not
-        report any.
+    It is unparsed if no offered label has a log-probability above minus infinity, for example because the engine does
+    not report any.
 
     Notes
     -----

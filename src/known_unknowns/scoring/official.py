@@ -14,17 +14,8 @@ OFFICIAL = "official"
 def kept_part(text: str, pattern: str) -> str:
     """Return the part of a reply that is kept for the official parser, as authors kept it when they stored replies.
 
-    Parameters
-    ----------
-    text : str
-        The reply.
-    pattern : str
-        A regular expression, the key ``kept`` of a model's entry. A dot also matches a line break.
-
-    Returns
-    -------
-    str
-        The group that takes part in the first match, or the whole match; the reply if there is no match.
+    ``pattern`` is a regular expression, the key ``kept`` of a model's entry. A dot also matches a line break. The
+    result is the group that takes part in the first match, or the whole match; the reply if there is no match.
 
     Examples
     --------
@@ -38,20 +29,8 @@ def kept_part(text: str, pattern: str) -> str:
 def official(turn: AnsweredTurn, question: Question, *, kept: str | None = None) -> ParsedAnswer:
     """Parse a reply with the official parser of the question's benchmark.
 
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        A turn whose reply did not fail.
-    question : Question
-        The turn's question.
-    kept : str, optional
-        The pattern of `kept_part`. The parser reads the whole reply without it.
-
-    Returns
-    -------
-    ParsedAnswer
-        The official parser's result. A label that the turn did not offer is unparsed, such as the refusal's in a forced
-        choice.
+    It reads the `kept_part` of the reply, or all of it without a pattern. A label that the turn did not offer is
+    unparsed, such as the refusal's in a forced choice.
     """
     text = turn.reply.text if kept is None else kept_part(turn.reply.text, kept)
     parsed = registry.get(question.benchmark).official(text, question)

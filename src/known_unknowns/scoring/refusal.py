@@ -10,18 +10,10 @@ from known_unknowns.scoring import parsers_with
 
 
 def may_have_refused(reply: Reply, question: Question, *, parsers: Iterable[str], kept: str | None = None) -> bool:
-    """Return whether any of the parsers parses the reply as the refusal option.
+    """Return whether any configured parser parses the reply as the refusal option. The judge does not take part.
 
-    Parameters
-    ----------
-    reply : Reply
-        The reply to a turn with all options of the question. A failed reply is not a refusal.
-    question : Question
-        The question.
-    parsers : iterable of str
-        Names of the configured parsers. The judge does not take part.
-    kept : str, optional
-        What the official parser reads of the reply (`known_unknowns.scoring.official.kept_part`).
+    The reply is to a turn with all options of the question. A failed reply is not a refusal. ``kept`` is what the
+    official parser reads of it (`known_unknowns.scoring.official.kept_part`).
     """
     if reply.error is not None:
         return False

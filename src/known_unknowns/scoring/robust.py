@@ -23,18 +23,8 @@ def ended_by_limit(reply: Reply) -> bool:
 def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     """Parse a reply by the rules of docs/parsers.md, in time linear in its length.
 
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        A turn whose reply did not fail.
-    question : Question
-        The turn's question.
-
-    Returns
-    -------
-    ParsedAnswer
-        Any outcome but "failed". The label of an unparsed reply is a letter that the turn did not offer, if the reply
-        starts with it ("F. Gold"), or `NOT_OFFERED` if the reply gives an option that a variant removed.
+    It gives any outcome but "failed". The label of an unparsed reply is a letter that the turn did not offer, if the
+    reply starts with it ("F. Gold"), or `NOT_OFFERED` if the reply gives an option that a variant removed.
     """
     offered = question.labels if turn.labels is None else turn.labels
     letter = turn.reply.text.strip(_AROUND_A_LETTER)
@@ -70,15 +60,10 @@ def _is_known(benchmark: str) -> bool:
 
 
 def noting_removed(parse: Parser) -> Parser:
-    """Return a parser that also recognizes removed options.
+    """Return a parser of text that also recognizes removed options.
 
     An unparsed reply without a label gets the label `NOT_OFFERED` if `robust` reads it as an option that a variant
     removed (`Question.removed`). Such a reply is certainly not right. Other results do not change.
-
-    Parameters
-    ----------
-    parse : callable
-        A parser of the text of replies.
     """
 
     @wraps(parse)

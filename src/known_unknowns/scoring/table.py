@@ -17,7 +17,6 @@ from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input, parsers_with
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
-from known_unknowns.scoring.dialogues import parsed_answer
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
@@ -82,28 +81,11 @@ def score_table(
 ) -> pa.Table:
     """Return one row of `tables.SCORES` per question, scored turn (a turn with options) and parser, in this order.
 
-    A parser without input has no rows (`known_unknowns.scoring.has_input`).
+    Parameters and errors are those of `parse`, for one variant and seed. A parser without input has no rows
+    (`known_unknowns.scoring.has_input`).
 
     A question that is asked about several views is correct if any view has the correct answer [1]_; see
     `combine_views`. This favours models that choose many views, because each view is another chance.
-
-    Parameters
-    ----------
-    questions, replies : Path or Part
-        The questions of a variant and seed, and a model's replies to them.
-    parsers : sequence of str
-        Names of the parsers.
-    verdicts : Path, optional
-        The file of the judge's verdicts.
-    kept : str, optional
-        What the official parser reads of a reply (`known_unknowns.scoring.official.kept_part`).
-
-    Raises
-    ------
-    ConfigError
-        If a parser is unknown, or the judge has no file of verdicts.
-    DataError
-        If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
 
     References
     ----------
@@ -125,13 +107,5 @@ def score_table(
 def _scores(question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[str, Parser]) -> Iterator[Score]:
     """The scores of one question."""
     scored = [turn for turn in turns if turn.labels is not None]
-    by_parser = [[_score(question, turn, name, parse) for turn in scored] for name, parse in parsers.items()]
+    by_parser = [[score_turn(turn, question, name, parse) for turn in scored] for name, parse in parsers.items()]
     return chain.from_iterable(zip(*map(combine_views, by_parser), strict=True))
-
-
-def _score(question: Question, turn: AnsweredTurn, parser: str, parse: Parser) -> Score:
-    """The score of one turn by one parser."""
-    parsed = parsed_answer(turn, question, parser, parse)
-    choice = parsed.choice
-    correct = choice is not None and choice == question.answer
-    return Score(question.id, turn.turn, turn.step, parser, parsed.outcome, parsed.label, choice, correct)

@@ -111,24 +111,9 @@ def _records(path: Source, rows: Iterable[tuple[Any, ...]], build: Callable[...,
     return records
 
 
-def write_questions(path: str | Path, questions: Iterable[Question], *, expect: int | None = None) -> None:
-    """Write a table of questions.
-
-    Parameters
-    ----------
-    path : str or Path
-    questions : iterable of Question
-    expect : int, optional
-        The expected number of rows.
-
-    Raises
-    ------
-    DataError
-        If the number of rows is not ``expect``. Nothing is written.
-    MachineError
-        If the disk is full.
-    """
-    write_table(path, _question_table(path, questions), expect=expect)
+def write_questions(path: str | Path, questions: Iterable[Question]) -> None:
+    """Write a table of questions. MachineError if the disk is full."""
+    write_table(path, _question_table(path, questions))
 
 
 def write_variant(path: str | Path, questions: Mapping[int, Iterable[Question]]) -> None:

@@ -121,30 +121,21 @@ def _read_part(part: Part, names: list[str]) -> pa.Table:
     ).select(names)
 
 
-def write_table(path: str | Path, table: pa.Table, *, expect: int | None = None) -> None:
+def write_table(path: str | Path, table: pa.Table) -> None:
     """Check a table against its schema and write it atomically. Its pages have checksums.
-
-    Parameters
-    ----------
-    path : str or Path
-    table : pyarrow.Table
-    expect : int, optional
-        The expected number of rows.
 
     Raises
     ------
     DataError
-        If the number of rows is not ``expect``, or a required column has nulls. Nothing is written.
+        If a required column has nulls. Nothing is written.
     """
-    table = checked(path, table.combine_chunks(), expect)
+    table = checked(path, table.combine_chunks())
     with atomic_path(path) as partial:
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
-def checked(path: str | Path, table: pa.Table, expect: int | None = None) -> pa.Table:
-    """Return a table if it has the expected number of rows, and no nulls in required columns. Raises DataError."""
-    if expect is not None and len(table) != expect:
-        raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
+def checked(path: str | Path, table: pa.Table) -> pa.Table:
+    """Return a table if it has no nulls in required columns. Raises DataError."""
     table.validate(full=True)
     for column in table.schema:
         if not column.nullable and table.column(column.name).null_count:
@@ -157,15 +148,8 @@ def write_parts(
 ) -> None:
     """Write a table atomically, with a row group for each part. The same rows give the same bytes.
 
-    Parameters
-    ----------
-    path : str or Path
-    key : pyarrow.Schema
-        The key columns: `CELL` or `SEED`.
-    schema : pyarrow.Schema
-        The other columns.
-    parts : iterable of (tuple, pyarrow.Table)
-        The values of the key columns, and the rows.
+    ``key`` are the key columns, `CELL` or `SEED`, ``schema`` the others. ``parts`` are values of the key columns and
+    rows.
     """
     full = pa.schema([*key, *schema])
     with (
@@ -184,13 +168,7 @@ def write_parts(
 def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell, pa.Table]]) -> None:
     """Check the tables of all variants and seeds of a model and benchmark, and write them as one, atomically.
 
-    Parameters
-    ----------
-    path : str or Path
-    schema : pyarrow.Schema
-        `REPLIES` or `SCORES`.
-    cells : iterable of (Cell, pyarrow.Table)
-        The rows of each variant and seed. They may be generated while the table is written.
+    The tables may be generated while they are written.
 
     Raises
     ------

@@ -42,12 +42,10 @@ def track(
     The runs of a model are written together. If the store has finished runs with the same contents, only the figures
     are logged again. Finished runs with other contents, and those of models that are no longer in the edition, get the
     tag ``superseded`` "true". Unfinished runs are deleted, so the same call completes the store after a kill at any
-    moment.
+    moment. With tracking.enabled false nothing is logged.
 
     Parameters
     ----------
-    params : Params
-        The configuration. With tracking.enabled false nothing is logged.
     metrics : sequence of Path
         Tables of metrics, <model>/<benchmark>/metrics.parquet.
     results, data : Path
@@ -117,7 +115,7 @@ class _Writer:
             if tree == digest:  # runs and artifacts may have been deleted since
                 complete &= len(runs) == len(list(model.tree()))
                 complete &= all(map(self._store.has_artifacts, runs))
-            if tree and not complete:  # runs of earlier versions have no digest
+            if not complete:
                 for run in trees.pop(tree):
                     self._client.delete_run(run.info.run_id)
         ids = {run.data.tags["cell"]: run.info.run_id for run in trees[digest]} or self._create(model, digest)

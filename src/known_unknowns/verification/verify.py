@@ -41,16 +41,11 @@ class Comparison:
 
     Attributes
     ----------
-    model, benchmark, variant, seed, question_id, step, key
-        The turn.
     way, cause : str
         The way, and the settings in which it differs from the recorded run.
     recorded, answer : str
-        The most likely option, or the text of a reply without log-probabilities: as recorded, and now.
-    flip : bool
-        Whether these differ.
-    text_changed : bool
-        Whether the texts of the replies differ.
+        The most likely option, or the text of a reply without log-probabilities: as recorded, and now. A ``flip`` is a
+        difference.
     failed : bool
         Whether there is no reply now. It is counted, and not compared.
     gap : float, optional
@@ -155,18 +150,8 @@ def verify(
 ) -> VerificationResult:
     """Ask a random sample of a benchmark's recorded turns again, in every way.
 
-    Parameters
-    ----------
-    params : Params
-        The configuration of a finished run.
-    model, benchmark : str
-        One of its models and benchmarks.
-    sample : int
-        Number of turns, fewer if there are fewer. Turns whose recorded reply is a failure are not sampled.
-    seed : int
-        Seed of the sample and of the other order.
-    root : Path
-        The project's folder.
+    ``sample`` is the number of turns, ``seed`` that of the sample and of the other order. Turns whose recorded reply
+    is a failure are not sampled.
 
     Raises
     ------

@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from known_unknowns.tracking.store import follow_artifacts
-from known_unknowns.workflow.guard import Guard
-from known_unknowns.workflow.local_server import guarded
+from known_unknowns.workflow.guard import Guard, guarded
 
 ENVIRONMENT = {
     # Jobs are for the evaluation of traces; their workers are seven more processes.

@@ -1,17 +1,143 @@
-"""Functions of wildcards, for the inputs, parameters and resources of rules."""
+"""Files, parameters and resources of rules: functions of the configuration and of wildcards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.config import Params, RespondentModel
-from known_unknowns.data import released_cells, rerun_stamp
-from known_unknowns.workflow import rule_parameters, selection
+from known_unknowns.config import Params, RespondentModel, TransformersModel
+from known_unknowns.data import lock_file, released_cells, rerun_stamp
+from known_unknowns.inference.shards import Shard, record_path, shards_of
+from known_unknowns.variants import corrections
+from known_unknowns.workflow import selection
 from known_unknowns.workflow.code_digest import code_of
-from known_unknowns.workflow.targets import Targets, variant_table
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The files of one edition's run."""
+
+    params: Params
+
+    @property
+    def asked_models(self) -> list[str]:
+        """Models that are asked here, unlike those with imported replies."""
+        return [model for model in self.params.models if not self.params.is_imported(model)]
+
+    @property
+    def variants(self) -> set[str]:
+        """Variants of all benchmarks."""
+        return {variant for benchmark in self.params.benchmarks for variant in self.params.variants(benchmark)}
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every model with every benchmark that it answers."""
+        return [
+            (model, benchmark)
+            for benchmark in self.params.benchmarks
+            for model in self.params.models
+            if self.params.cells(benchmark, model)
+        ]
+
+    def per_pair(self, pattern: str, benchmark: str | None = None) -> list[str]:
+        """Return ``pattern`` for every model and benchmark; for one benchmark, if given."""
+        return [
+            pattern.replace("{model}", model).replace("{benchmark}", of_pair)
+            for model, of_pair in self.pairs
+            if benchmark in (None, of_pair)
+        ]
+
+    def variant_tables(self, benchmark: str | None = None) -> list[str]:
+        """Return the tables of all variants; of those of one benchmark, if given."""
+        benchmarks = self.params.benchmarks if benchmark is None else [benchmark]
+        return [variant_table(name, variant) for name in benchmarks for variant in self.params.variants(name)]
+
+
+def variant_table(benchmark: str, variant: str) -> str:
+    """Return the table of a variant."""
+    return f"<results>/variants/{benchmark}/{variant}.parquet"
+
+
+def any_of(names: Iterable[str]) -> str:
+    """Return a regular expression for one of the names; without names, for nothing."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
+
+
+_ADAPTER_SETTINGS = "adapter_config.json"
+
+
+def engine_code(params: Params, model: str, *benchmarks: str) -> str:
+    """Return the digest of the code that asks a model the questions of benchmarks."""
+    engine = params.model(model).implementation.partition(":")[0]
+    return code_of("infer", benchmarks, engine)
+
+
+def weights(params: Params, model: str) -> list[str]:
+    """Return the files of a model in a local folder, without adapters that it does not use."""
+    entry = params.model(model).as_dict()
+    folder = Path(entry.get("source", ""))
+    own = lock_file.adapter_folder(entry.get("source", ""), entry.get("adapter"))
+    adapter = sorted(path.as_posix() for path in own.iterdir() if path.is_file()) if own else []
+    if not folder.parts or not folder.is_dir():
+        return adapter
+    others = {file.parent for file in folder.rglob(_ADAPTER_SETTINGS)} - {folder, folder / (entry.get("adapter") or "")}
+    files = (path for path in folder.rglob("*") if path.is_file() and others.isdisjoint(path.parents))
+    return sorted(path.as_posix() for path in files if path.suffix != ".dvc") + adapter
+
+
+def shards(params: Params, model: str) -> int | None:
+    """Return the number of shards of a model; None if one job asks all questions."""
+    return shards_of(params.model(model))
+
+
+def shard_records(params: Params, model: str, benchmark: str) -> list[str]:
+    """Return the records of a model's shards of a benchmark."""
+    count, folder = shards(params, model) or 0, Path("<results>", "shards", model, benchmark)
+    return [record_path(folder, Shard(number, count)).as_posix() for number in range(1, count + 1)]
+
+
+def threads(params: Params, model: str) -> int:
+    """Return the CPU threads of a model. Snakemake tells them to the numeric libraries."""
+    entry = params.model(model)
+    return (entry.threads or 2) if isinstance(entry, TransformersModel) else 1
+
+
+def table_threads(params: Params, benchmark: str) -> int:
+    """Return the processes that convert a benchmark. One is enough for rendered scenes."""
+    return 1 if params.data(benchmark).source == "scenes" else 2
+
+
+def gpus(params: Params, model: str) -> int:
+    """Return 1 for a job of a model that may use a GPU. It counts only if a profile limits the resource."""
+    entry = params.model(model)
+    return int(isinstance(entry, TransformersModel) and entry.device != "cpu")
+
+
+def gpus_besides_shards(params: Params, model: str) -> int:
+    """Return the same for the job that writes the tables: after shards it loads no model."""
+    return 0 if shards(params, model) else gpus(params, model)
+
+
+def variant_files(params: Params, variant: str) -> list[str]:
+    """Return the files that a variant reads, such as corrections."""
+    return sorted(corrections.files(params.variant(variant)))
+
+
+def error_tables(params: Params, root: Path = Path()) -> list[str]:
+    """Return the tables of errors of the edition: those of the cells whose wrong answers reviewers tagged."""
+    cells = {
+        (model, benchmark, f"{variant}-seed{seed}")
+        for benchmark in params.benchmarks
+        for model in params.models
+        for variant, seed in params.cells(benchmark, model)
+    }
+    files = sorted((root / "reviews" / params.edition / "errors").glob("*/*/*.jsonl"))
+    tagged = [(path.parts[-3], path.parts[-2], path.stem) for path in files]
+    return [f"<results>/errors/{'/'.join(cell)}.csv" for cell in tagged if cell in cells]
+
 
 OfWildcards = Callable[[Any], Any]
 """A function that Snakemake calls with the wildcards of a job."""
@@ -52,7 +178,7 @@ class RuleFunctions:
 
     def table_threads(self, wildcards: Any) -> int:
         """Return the processes that convert a benchmark."""
-        return rule_parameters.table_threads(self.params, wildcards.benchmark)
+        return table_threads(self.params, wildcards.benchmark)
 
     def variants(self, wildcards: Any) -> list[str]:
         """Return the tables of a benchmark's variants."""
@@ -80,7 +206,7 @@ class RuleFunctions:
 
     def weights(self, wildcards: Any) -> list[str]:
         """Return the files of a model in a local folder."""
-        return rule_parameters.weights(self.params, wildcards.model)
+        return weights(self.params, wildcards.model)
 
     def probe(self, wildcards: Any) -> list[str]:
         """Return the record that a model can answer; nothing for a scripted respondent, which always can."""

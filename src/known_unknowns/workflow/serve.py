@@ -25,8 +25,20 @@ from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import end_products
-from known_unknowns.workflow.guard import App, Guard, Receive, Scope, Send, cookie_of, with_headers
-from known_unknowns.workflow.local_server import HOST, address_of, chosen_token, guarded, listen
+from known_unknowns.workflow.guard import (
+    HOST,
+    App,
+    Guard,
+    Receive,
+    Scope,
+    Send,
+    address_of,
+    chosen_token,
+    cookie_of,
+    guarded,
+    listen,
+    with_headers,
+)
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0

@@ -17,8 +17,8 @@ from known_unknowns import json_files
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.workflow.rule_functions import Targets
 from known_unknowns.workflow.selection import compared
-from known_unknowns.workflow.targets import Targets
 
 _ALL = frozenset({"-F", "--forceall"})
 _FORCE = frozenset({"-R", "--forcerun", "-f", "--force", *_ALL})

@@ -48,7 +48,6 @@ class ActiView(Benchmark):
     audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
     released = part("released.RELEASED")
-    section = part("section.SECTION")
     section_content = part("report.build")
 
 

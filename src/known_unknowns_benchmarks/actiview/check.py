@@ -17,10 +17,12 @@ from known_unknowns.benchmark.checks import (
     ImageChecks,
     Quantity,
     option_findings,
+    with_expected,
 )
 from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
+from known_unknowns.yaml_reader import parse_yaml
 from known_unknowns_benchmarks.actiview.format import (
     CATEGORIES,
     DATA,
@@ -36,36 +38,8 @@ from known_unknowns_benchmarks.actiview.format import (
 from known_unknowns_benchmarks.actiview.loader import RELEASED_SEED, random_starts
 from known_unknowns_benchmarks.actiview.released import RELEASED
 
-_PAPER = {
-    "Geo-Loc": 37,
-    "Orient": 30,
-    "Daily-Loc": 41,
-    "Obj-Attr": 50,
-    "Obj-Rel": 46,
-    "Count-Dis": 47,
-    "Event-M": 34,
-    "Event-S": 40,
-}
-"""Questions of each sub-class: the denominators of Gemini-1.5-pro's percentages in Tables 8 to 12."""
 _SUFFIXES = ("", "_resized", "_resized_lines", "_0_0", "_1_0", "_0_1", "_1_1")
-_MISSPELLINGS = {
-    "Lef-hand": "Left-hand",
-    "Righ-hand": "Right-hand",
-    "Siri Lanka": "Sri Lanka",
-    "Combodia": "Cambodia",
-    "Souel": "Seoul",
-    "Swiss": "Switzerland",
-    "Netherland": "Netherlands",
-    "activitiy": "activity",
-    "gallary": "gallery",
-    "restuarant": "restaurant",
-    "Churchs": "Churches",
-    "likey": "likely",
-    "bycicles": "bicycles",
-    "motocycle": "motorcycle",
-    "doreamon": "Doraemon",
-}
-"""Misspelt words of the published texts. The loader keeps them."""
+_MISSPELLINGS = parse_yaml(Path(__file__).with_name("misspellings.yaml").read_text(encoding="utf-8"))
 _LEVEL_VIEWS = {"E": "a view with an entire clue", "M": "a view with only partial clues", "H": "a view without clues"}
 
 
@@ -97,7 +71,8 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     _order_of_numbers(state)
     _full_stops(state)
     _images(state)
-    return _quantities(state, rendered.images if rendered else None, pocket=rendered is not None), state.findings
+    quantities = with_expected(_quantities(state, rendered), Path(__file__).parent, published=rendered is None)
+    return quantities, state.findings
 
 
 def _row(row: int, state: _State) -> None:
@@ -266,41 +241,26 @@ def _sizes(where: str, sizes: Sequence[tuple[int, int]]) -> Iterator[Finding]:
         yield Finding(WARNING, "not-reduced", where, text)
 
 
-def _quantities(state: _State, images: int | None, *, pocket: bool) -> list[Quantity]:
+def _quantities(state: _State, rendered: ScenesData | None) -> Iterator[Quantity]:
     found, count = state.questions, len(state.questions)
-
-    def paper(number: float) -> float | None:
-        return None if pocket else number
-
     categories = Counter(question.category for question in found)
-    counts = [len(question.options) for question in found]
-    quantities = [
-        Quantity("questions", len(state.files.rows), paper(325), "the paper (Appendix A.3)"),
-        Quantity(
-            "images, by path", len({q.images[0] for q in found}), images or paper(314), "the paper (Appendix A.3)"
-        ),
-        *(
-            Quantity(f"questions of {name}", categories[name], paper(_PAPER[name]), "the paper (by Tables 8 to 12)")
-            for name in CATEGORIES.values()
-        ),
-        Quantity("questions with distraction", sum(question.distraction for question in found)),
-    ]
+    images = (rendered.images, "the paper (Appendix A.3)") if rendered else ()
+    yield Quantity("questions", len(state.files.rows))
+    yield Quantity("images, by path", len({q.images[0] for q in found}), *images)
+    yield from (Quantity(f"questions of {name}", categories[name]) for name in CATEGORIES.values())
+    yield Quantity("questions with distraction", sum(question.distraction for question in found))
     if not found:
-        return quantities
-    guessing = 100 * sum(1 / options for options in counts) / count
+        return
+    counts = [len(question.options) for question in found]
     annotated = sum(clue != "no" for question in found for clue in question.clues) / count
-    quantities += [
-        Quantity("fewest options", min(counts), paper(2), "the paper (Section 5)"),
-        Quantity("most options", max(counts), paper(7), "the paper (Section 5)"),
-        Quantity("options a question", round(sum(counts) / count, 2), paper(3.24), "the paper (Appendix A.3)"),
-        Quantity("right by guessing (%)", round(guessing, 2), paper(33.95), "the paper (Section 5)"),
-        Quantity("views with clues a question, by contains_bbox", round(annotated, 2), paper(2.64), "the paper (A.3)"),
-    ]
-    listed = [len(question.groundtruth) for question in found if question.groundtruth is not None]
-    if listed:
+    yield Quantity("fewest options", min(counts))
+    yield Quantity("most options", max(counts))
+    yield Quantity("options a question", round(sum(counts) / count, 2))
+    yield Quantity("right by guessing (%)", round(100 * sum(1 / options for options in counts) / count, 2))
+    yield Quantity("views with clues a question, by contains_bbox", round(annotated, 2))
+    if listed := [len(question.groundtruth) for question in found if question.groundtruth is not None]:
         what = "views with clues a question, by groundtruth_views.json"
-        quantities.append(Quantity(what, round(sum(listed) / len(listed), 2), paper(2.64), "the paper (Appendix A.3)"))
-    return quantities
+        yield Quantity(what, round(sum(listed) / len(listed), 2))
 
 
 def _view_list(views: Sequence[int] | None) -> str:

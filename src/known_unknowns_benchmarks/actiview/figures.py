@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from known_unknowns.records import Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import Axis, Coordinate, Point
 from known_unknowns.report.drawing import Figure, figure, placeholder
-from known_unknowns.report.figures import kind, merge_first_heads, own_models, parsed
+from known_unknowns.report.figures import kind, own_models, parsed
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 from known_unknowns_benchmarks.actiview.metrics import WITHOUT, Cost, ViewNecessity, view_necessity
@@ -100,48 +100,33 @@ def _view_table(found: Sequence[ViewComparison], run: Run, outcomes: Outcomes) -
         Head("of the right without the views, wrong with them"),
     )
     caption = f"Effect of the views, in percent, with {confidence(run)} intervals"
-    return Table(caption, ("Pipeline", "Model"), columns, tuple(merge_first_heads(rows)))
+    return Table(caption, ("Pipeline", "Model"), columns, tuple(rows))
 
 
 CostPoint = tuple[str, str, Metric, Cost]
 
 
 def cost_in_images(run: Run, outcomes: Outcomes) -> Figure:
-    """Draw accuracy against the number of images sent."""
-    return _cost_figure("images", "images per question", lambda cost: cost.images, run, outcomes)
-
-
-def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
-    """Draw accuracy against visual tokens, for the models whose engine counts them."""
-    return _cost_figure("tokens", "visual tokens per question", lambda cost: cost.visual_tokens, run, outcomes)
-
-
-def _cost_figure(
-    unit: str, x_title: str, amount: Callable[[Cost], float | None], run: Run, outcomes: Outcomes
-) -> Figure:
-    thing, repeated = {
-        "images": ("images", "An image that is sent in two turns counts twice."),
-        "tokens": ("visual tokens", "The visual tokens of an image that is sent in two turns count twice."),
-    }[unit]
-    name, title = f"actiview_cost_{unit}", f"Accuracy against cost in {thing}"
-    found = [point for point in _cost_points(run, outcomes) if amount(point[3]) is not None]
+    """Draw accuracy against the number of images sent. The table also has turns and tokens."""
+    name, title = "actiview_cost_images", "Accuracy against cost in images"
+    found = list(_cost_points(run, outcomes))
     if not found:
-        return placeholder(name, title, f"not drawn: no engine of this run counts {thing}")
+        return placeholder(name, title, "not drawn: no model of this run was asked")
     points = [
-        Point(model, run.section.name(variant), Coordinate(amount(cost) or 0), y, kind(run, model))
+        Point(model, run.section.name(variant), Coordinate(cost.images), y, kind(run, model))
         for model, variant, metric, cost in found
         if (y := Coordinate.of(metric)) is not None
     ]
     series = [run.section.name(variant) for variant in COSTED if variant in run.variants]
     highest = max(point.x.value for point in points) or 1
-    x_axis, y_axis = Axis(x_title, 0, highest, tick=0), Axis("right (%)")
+    x_axis, y_axis = Axis("images per question", 0, highest, tick=0), Axis("right (%)")
     chart = charts.points(points, x_axis, y_axis, own_models(run), series=series)
     alt_text = (
-        f"Scatter plot of the {x_title} (horizontal) and accuracy in percent (vertical) of "
+        "Scatter plot of the images per question (horizontal) and accuracy in percent (vertical) of "
         f"{len({p.model for p in points})} models in {len({p.series for p in points})} pipelines, with error bars. The "
         "table below has the numbers."
     )
-    note = f"Means over all questions. {repeated} {parsed(run, run.main_parser)}"
+    note = f"Means over all questions. An image that is sent in two turns counts twice. {parsed(run, run.main_parser)}"
     return figure(name, title, chart, alt_text, note=note, table=_cost_table(found, run), caveat=run.caveat)
 
 
@@ -162,5 +147,5 @@ def _cost_table(found: Sequence[CostPoint], run: Run) -> Table:
         cells = (metric_cell(metric), *(Cell(number, kind="plain") for number in numbers))
         rows.append(Row((Head(model), Head(run.section.name(variant))), cells))
     columns = [Head("percent right"), Head("turns"), Head("images"), Head("visual tokens"), Head("input tokens")]
-    columns, body = move_n_to_heading(columns, merge_first_heads(rows))
+    columns, body = move_n_to_heading(columns, rows)
     return Table("Accuracy and cost per question", ("Model", "Pipeline"), columns, body)

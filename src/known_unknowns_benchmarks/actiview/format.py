@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from known_unknowns.benchmark.loading import Row, read_json
 from known_unknowns.errors import DataError
-from known_unknowns_benchmarks.actiview.categories import TYPES
 
 DATA, GROUNDTRUTH, LEVELS = "data.json", "groundtruth_views.json", "shifting_level.json"
 STARTS: Mapping[str, str] = {"E": "easy", "M": "medium", "H": "hard"}
@@ -24,6 +23,13 @@ LETTERS = "ABCDEFGH"
 VIEWS = 4
 IMAGES = ("original", "resized", "gridded", "upper-left", "lower-left", "upper-right", "lower-right")
 """The seven images of a question, in their order: ``images[2 + v]`` is view v."""
+
+TYPES: Mapping[str, tuple[str, ...]] = {
+    "Type I": ("Geo-Loc", "Orient", "Daily-Loc"),
+    "Type II": ("Obj-Attr", "Obj-Rel", "Count-Dis"),
+    "Type III": ("Event-M", "Event-S"),
+}
+"""Environment-, object- and event-centric questions (Section 3.1), and their sub-classes as Table 8 prints them."""
 
 CATEGORIES: Mapping[str, str] = {
     "geo-loc(counrty)": "Geo-Loc",  # sic, in the published file

@@ -25,8 +25,7 @@ from known_unknowns.benchmark.loading import Row, questions
 from known_unknowns.config import DataEntry, GitData, ReleasedData, ScenesData
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Option, Question
-from known_unknowns_benchmarks.actiview.categories import TYPES
-from known_unknowns_benchmarks.actiview.format import CATEGORIES, LETTERS, VIEWS, Annotation, read_files, rows
+from known_unknowns_benchmarks.actiview.format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, read_files, rows
 from known_unknowns_benchmarks.actiview.parsing import official
 from known_unknowns_benchmarks.actiview.prompts import prompt
 

@@ -31,11 +31,11 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers, scaled
 from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Metric, Question
 from known_unknowns_benchmarks.actiview.averages import AVERAGES
@@ -221,26 +221,8 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
     """
     for share, mean in MEANS.items():
         if share in metrics:
-            yield _mean_views(metrics[share], mean)
-
-
-def _mean_views(share: Metric, name: str) -> Metric:
-    """The mean number of views per question of a share of all views."""
-    views = share.denominator / share.n
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * views
-
-    return replace(
-        share,
-        name=name,
-        value=scaled(share.value),
-        low=scaled(share.low),
-        high=scaled(share.high),
-        spread=scaled(share.spread),
-        denominator=share.n,
-        method=share.method if share.value is None else f"{share.method}, times {views:g} views",
-    )
+            views = metrics[share].denominator / metrics[share].n
+            yield scaled(metrics[share], mean, views, denominator=metrics[share].n, of=f"{views:g} views")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +269,6 @@ def view_necessity(with_views: Mapping[str, bool], without: Mapping[str, bool]) 
     with_views, without : mapping from str to bool
         Whether each question, by its id, was answered correctly.
 
-    Returns
-    -------
-    ViewNecessity
-
     Raises
     ------
     ValueError
@@ -328,10 +306,6 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     ----------
     dialogues : sequence of sequence of AnsweredTurn
         All turns of each question of one variant.
-
-    Returns
-    -------
-    Cost
 
     Raises
     ------

@@ -71,7 +71,7 @@ _FULL, _GRIDDED, _FIRST_VIEW = 1, 2, 3
 def full_image(question: Question, *, wording: WordingName = TOOLKIT, max_new_tokens: int = SHORT_LENGTH) -> Dialogue:
     """General question answering (Table 2, "Full image")."""
     talk = _Talk(question, wording=wording, max_new_tokens=max_new_tokens)
-    yield from talk.answer(talk.words.answer, image=talk.full)
+    yield from talk.answer("answer", image=talk.full)
 
 
 def single_view(
@@ -99,7 +99,7 @@ def zooming(
 ) -> Dialogue:
     """Choose views on the gridded full image, then answer from the full image and the chosen views."""
     talk = _Talk(question, parser, split, images, wording, max_new_tokens)
-    said = yield from talk.ask(SELECT, talk.words.select, image=talk.gridded)
+    said = yield from talk.ask(SELECT, "select", image=talk.gridded)
     yield from talk.answer_zoomed(parse_selection(said, split, parser).views)
 
 
@@ -130,7 +130,7 @@ def shifting(
     start = talk.start(level) - 1
     order = [(start + step) % split + 1 for step in range(split)]
     seen = yield from (talk.shift_to_named if talk.words.names_missing_views else talk.shift_in_order)(order)
-    yield from talk.answer(talk.words.shifted, **talk.words.shifted_fields(talk.named(seen)))
+    yield from talk.answer("shifted", **talk.words.shifted_fields(talk.named(seen)))
 
 
 def mixed(
@@ -148,15 +148,15 @@ def mixed(
     last are described, as in shifting.
     """
     talk = _Talk(question, parser, split, images, wording, max_new_tokens)
-    said = yield from talk.ask(ZOOM, talk.words.zoom, image=talk.gridded)
+    said = yield from talk.ask(ZOOM, "zoom", image=talk.gridded)
     choice = parse_zoom(said, split, parser)
     if choice.answers or (not choice.views and wording != TOOLKIT):  # the paper's next prompt needs a view
-        yield from talk.answer(talk.words.answer, image=talk.gridded)
+        yield from talk.answer("answer", image=talk.gridded)
         return
     fields = talk.words.operate_fields(talk.gridded, talk.named(choice.views))
-    said = yield from talk.ask(OPERATE, talk.words.operate, **fields)
+    said = yield from talk.ask(OPERATE, "operate", **fields)
     chosen = parse_operation(said, choice.views, split, parser, talk.words.keep_field).views
-    yield from talk.answer(talk.words.mixed, **talk.words.mixed_fields(talk.gridded, talk.named(chosen)))
+    yield from talk.answer("mixed", **talk.words.mixed_fields(talk.gridded, talk.named(chosen)))
 
 
 def text_only_template(
@@ -243,7 +243,7 @@ class _Talk:
             seen.append(number)
             if len(seen) == len(order) and self.parser != OFFICIAL:
                 break
-            said = yield from self.ask(MORE, self.words.more, **self.words.more_fields(self.named(seen), ()))
+            said = yield from self.ask(MORE, "more", **self.words.more_fields(self.named(seen), ()))
             if not needs_more(said, self.parser):
                 break
         return seen
@@ -254,7 +254,7 @@ class _Talk:
         while len(seen) < len(order):
             others = [number for number in range(1, self.split + 1) if number not in seen]
             fields = self.words.more_fields(self.named(seen), [view.name for view in self.named(others)])
-            said = yield from self.ask(MORE, self.words.more, **fields)
+            said = yield from self.ask(MORE, "more", **fields)
             missing = parse_missing(said, seen, self.split, self.parser)
             if missing.answers:
                 break
@@ -277,7 +277,7 @@ class _Talk:
     def answer_from_view(self, number: int, step: str = ANSWER) -> Dialogue:
         """From one view alone."""
         (view,) = self.named([number])
-        yield from self.answer(self.words.answer, step=step, **self.words.view_fields(view))
+        yield from self.answer("answer", step=step, **self.words.view_fields(view))
 
     def answer_zoomed(self, chosen: Sequence[int]) -> Dialogue:
         """From the full image and the chosen views; with one image per turn, from each of the views in turn.
@@ -286,19 +286,21 @@ class _Talk:
         """
         fields = self.words.zoomed_fields(self.full, self.named(chosen))
         if self.images == MANY or not chosen:
-            yield from self.answer(self.words.zoomed, **fields)
+            yield from self.answer("zoomed", **fields)
             return
         for number in chosen:
             step = ANSWER if number == chosen[-1] else VIEW
             if self.images == CONCATENATED:
                 yield from self.answer_from_view(number, step)
             else:
-                yield from self.answer(self.words.zoomed, step=step, current=self.view(number), **fields)
+                yield from self.answer("zoomed", step=step, current=self.view(number), **fields)
 
     def _filled(self, template: str, fields: dict[str, prompts.Part]) -> prompts.Content:
         described = self.words.description(self.split)
         known = {"question": self.question.text, "options": prompts.options(self.question)}
-        return prompts.fill(template, **known, split=str(self.split), description=described, **fields)
+        return prompts.fill(
+            self.words.templates[template], **known, split=str(self.split), description=described, **fields
+        )
 
     def _fitted(
         self, content: prompts.Content, current: Image | None = None

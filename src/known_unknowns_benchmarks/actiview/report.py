@@ -1,25 +1,23 @@
-"""The report's section on ActiView: the paper's tables, the effect of the parsers, figures and worked cases."""
+"""The report's section on ActiView: the paper's tables, the effect of the parsers, and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.page import ExtraContent
-from known_unknowns.report.paper_tables import Footnotes, Layout, PaperTable, paper_table
+from known_unknowns.report.paper_tables import Footnotes, PaperTable, paper_table
 from known_unknowns.report.tables import ACCURACY, Run, confidence
-from known_unknowns_benchmarks.actiview import case_figures, figures
+from known_unknowns_benchmarks.actiview import figures
 from known_unknowns_benchmarks.actiview.audit import CHANCE, HUMAN
-from known_unknowns_benchmarks.actiview.averages import of_split
-from known_unknowns_benchmarks.actiview.format import TYPES
 from known_unknowns_benchmarks.actiview.outcomes import DIFFERENCE, Outcomes, empty_metric
-from known_unknowns_benchmarks.actiview.views import SPLITS
+from known_unknowns_benchmarks.layouts import read_layouts
 
 CellOrRow = TypeVar("CellOrRow", PublishedCell, ComparisonRow)
 TWO_PARSER_PIPELINES = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h", "mixed")
@@ -29,85 +27,23 @@ _DIFFERENCES = slice(3, 6)
 """The columns of differences in the table of parser effects."""
 _ZERO = percent(0.0, signed=True)
 
-_BANDS = {
-    "Gemini-1.5-pro": "proprietary models",
-    "Qwen2-VL": "open-source models for multiple images as input",
-    "MiniCPM-Llama3-V-2.5": "open-source models for single image as input",
-}
-_TABLE_13_BANDS = {"GPT-4o": "multi-image models", "InternVL-Vicuna-13B": "single-image models"}
-_PIPELINES = {
-    **{name: ("zooming", name) for name in ("Full image", "Zooming")},
-    **{f"Shifting-{level}": ("shifting", f"Shifting-{level}") for level in "REMH"},
-    "Single View": ("shifting", "Single View"),
-}
-_CLASSES = {
-    column: (kind, label)
-    for kind, names in TYPES.items()
-    for column, label in (*((name, name) for name in names), (f"{kind} AVG", "AVG"))
-}
-_SELECTION = {
-    f"{pipeline} {name}": (pipeline, name)
-    for pipeline in ("Zooming", "Shifting-R")
-    for name in ("ACC_QA", "R_select", "#view")
-}
-
-
-def _grouped(groups: Mapping[str, tuple[str, str]], title: str, **others: Any) -> Layout:
-    return Layout(title, split_heading=lambda column: groups.get(column, ("", column)), **others)
-
-
-LAYOUTS: dict[str, Layout] = {
-    "Table 2": _grouped(_PIPELINES, "Table 2, zooming and shifting", bands=_BANDS),
-    "Table 3": Layout("Table 3, the mixed pipeline"),
-    "Table 13": _grouped(
-        _SELECTION,
-        "Table 13, the selection of views",
-        bands=_TABLE_13_BANDS,
-        secondary={"view_recall_as_published": ("view_recall", "by Equation 1: ")},
-    ),
-    "Table 14": Layout(
-        "Table 14, splits into more views",
-        conditions={(of_split("zooming", split), None): f"{split} views" for split in SPLITS},
-        collapsed=True,
-    ),
-    "Table 15": Layout("Table 15, images side by side and described in words", collapsed=True),
-    "Appendix F.2": Layout(
-        "Appendix F.2, recalls of Shifting-E and Shifting-H",
-        secondary={"view_recall_as_published": ("view_recall", "by Equation 1: ")},
-        collapsed=True,
-    ),
-    "Table 5": Layout("Table 5, without an image", collapsed=True),
-    **{
-        f"Table {number}": _grouped(
-            _CLASSES, f"Table {number}, the sub-classes in {name}", bands=_BANDS, collapsed=True
-        )
-        for number, name in enumerate(("zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H"), start=8)
-    },
-    "Table 7": _grouped(_PIPELINES, "Table 7, the models that Table 2 leaves out", collapsed=True),
-}
+LAYOUTS = read_layouts(Path(__file__).parent)
 
 
 def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
     """Build the content of section.html.j2."""
     cells = load(run.benchmark)
     outcomes = Outcomes(run, results=results, data=data)
-    drawn = [
-        figures.needed(run, outcomes),
-        figures.cost_in_images(run, outcomes),
-        figures.cost_in_tokens(run, outcomes),
-    ]
     return ExtraContent(
-        figures=drawn,
+        figures=[figures.needed(run, outcomes), figures.cost_in_images(run, outcomes)],
         links={
             "papers": "The paper's tables",
             "parser-effect": "Effect of the parser",
             "views": "Use of views",
-            "cases": "Cases",
         },
         values={
             "tables": paper_tables(run, cells, compared),
             "effects": parser_effects(run, outcomes),
-            "strips": case_figures.worked_cases(run, outcomes, data=data),
         },
     )
 
@@ -171,9 +107,7 @@ def parser_effects(run: Run, outcomes: Outcomes) -> ParserEffects:
         if found and all(cell.text == _ZERO for _, cells in found for cell in cells[_DIFFERENCES]):
             unaffected.append(model)
             continue
-        for place, (variant, cells) in enumerate(found):
-            heads = [Head(model, span=len(found))] if place == 0 else []
-            rows.append(Row((*heads, Head(run.section.name(variant))), cells))
+        rows += [Row((Head(model), Head(run.section.name(variant))), cells) for variant, cells in found]
     return ParserEffects(_effects_table(run, rows) if rows else None, tuple(unaffected))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from known_unknowns.records import Image
-from known_unknowns_benchmarks.actiview import paper_prompts, prompts
+from known_unknowns_benchmarks.actiview import prompts
 from known_unknowns_benchmarks.actiview.views import NAMES
 
 TOOLKIT, PAPER, PAPER_SHORT = "toolkit", "paper", "paper_short"
@@ -31,27 +31,24 @@ Fields = dict[str, prompts.Part]
 
 
 class Wording:
-    """The released toolkit's prompts; see `known_unknowns_benchmarks.actiview.prompts`.
+    """The released toolkit's prompts.
 
     Attributes
     ----------
-    answer, select, zoomed, more, zoom, operate, shifted, mixed : str
-        Templates of the general question, of the selection of views and the answer in zooming, of the examination in
-        shifting, of the two selections in mixed, and of the answers in shifting and mixed.
+    templates : mapping of str to str
+        Templates of the general question (answer), of the selection of views and the answer in zooming (select,
+        zoomed), of the examination in shifting (more), of the two selections in mixed (zoom, operate), and of the
+        answers in shifting and mixed (shifted, mixed).
     names_missing_views : bool
         Whether the reply to ``more`` names missing views; it is yes or no otherwise.
     keep_field : str
         The field of the reply to ``operate`` with the views that are kept.
     """
 
-    answer: ClassVar[str] = prompts.ANSWER
-    select: ClassVar[str] = prompts.SELECT
-    zoomed: ClassVar[str] = prompts.ZOOMED
-    more: ClassVar[str] = prompts.MORE
-    zoom: ClassVar[str] = prompts.ZOOM
-    operate: ClassVar[str] = prompts.OPERATE
-    shifted: ClassVar[str] = prompts.ANSWER
-    mixed: ClassVar[str] = prompts.ANSWER
+    templates: ClassVar[Mapping[str, str]] = {
+        **prompts.TOOLKIT,
+        **dict.fromkeys(("shifted", "mixed"), prompts.ANSWER),
+    }
     names_missing_views: ClassVar[bool] = False
     keep_field: ClassVar[str] = "keep"
 
@@ -93,22 +90,15 @@ class Wording:
 
 
 class PaperWording(Wording):
-    """The prompts of Appendix I; see `known_unknowns_benchmarks.actiview.paper_prompts`."""
+    """The prompts of Appendix I."""
 
-    answer = paper_prompts.ANSWER
-    select = paper_prompts.SELECT
-    zoomed = paper_prompts.ZOOMED
-    more = paper_prompts.MORE
-    zoom = paper_prompts.ZOOM
-    operate = paper_prompts.OPERATE
-    shifted = paper_prompts.SHIFTED
-    mixed = paper_prompts.MIXED
+    templates = prompts.PAPER
     names_missing_views = True
     keep_field = "zoom_keep"
 
     def description(self, split: int) -> str:
         """Return the printed description, which is that of four parts."""
-        return paper_prompts.DESCRIPTION
+        return self.templates["description"]
 
     def view_name(self, number: int, split: int) -> str:
         """Return the printed name of one of four views (from 1)."""
@@ -149,7 +139,7 @@ class PaperWording(Wording):
 class ShortWording(PaperWording):
     """The prompts of Appendix I with the short general question for two series of models, SEAL and Mini-Gemini."""
 
-    answer = paper_prompts.SHORT_ANSWER
+    templates: ClassVar = {**prompts.PAPER, "answer": prompts.PAPER["short_answer"]}
 
     def view_fields(self, view: NamedView) -> Fields:
         return {"image": view.image}

@@ -17,6 +17,7 @@ from known_unknowns.benchmark.checks import (
     ImageChecks,
     Quantity,
     option_findings,
+    with_expected,
 )
 from known_unknowns.config import DataEntry, FolderData, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
@@ -27,7 +28,6 @@ from known_unknowns_benchmarks.humblebench.released import RELEASED
 TYPES = ("Object", "Relation", "Attribute")
 _REFUSAL = "None of the above"
 _OPTIONS = 5
-_PAPER = "the paper (Table 1)"
 
 
 @dataclass
@@ -132,26 +132,21 @@ def _spellings(state: _State) -> Iterator[Finding]:
 def _quantities(state: _State, questions: int, settings: DataEntry | None) -> list[Quantity]:
     rendered = settings if isinstance(settings, ScenesData) else None
     own = rendered is not None or isinstance(settings, FolderData)  # the paper says nothing about such data
-    images = rendered.images if rendered else None
-    expected = rendered.images * rendered.questions_per_image if rendered else None if own else 22_831
-    source = "params.yaml" if own else _PAPER
+    expected = rendered.images * rendered.questions_per_image if rendered else None
+    source = "params.yaml" if own else ""
     sizes = [state.images.sizes[digest] for digest in state.digests]
     quantities = [
         Quantity("questions", questions, expected, source),
-        Quantity("images", len(state.images.sizes), images, source),
-        Quantity("question types", len(state.types), 3, _PAPER),
+        Quantity("images", len(state.images.sizes), rendered.images if rendered else None, source),
+        Quantity("question types", len(state.types), len(TYPES), "the paper (Table 1)"),
         *(Quantity(f"questions of type {kind}", state.types[kind]) for kind in sorted(state.types)),
         *(Quantity(f"questions labelled {label}", state.labels[label]) for label in sorted(state.labels)),
     ]
     if questions and state.options:
-        quantities.append(
-            Quantity("words per question", round(state.question_words / questions, 2), None if own else 8.88, _PAPER)
-        )
-        quantities.append(
-            Quantity("words per option", round(state.option_words / state.options, 2), None if own else 2.52, _PAPER)
-        )
+        quantities.append(Quantity("words per question", round(state.question_words / questions, 2)))
+        quantities.append(Quantity("words per option", round(state.option_words / state.options, 2)))
     if sizes:
-        width, height = (round(sum(side) / len(sizes)) for side in zip(*sizes, strict=True))
-        quantities.append(Quantity("mean image width (px)", width, None if own else 594, _PAPER))
-        quantities.append(Quantity("mean image height (px)", height, None if own else 473, _PAPER))
-    return quantities
+        for what, side in (("width", 0), ("height", 1)):
+            mean = round(sum(size[side] for size in sizes) / len(sizes))
+            quantities.append(Quantity(f"mean image {what} (px)", mean))
+    return with_expected(quantities, Path(__file__).parent, published=not own)

@@ -21,7 +21,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.json_files import parse_json
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
-from known_unknowns_benchmarks.humblebench.official import exact_refusal, official, official_metrics
+from known_unknowns_benchmarks.humblebench.official import exact_refusal, official
 
 __all__ = [
     "LETTERS",
@@ -30,7 +30,6 @@ __all__ = [
     "exact_refusal",
     "load",
     "official",
-    "official_metrics",
     "parse_question",
     "prompt",
 ]

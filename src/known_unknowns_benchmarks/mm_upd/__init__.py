@@ -37,11 +37,10 @@ class MMUPD(Benchmark):
     official = part("official.official")
     metrics = part("metrics.METRICS")
     audit = part("audit.audit")
-    section = part("section.SECTION")
     section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
-        from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
+        from known_unknowns_benchmarks.mm_upd.format import SUBSETS
 
         return "cannot_tell" if question.extra.get("subset") == SUBSETS[2] else "none_of_options"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from known_unknowns.benchmark.published import Finding, Published, PublishedCell
-from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
+from known_unknowns_benchmarks.mm_upd.format import SUBSETS
 
 
 def audit(published: Published) -> Iterator[Finding]:

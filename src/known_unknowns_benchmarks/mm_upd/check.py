@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from known_unknowns.benchmark.checks import (
     ImageChecks,
     Quantity,
     option_findings,
+    with_expected,
 )
 from known_unknowns.benchmark.loading import Row
 from known_unknowns.config import DataEntry, ScenesData
@@ -39,9 +40,6 @@ from known_unknowns_benchmarks.mm_upd.format import (
     type_of,
 )
 
-QUESTIONS: Mapping[str, int] = {"AAD": 820, "IASD": 919, "IVQD": 356}
-ABILITIES: Mapping[str, int] = {"AAD": 18, "IASD": 18, "IVQD": 12}
-_PAPER = "the paper (Section 4.1 and Table B)"
 Key = tuple[str, int]
 """The type and the index of a row."""
 
@@ -71,16 +69,21 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
                 state.add(ERROR, "unreadable-file", f"{subset} {setting}", f"{error}; the rest was not checked")
         _circular(subset, state)
     findings = [finding for state in states.values() for finding in state.findings]
-    quantities = _quantities(states, with_expected=not isinstance(settings, ScenesData))
+    published = not isinstance(settings, ScenesData)
+    quantities = with_expected(_quantities(states), Path(__file__).parent, published=published)
     return quantities, [*findings, *images.findings, *images.closing()]
+
+
+def _key_and_options(row: Row, state: _State) -> tuple[str, int | None, str | None, list[str] | None]:
+    where = f"{row.file.name}, row {row.number}"
+    index = state.attempt("index", where, lambda: index_of(row))
+    kind = state.attempt("type", where, lambda: type_of(row))
+    return where, index, kind, state.attempt("unreadable-options", where, lambda: options_of(row))
 
 
 def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:
     """Check a row of the base setting, which the questions are made of."""
-    where = f"{row.file.name}, row {row.number}"
-    index = state.attempt("index", where, lambda: index_of(row))
-    kind = state.attempt("type", where, lambda: type_of(row))
-    texts = state.attempt("unreadable-options", where, lambda: options_of(row))
+    where, index, kind, texts = _key_and_options(row, state)
     data = state.attempt("unreadable-image", where, lambda: image_of(row))
     if data is not None:
         images.add({"bytes": data, "path": None}, row.file.parent, file=row.file, row=row.number, where=where)
@@ -100,10 +103,7 @@ def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None
 
 def _option_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:
     """Compare a row of the option setting with the row of the base setting, and with the rule of the loader."""
-    where = f"{row.file.name}, row {row.number}"
-    index = state.attempt("index", where, lambda: index_of(row))
-    kind = state.attempt("type", where, lambda: type_of(row))
-    texts = state.attempt("unreadable-options", where, lambda: options_of(row))
+    where, index, kind, texts = _key_and_options(row, state)
     if index is None or kind is None or texts is None:
         return
     base = state.options.get((kind, index))
@@ -144,24 +144,13 @@ def _circular(subset: str, state: _State) -> None:
             state.add(WARNING, "pair", where, f"no {other} question has this index, so that it has no dual accuracy")
 
 
-def _quantities(states: Mapping[str, _State], *, with_expected: bool) -> list[Quantity]:
-    def paper(number: int) -> int | None:
-        return number if with_expected else None
-
-    quantities = []
+def _quantities(states: Mapping[str, _State]) -> Iterator[Quantity]:
     for subset, state in states.items():
-        unsolvable = sum(kind == UPD for kind, _ in state.passes)
-        quantities += [
-            Quantity(f"unsolvable questions of {subset}", unsolvable, paper(QUESTIONS[subset]), _PAPER),
-            Quantity(
-                f"standard questions of {subset}", len(state.passes) - unsolvable, paper(QUESTIONS[subset]), _PAPER
-            ),
-            Quantity(f"passes of {subset}", len(state.options)),
-            Quantity(
-                f"rows of the option setting of {subset} as the loader asks them", state.equal, len(state.options)
-            ),
-            Quantity(f"abilities of {subset}", len(state.abilities), paper(ABILITIES[subset]), _PAPER),
-            *(Quantity(f"  {subset}: {name}", number) for name, number in sorted(state.abilities.items())),
-        ]
-    total = sum(kind == UPD for state in states.values() for kind, _ in state.passes)
-    return [*quantities, Quantity("unsolvable questions", total, paper(sum(QUESTIONS.values())), _PAPER)]
+        unsolvable, asked = sum(kind == UPD for kind, _ in state.passes), "as the loader asks them"
+        yield Quantity(f"unsolvable questions of {subset}", unsolvable)
+        yield Quantity(f"standard questions of {subset}", len(state.passes) - unsolvable)
+        yield Quantity(f"passes of {subset}", len(state.options))
+        yield Quantity(f"rows of the option setting of {subset} {asked}", state.equal, len(state.options))
+        yield Quantity(f"abilities of {subset}", len(state.abilities))
+        yield from (Quantity(f"  {subset}: {name}", number) for name, number in sorted(state.abilities.items()))
+    yield Quantity("unsolvable questions", sum(kind == UPD for state in states.values() for kind, _ in state.passes))

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from known_unknowns.records import ANSWERED, AnsweredTurn, Option, Question
 from known_unknowns.scoring import robust
-from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
+from known_unknowns_benchmarks.mm_upd.format import SUBSETS
 from known_unknowns_benchmarks.multiple_choice.refusals import is_standard_refusal
 
 _MASKED = "H"

@@ -15,10 +15,11 @@ from pathlib import Path
 from known_unknowns.benchmark.loading import Row
 from known_unknowns.config import DataEntry, HubData
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
 from known_unknowns_benchmarks.multiple_choice.table_files import rows as table_rows
 
 NAME = "mm_upd"
+SUBSETS = ("AAD", "IASD", "IVQD")
+"""Absent answers, incompatible answer sets, and incompatible visual questions."""
 BASE, OPTION = "base", "option"
 """The two settings that have files. The instruction setting has the questions of the base setting."""
 STANDARD, UPD = "standard", "upd"

@@ -28,6 +28,7 @@ from known_unknowns_benchmarks.mm_upd.format import (
     PASS,
     REFUSALS,
     STANDARD,
+    SUBSETS,
     WITHHOLD,
     file_of,
     image_of,
@@ -38,7 +39,6 @@ from known_unknowns_benchmarks.mm_upd.format import (
     text_of,
     type_of,
 )
-from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
 
 
 def load(

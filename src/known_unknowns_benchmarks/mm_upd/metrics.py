@@ -41,10 +41,9 @@ import numpy as np
 from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
 from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Question
 from known_unknowns_benchmarks.mm_upd.extraction import withheld
-from known_unknowns_benchmarks.mm_upd.format import STANDARD
+from known_unknowns_benchmarks.mm_upd.format import STANDARD, SUBSETS
 from known_unknowns_benchmarks.mm_upd.official import read
 from known_unknowns_benchmarks.mm_upd.prompts import OPTION, setting_of
-from known_unknowns_benchmarks.mm_upd.subsets import SUBSETS
 
 OFFICIAL, ROBUST = "official", "robust"
 

@@ -7,26 +7,15 @@ from pathlib import Path
 
 from known_unknowns.comparison import ComparisonRow, load
 from known_unknowns.report.page import ExtraContent
-from known_unknowns.report.paper_tables import Layout, paper_table
+from known_unknowns.report.paper_tables import paper_table
 from known_unknowns.report.tables import Run
-
-LAYOUTS = {
-    "Table 1": Layout(
-        "Table 1, dual accuracy in three settings",
-        split_heading=lambda column: tuple(column.split(" ", 1)),
-        bands={"LLaVA1.5-13b": "Open models", "GeminiPro": "Closed models"},
-    ),
-    "Table 3": Layout(
-        "Table 3, base setting: dual, standard and UPD accuracy",
-        split_heading=lambda column: tuple(column.split(" ", 1)),
-    ),
-}
+from known_unknowns_benchmarks.layouts import read_layouts
 
 
 def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
     """Build the content of section.html.j2."""
-    cells = load(run.benchmark)
+    cells, layouts = load(run.benchmark), read_layouts(Path(__file__).parent)
     return ExtraContent(
         links={"papers": "The paper's tables"},
-        values={"tables": [paper_table(name, layout, run, cells, compared) for name, layout in LAYOUTS.items()]},
+        values={"tables": [paper_table(name, layout, run, cells, compared) for name, layout in layouts.items()]},
     )

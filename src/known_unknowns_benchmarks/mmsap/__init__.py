@@ -49,7 +49,6 @@ class MMSAP(Benchmark):
     metrics = part("metrics.METRICS")
     audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
-    section = part("section.SECTION")
     section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:

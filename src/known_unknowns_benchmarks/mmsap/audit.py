@@ -17,7 +17,7 @@ from known_unknowns.comparison.audit.relations import (
     product,
     rounding_error,
 )
-from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
+from known_unknowns_benchmarks.mmsap.format import BASIC, BEYOND, KNOW, SUBSETS
 
 TableRow = Mapping[str, PublishedCell]
 FIRST_SCORES, FIRST_RATES = "Table 1, first preprint", "Table 2, first preprint"
@@ -28,13 +28,6 @@ _MEANS = 0.05
 
 def spread_as_published(spread: float, runs: int) -> float:
     """Convert our standard deviation over runs (ddof = 1) to that of the first preprint (ddof = 0).
-
-    Parameters
-    ----------
-    spread : float
-        Standard deviation with ddof = 1.
-    runs : int
-        The number of runs.
 
     Returns
     -------

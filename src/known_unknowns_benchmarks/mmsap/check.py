@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,19 +15,16 @@ from known_unknowns.benchmark.checks import (
     ImageChecks,
     Quantity,
     option_findings,
+    with_expected,
 )
 from known_unknowns.benchmark.loading import Row
 from known_unknowns.config import DataEntry, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.mmsap import loader as mmsap
-from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
-from known_unknowns_benchmarks.mmsap.format import Fields, rows
+from known_unknowns_benchmarks.mmsap.format import BEYOND, SUBSETS, Fields, rows
 
-QUESTIONS: Mapping[str, int] = {BASIC: 400, KNOW: 350, BEYOND: 400}
-IMAGES: Mapping[str, int | None] = {BASIC: 397, KNOW: None, BEYOND: 308}
 _OPTIONS = 5
-_PAPER = "the paper (Section 3.2)"
 
 
 @dataclass
@@ -55,7 +52,8 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
         except DataError as error:
             state[subset].add(ERROR, "unreadable-file", subset, f"{error}; the rest was not checked")
     findings = [finding for subset in SUBSETS for finding in state[subset].findings]
-    quantities = _quantities(state, with_expected=not isinstance(settings, ScenesData))
+    published = not isinstance(settings, ScenesData)
+    quantities = with_expected(_quantities(state), Path(__file__).parent, published=published)
     return quantities, [*findings, *images.findings, *images.closing()]
 
 
@@ -94,20 +92,13 @@ def _options(row: Row, fields: Fields, subset: str, options: tuple[Option, ...],
         state.answers[options[answer].label] += 1
 
 
-def _quantities(states: Mapping[str, _State], *, with_expected: bool) -> list[Quantity]:
-    def paper(number: int | None) -> int | None:
-        return number if with_expected else None
-
-    quantities = []
+def _quantities(states: Mapping[str, _State]) -> Iterator[Quantity]:
     for subset in SUBSETS:
         state, sub_tasks = states[subset], mmsap.SUB_TASKS[subset]
-        quantities += [
-            Quantity(f"questions of {subset}", state.number, paper(QUESTIONS[subset]), _PAPER),
-            Quantity(f"images of {subset}", len(state.images), paper(IMAGES[subset]), _PAPER),
-            Quantity(f"sub-tasks of {subset}", len(state.sub_tasks), len(sub_tasks), "Figure 3"),
-            *(Quantity(f"  {name}", state.sub_tasks[name]) for name in sub_tasks),
-            *(Quantity(f"  right option {label}", state.answers[label]) for label in sorted(state.answers)),
-            *(Quantity(f"  refusal at {label}", state.refusals[label]) for label in sorted(state.refusals)),
-        ]
-    total = sum(state.number for state in states.values())
-    return [*quantities, Quantity("questions", total, paper(1150), _PAPER)]
+        yield Quantity(f"questions of {subset}", state.number)
+        yield Quantity(f"images of {subset}", len(state.images))
+        yield Quantity(f"sub-tasks of {subset}", len(state.sub_tasks), len(sub_tasks), "Figure 3")
+        yield from (Quantity(f"  {name}", state.sub_tasks[name]) for name in sub_tasks)
+        yield from (Quantity(f"  right option {label}", state.answers[label]) for label in sorted(state.answers))
+        yield from (Quantity(f"  refusal at {label}", state.refusals[label]) for label in sorted(state.refusals))
+    yield Quantity("questions", sum(state.number for state in states.values()))

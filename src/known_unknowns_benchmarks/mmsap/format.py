@@ -15,7 +15,22 @@ from typing import Any
 from known_unknowns.benchmark.loading import Row, json_rows, parquet_rows
 from known_unknowns.config import DataEntry, FolderData, HubData
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns_benchmarks.mmsap.categories import SUBSETS
+
+BASIC, KNOW, BEYOND = "BasicVisQA", "KnowVisQA", "BeyondVisQA"
+SUBSETS = (BASIC, KNOW, BEYOND)
+SUB_TASKS: Mapping[str, tuple[str, ...]] = {
+    BASIC: ("Action", "Color", "Counting", "Objects Recognition", "OCR", "Position", "Other"),
+    KNOW: ("Animal & Plant", "Art", "Brand & Product", "Landmarks", "Organizations", "Food"),
+    BEYOND: (
+        "Nonexistent Objects",
+        "Intractable Quantity",
+        "Other modalities Information",
+        "Missing Visual Information",
+        "Temporal Unpredictability",
+        "Background Information",
+    ),
+}
+"""The 19 sub-tasks as Figure 3 (Figure 2 of the first preprint) spells them."""
 
 REFUSAL = "Sorry, I can't help with it"
 """The text of the refusal option in every example of the papers, and in Section 4.5."""

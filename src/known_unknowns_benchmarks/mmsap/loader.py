@@ -25,8 +25,17 @@ from known_unknowns.benchmark.loading import Row, questions
 from known_unknowns.config import DataEntry
 from known_unknowns.progress import Advance
 from known_unknowns.records import Option, Question
-from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUB_TASKS, SUBSETS
-from known_unknowns_benchmarks.mmsap.format import REFUSAL, SETTINGS, Fields, rows
+from known_unknowns_benchmarks.mmsap.format import (
+    BASIC,
+    BEYOND,
+    KNOW,
+    REFUSAL,
+    SETTINGS,
+    SUB_TASKS,
+    SUBSETS,
+    Fields,
+    rows,
+)
 from known_unknowns_benchmarks.mmsap.official import normalise_text, official
 
 __all__ = [

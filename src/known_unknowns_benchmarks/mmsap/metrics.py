@@ -51,11 +51,11 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredAnswers
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredAnswers, scaled
 from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.consistency import across_seeds
@@ -278,29 +278,12 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
     metrics : mapping from str to Metric
         The metrics of one category by name.
 
-    Yields
-    ------
-    Metric
-        ``refusal_number``.
-
     References
     ----------
     .. [1] Wang et al., MM-SAP, final version, Equation 7.
     """
     share = metrics["refusal_share"]
-
-    def times_denominator(value: float | None) -> float | None:
-        return None if value is None else value * share.denominator
-
-    yield replace(
-        share,
-        name="refusal_number",
-        value=times_denominator(share.value),
-        low=times_denominator(share.low),
-        high=times_denominator(share.high),
-        spread=times_denominator(share.spread),
-        method=share.method if share.value is None else f"{share.method}, times the denominator",
-    )
+    yield scaled(share, "refusal_number", share.denominator, denominator=share.denominator, of="the denominator")
 
 
 METRICS = BenchmarkMetrics(

@@ -21,7 +21,6 @@ class MultipleChoice(Benchmark):
     refusal_prompt = part("prompts.refusal_prompt")
     official = part("prompts.official")
     metrics = part("metrics.METRICS")
-    section = part("section.SECTION")
 
 
 BENCHMARK = MultipleChoice()

@@ -38,10 +38,6 @@ def detect(rows: Sequence[tuple[Any, Sequence[Option]]]) -> str:
 
     It is the one that fits most rows. An index and a number are told apart by the answers 0 and n.
 
-    Parameters
-    ----------
-    rows : sequence of (answer, options)
-
     Raises
     ------
     ValueError

@@ -41,10 +41,6 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
     ----------
     scored : ScoredAnswers
         The answers as one parser parsed them.
-
-    Returns
-    -------
-    dict from str to Ratio
     """
     answerable = np.array([q.refusal is not None and q.answer not in (None, q.refusal) for q in scored.questions])
     refused = answerable & (scored.outcome == REFUSED)

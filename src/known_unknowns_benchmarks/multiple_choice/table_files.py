@@ -22,15 +22,6 @@ MAX_CELL = 2**27
 MAX_JSON = 2**30
 """Largest size of a JSON file in bytes. JSON lines and Parquet have no such limit."""
 
-_SEPARATORS = {"tabs": "\t", "commas": ",", "semicolons": ";", "vertical bars": "|"}
-_SEPARATED_BY = {
-    "tabs": "name the file .tsv, or save it with commas",
-    "commas": "name the file .csv, or save it with tabs",
-    "semicolons": "name the file .csv, or save it with tabs",
-    "vertical bars": "save it with commas as .csv, or with tabs as .tsv",
-}
-"""What to do if the columns of a file are not separated as its suffix says."""
-
 
 class SourceRow(NamedTuple):
     """A row of a file.
@@ -123,8 +114,9 @@ def _separated(file: Path, delimiter: str) -> Iterator[SourceRow]:
                 raise DataError(f"{header.count('')} columns without a name; name or remove them", file=file, row=1)
             if doubled:
                 raise DataError(f"the column {doubled[-1]!r} is there twice; rename one of them", file=file, row=1)
-            if (name := _other_separator(header)) is not None:
-                raise DataError(f"one column, and {name} in its name; {_SEPARATED_BY[name]}", file=file, row=1)
+            if len(header) == 1:
+                text = f"one column, {header[0]!r}; separate the columns by commas in .csv files, by tabs in .tsv files"
+                raise DataError(text, file=file, row=1)
             for cells in reader:
                 number += 1
                 if not cells:
@@ -142,13 +134,6 @@ def _separated(file: Path, delimiter: str) -> Iterator[SourceRow]:
         raise DataError(text, file=file, row=number + 1) from error
     except UnicodeDecodeError as error:
         raise DataError("not UTF-8 text; save the file as UTF-8", file=file, row=number + 1) from error
-
-
-def _other_separator(header: Sequence[str]) -> str | None:
-    """Return the name of a separator in the name of the only column; None without one."""
-    if len(header) != 1:
-        return None
-    return next((name for name, sign in _SEPARATORS.items() if sign in header[0]), None)
 
 
 def _json_lines(file: Path) -> Iterator[SourceRow]:

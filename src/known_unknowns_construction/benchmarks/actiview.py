@@ -10,6 +10,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from known_unknowns.images import composite_image
@@ -82,7 +84,7 @@ def step_1(
 ) -> Iterator[tuple[SceneGraph, Callable[[], GeneratorDialogue]]]:
     """Yield a dialogue of two turns for each image: a question about several boxes, and its rating from A to D."""
     for graph in graphs:
-        yield graph, _start_1(graph)
+        yield graph, partial(_dialogue_1, graph)
 
 
 def step_2(
@@ -90,49 +92,43 @@ def step_2(
 ) -> Iterator[tuple[SceneGraph, Callable[[], GeneratorDialogue]]]:
     """Yield a dialogue for each image: a counting question for each class with at least two objects."""
     for graph in graphs:
-        yield graph, _start_2(graph, questions)
+        yield graph, partial(_dialogue_2, graph, questions)
 
 
-def _start_1(graph: SceneGraph) -> Callable[[], GeneratorDialogue]:
-    def dialogue() -> GeneratorDialogue:
-        nodes = marked_objects(graph)
-        if len(nodes) < 2:
-            return GenerationResult(rejected=[Rejection("fewer than two objects")])
-        image = _marked(graph, nodes)
-        reply = yield _turn(graph, "generate", image, fill(STEP_1, {"clues": clues(nodes)}), STEP_1_SCHEMA)
+def _dialogue_1(graph: SceneGraph) -> GeneratorDialogue:
+    nodes = marked_objects(graph)
+    if len(nodes) < 2:
+        return GenerationResult(rejected=[Rejection("fewer than two objects")])
+    image = _marked(graph, nodes)
+    reply = yield _turn(graph, "generate", image, fill(STEP_1, {"clues": clues(nodes)}), STEP_1_SCHEMA)
+    if problem := problem_of(reply):
+        return GenerationResult(rejected=[problem])
+    draft, rejected = _draft(reply.text, GENERAL, nodes)
+    if draft is None:
+        return GenerationResult(rejected=rejected)
+    shown = json.dumps({"question": draft.question, "options": draft.options, "answer": draft.extra["index"]})
+    rating = yield _turn(graph, "rate", image, fill(SCORING, {"annotation": shown}), SCORING_SCHEMA)
+    return _rated(draft, rating.text if problem_of(rating) is None else "")
+
+
+def _dialogue_2(graph: SceneGraph, questions: int | None) -> GeneratorDialogue:
+    made = GenerationResult()
+    classes: dict[str, list[Node]] = {}
+    for node in graph.objects:
+        if node.countable:
+            classes.setdefault(node.spoken, []).append(node)
+    several = {name: nodes for name, nodes in classes.items() if len(nodes) > 1}
+    for name, nodes in list(several.items())[:questions]:
+        boxes = json.dumps([_corners(graph, node) for node in nodes])
+        text = fill(STEP_2, {"boxes": boxes, "type": plain_name(name)})
+        reply = yield _turn(graph, "generate", image_of(graph), text, STEP_2_SCHEMA)
         if problem := problem_of(reply):
-            return GenerationResult(rejected=[problem])
-        draft, rejected = _draft(reply.text, GENERAL, nodes)
-        if draft is None:
-            return GenerationResult(rejected=rejected)
-        shown = json.dumps({"question": draft.question, "options": draft.options, "answer": draft.extra["index"]})
-        rating = yield _turn(graph, "rate", image, fill(SCORING, {"annotation": shown}), SCORING_SCHEMA)
-        return _rated(draft, rating.text if problem_of(rating) is None else "")
-
-    return dialogue
-
-
-def _start_2(graph: SceneGraph, questions: int | None) -> Callable[[], GeneratorDialogue]:
-    def dialogue() -> GeneratorDialogue:
-        made = GenerationResult()
-        classes: dict[str, list[Node]] = {}
-        for node in graph.objects:
-            if node.countable:
-                classes.setdefault(node.spoken, []).append(node)
-        several = {name: nodes for name, nodes in classes.items() if len(nodes) > 1}
-        for name, nodes in list(several.items())[:questions]:
-            boxes = json.dumps([_corners(graph, node) for node in nodes])
-            text = fill(STEP_2, {"boxes": boxes, "type": plain_name(name)})
-            reply = yield _turn(graph, "generate", image_of(graph), text, STEP_2_SCHEMA)
-            if problem := problem_of(reply):
-                made.rejected.append(problem)
-                continue
-            draft, rejected = _draft(reply.text, COUNTING, nodes)
-            made.rejected += rejected
-            made.drafts += [] if draft is None else [draft]
-        return made
-
-    return dialogue
+            made.rejected.append(problem)
+            continue
+        draft, rejected = _draft(reply.text, COUNTING, nodes)
+        made.rejected += rejected
+        made.drafts += [] if draft is None else [draft]
+    return made
 
 
 def _turn(graph: SceneGraph, step: str, image: Image, text: str, schema: str) -> Turn:
@@ -164,10 +160,7 @@ def _rated(draft: Draft, text: str) -> GenerationResult:
     if level == "D":
         return GenerationResult(rejected=[Rejection("rated_D", reason)])
     flags = () if level == "A" else (Flag("rating", f"rated {level}: {reason}" if level else "not rated"),)
-    extra = {**draft.extra, "rating": level}
-    return GenerationResult(
-        [Draft(draft.question, draft.options, draft.answer, draft.kind, draft.objects, flags, extra)]
-    )
+    return GenerationResult([replace(draft, flags=flags, extra={**draft.extra, "rating": level})])
 
 
 def _draft(text: str, kind: str, nodes: Sequence[Node]) -> tuple[Draft | None, list[Rejection]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def generate(
     The prompt asks for about ten questions, so ``questions`` only limits how many of them are taken.
     """
     for graph in graphs:
-        yield graph, _start(graph, questions)
+        yield graph, partial(_dialogue, graph, questions)
 
 
 def drafts(text: str) -> tuple[list[Draft], list[Rejection]]:
@@ -177,17 +178,12 @@ def write_rows(path: Path, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
             writer.write_table(pa.Table.from_pylist(waiting, schema=PARQUET_SCHEMA))
 
 
-def _start(graph: SceneGraph, questions: int | None) -> Callable[[], GeneratorDialogue]:
-    def dialogue() -> GeneratorDialogue:
-        turn = Turn(graph.id, "generate", (prompt(graph),), None, max_new_tokens=MAX_NEW_TOKENS, json_schema=SCHEMA)
-        reply = yield turn
-        problem = problem_of(reply)
-        if problem is not None:
-            return GenerationResult(rejected=[problem])
-        found, rejected = drafts(reply.text)
-        return GenerationResult(found[:questions], rejected)
-
-    return dialogue
+def _dialogue(graph: SceneGraph, questions: int | None) -> GeneratorDialogue:
+    reply = yield Turn(graph.id, "generate", (prompt(graph),), None, max_new_tokens=MAX_NEW_TOKENS, json_schema=SCHEMA)
+    if problem := problem_of(reply):
+        return GenerationResult(rejected=[problem])
+    found, rejected = drafts(reply.text)
+    return GenerationResult(found[:questions], rejected)
 
 
 def _draft(entry: dict[str, Any]) -> Draft:

@@ -64,22 +64,8 @@ def apply(
 ) -> FilterResult:
     """Apply the filters.
 
-    Parameters
-    ----------
-    candidates : iterable of Candidate
-        Flags of these filters from an earlier run are replaced.
-    context : Context
-    only : collection of str, optional
-        The filters to apply; all if absent.
-    without : collection of str
-        Filters to leave out.
-    flag : collection of str
-        Filters that flag candidates instead of dropping them.
-
-    Raises
-    ------
-    ConfigError
-        If a filter is not known.
+    Flags of these filters from an earlier run are replaced. ``only`` are the filters to apply, by default all;
+    ``without`` are left out, ``flag`` flag candidates instead of dropping them. Raises ConfigError for an unknown name.
     """
     for name in {*(only or ()), *without, *flag}:
         if name not in FILTERS:

@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from known_unknowns.errors import ConfigError
 from known_unknowns_construction.candidates import Candidate
@@ -42,7 +42,7 @@ def solvable_without_image(candidates: Sequence[Candidate], context: Context) ->
                 f"{len(answers)} answers to a question cannot tell knowledge from guessing: give more attempts",
                 path="--attempts",
             )
-        if answers and binom.sf(right - 1, len(answers), chance) <= ALPHA:
+        if answers and bdtrc(right - 1, len(answers), chance) <= ALPHA:
             models = len({answer.model for answer in answers})
             yield candidate.id, f"{right} of {len(answers)} answers of {models} models are right without the image"
 

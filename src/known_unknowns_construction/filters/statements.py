@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from known_unknowns_construction.candidates import Candidate
-from known_unknowns_construction.filters.texts import singular
+from known_unknowns_construction.filters.texts import WORDS, singular
 from known_unknowns_construction.scene_graph import Node, SceneGraph, may_be_same
 
 _COUNT = re.compile(r"^how many (?P<noun>.+?) (?:are|is|can|do|does|appear)\b(?P<rest>.*)$", re.I)
@@ -31,8 +31,7 @@ _ANY_CLASS = frozenset(
 """Words before the verb of a question for an object that do not restrict its class."""
 _NEGATED = re.compile(r"\b(?:not|no|never|absent|missing|except|n't)\b|n't\b", re.I)
 _ARTICLE = re.compile(r"^(?:a|an|the|one|some)\s+", re.I)
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBER = {word: number for number, word in enumerate(_NUMBERS)} | {"none": 0, "no": 0}
+_NUMBER = {word: number for number, word in enumerate(WORDS["numbers"])} | {"none": 0, "no": 0}
 _ANY_OBJECT = ("object", "thing", "item", "shape")
 _SPELLINGS = {"color": "colour", "gray": "grey"}
 

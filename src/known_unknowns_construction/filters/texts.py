@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 
+from known_unknowns.yaml_reader import parse_yaml
 from known_unknowns_construction.candidates import Candidate
 from known_unknowns_construction.filters._interface import Context, Finding
 from known_unknowns_construction.generation import MAX_TEXT
@@ -16,31 +18,9 @@ _SHINGLE = 4
 
 _WORDS = re.compile(r"[^\W_]+")
 _ARTICLES = frozenset({"a", "an", "the", "it", "its", "is", "are", "to", "of", "there"})
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_SAME = {
-    **{word: str(number) for number, word in enumerate(_NUMBERS)},
-    **dict.fromkeys(("none", "no", "nothing"), "0"),
-    **dict.fromkeys(("couch", "settee"), "sofa"),
-    **dict.fromkeys(("television", "telly"), "tv"),
-    **dict.fromkeys(("automobile",), "car"),
-    **dict.fromkeys(("bike",), "bicycle"),
-    **dict.fromkeys(("motorbike",), "motorcycle"),
-    **dict.fromkeys(("aeroplane", "plane"), "airplane"),
-    **dict.fromkeys(("grey",), "gray"),
-    **dict.fromkeys(("purple",), "violet"),
-    **dict.fromkeys(("big", "huge"), "large"),
-    **dict.fromkeys(("little", "tiny"), "small"),
-    **dict.fromkeys(("beneath", "underneath", "under"), "below"),
-    **dict.fromkeys(("over",), "above"),
-    **dict.fromkeys(("beside", "near", "by"), "next"),
-    **dict.fromkeys(("within",), "in"),
-    **dict.fromkeys(("inside",), "in"),
-}
-_IRREGULAR = {
-    **{"people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse", "feet": "foot"},
-    **{"knives": "knife", "shelves": "shelf", "leaves": "leaf", "loaves": "loaf", "skies": "sky", "buses": "bus"},
-    **{"movies": "movie", "cookies": "cookie"},
-}
+WORDS = parse_yaml(files(__package__).joinpath("words.yaml").read_text(encoding="utf-8"))
+_SAME = {word: str(number) for number, word in enumerate(WORDS["numbers"])}
+_SAME |= {word: first for first, *others in WORDS["synonyms"] for word in others}
 _LEAKS = (
     (re.compile(r"\b[^\W\d_][\w-]*_\d+\b"), "an object's index"),
     (re.compile(r"-(?:other-)?merged\b|\ba crowd of \w+_"), "the name of an annotated class"),
@@ -137,8 +117,8 @@ def words(text: str) -> list[str]:
 
 def singular(word: str) -> str:
     """Return the singular of a regular English plural, and of the irregular ones of common classes."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
+    if word in WORDS["singulars"]:
+        return WORDS["singulars"][word]
     if len(word) > 3 and word.endswith(("ches", "shes", "sses", "xes")):
         return word[:-2]
     if len(word) > 4 and word.endswith("ies"):

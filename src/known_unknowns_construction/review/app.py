@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -174,13 +175,13 @@ def _item(review: Review, reviewer: str, place: int) -> dict[str, Any]:
     return {
         "id": item.id,
         "category": item.category,
-        "content": item.content.as_dict(),
+        "content": asdict(item.content),
         "sha256": item.content.sha256,
         "images": [{"width": image.width, "height": image.height} for image in item.images],
         "objects": _objects(item),
         "flags": [{"filter": name, "reason": reason} for name, reason in item.flags],
         "facts": dict(item.facts),
-        "wrong": None if item.wrong is None else {name: getattr(item.wrong, name) for name in item.wrong.__slots__},
+        "wrong": None if item.wrong is None else asdict(item.wrong),
         "decision": None if own is None else _shown(own),
         "others": [_shown(decision) for decision in review.of_others(reviewer, place)],
         "state": review.state(reviewer, place),
@@ -201,5 +202,5 @@ def _shown(decision: Decision) -> dict[str, Any]:
         "action": decision.action,
         "reason": decision.reason,
         "tag": decision.tag,
-        "after": decision.after.as_dict() if decision.after else None,
+        "after": asdict(decision.after) if decision.after else None,
     }

@@ -23,7 +23,7 @@ The rules, for one question:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -55,10 +55,7 @@ def content_of(candidate: Candidate) -> Content:
 def read_decisions(paths: Iterable[str | Path]) -> list[Decision]:
     """Read decision files in order. A line that was torn at the end of a file by a crash is left out.
 
-    Raises
-    ------
-    DataError
-        If a file cannot be read, or a line inside it is damaged.
+    Raises DataError if a file cannot be read, or a line inside it is damaged.
     """
     found: dict[str, Decision] = {}
     for path in map(Path, paths):
@@ -124,17 +121,7 @@ def result(decision: Decision, content: Content) -> tuple[str, Content | None, s
 
 
 def outcome(content: Content, decisions: Iterable[Decision], *, required: int = 1) -> Outcome:
-    """Return what the standing decisions on one item make of it (see the rules of the module).
-
-    Parameters
-    ----------
-    content : Content
-        The item's present content.
-    decisions : iterable of Decision
-        The values of `standing` for the item.
-    required : int
-        Number of reviewers without whom the item is pending.
-    """
+    """Return what the standing decisions on one item make of it (see the rules of the module)."""
     every = list(decisions)
     valid = [decision for decision in every if decision.sha256 == content.sha256]
     stale = len(every) - len(valid)
@@ -149,13 +136,14 @@ def outcome(content: Content, decisions: Iterable[Decision], *, required: int = 
     return Outcome(state, after, tuple(deciding), deciding[0].role == ADJUDICATOR, stale)
 
 
-def reviewed(
-    candidates: Iterable[Candidate], decisions: Iterable[Decision], *, required: int = 1
-) -> Iterator[tuple[Candidate, Outcome]]:
-    """Yield each candidate with its outcome, in the order of the candidates, one at a time."""
+def outcomes(
+    contents: Mapping[str, Content], decisions: Iterable[Decision], *, required: int = 1
+) -> dict[str, Outcome]:
+    """Return the outcome of each item, from its id and content, in the order of the items."""
     found = standing(decisions)
-    for candidate in candidates:
-        yield candidate, outcome(content_of(candidate), found.get(candidate.id, {}).values(), required=required)
+    return {
+        item: outcome(content, found.get(item, {}).values(), required=required) for item, content in contents.items()
+    }
 
 
 def final_candidate(candidate: Candidate, found: Outcome) -> Candidate | None:
@@ -221,20 +209,10 @@ def counts_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
 def apply_decisions(
     candidates: Iterable[Candidate], decisions: Sequence[Decision], *, required: int = 1
 ) -> AppliedDecisions:
-    """Merge candidates with decisions.
-
-    Parameters
-    ----------
-    candidates : iterable of Candidate
-    decisions : sequence of Decision
-        All decisions, undone ones included (`read_decisions`).
-    required : int
-        Number of reviewers without whom a candidate is pending.
-    """
-    final, outcomes = [], {}
-    for candidate, found in reviewed(candidates, decisions, required=required):
-        outcomes[candidate.id] = found
-        if (after := final_candidate(candidate, found)) is not None:
-            final.append(after)
-    unknown = sum(len(of_item) for item, of_item in standing(decisions).items() if item not in outcomes)
-    return AppliedDecisions(tuple(final), outcomes, unknown)
+    """Merge candidates with all decisions, undone ones too. Below ``required`` reviewers, a candidate is pending."""
+    every = {candidate.id: candidate for candidate in candidates}
+    contents = {identifier: content_of(candidate) for identifier, candidate in every.items()}
+    found = outcomes(contents, decisions, required=required)
+    after = (final_candidate(candidate, found[identifier]) for identifier, candidate in every.items())
+    unknown = sum(len(of_item) for item, of_item in standing(decisions).items() if item not in every)
+    return AppliedDecisions(tuple(each for each in after if each is not None), found, unknown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from io import StringIO
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from known_unknowns.files import write_text
 from known_unknowns.files.csv_cells import escape_cell
 from known_unknowns.metrics import clustered_interval
 from known_unknowns.records import OVERALL
-from known_unknowns_construction.review.decisions import DISPUTED, PENDING, TAGGED, outcome, standing
+from known_unknowns_construction.review.decisions import DISPUTED, PENDING, TAGGED, outcomes, standing
 from known_unknowns_construction.review.items import Source
 from known_unknowns_construction.review.records import Decision
 from known_unknowns_construction.review.session import TAGS
@@ -68,16 +68,11 @@ def reviewed_part(source: Source, decisions: Sequence[Decision]) -> Source:
 def write_table(rows: Sequence[ErrorShare], out: Path) -> None:
     """Write the table as CSV. The examples are a JSON list."""
     lines = StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow([field.name for field in fields(ErrorShare)])
+    writer = csv.DictWriter(lines, [field.name for field in fields(ErrorShare)], lineterminator="\n")
+    writer.writeheader()
     for row in rows:
-        values = [getattr(row, field.name) for field in fields(ErrorShare)]
-        writer.writerow(
-            [
-                escape_cell(json.dumps(v, ensure_ascii=False) if isinstance(v, tuple) else "" if v is None else v)
-                for v in values
-            ]
-        )
+        values = asdict(row) | {"examples": json.dumps(row.examples, ensure_ascii=False)}
+        writer.writerow({name: escape_cell("" if value is None else value) for name, value in values.items()})
     write_text(out, lines.getvalue())
 
 
@@ -86,21 +81,9 @@ def error_table(
 ) -> list[ErrorShare]:
     """Return the share of each tag among the tagged wrong answers, overall and for each category.
 
-    Parameters
-    ----------
-    source : Source
-        The wrong answers. If they are a random sample of all wrong answers, the intervals are those of all of them.
-    decisions : sequence of Decision
-        All decisions, undone ones included.
-    required : int
-        Number of reviewers without whom a wrong answer is pending.
-    confidence : float
-        Level of the intervals, which are clustered by image.
+    The intervals are clustered by image. If the items are a random sample of all wrong answers, they are those of all.
     """
-    found = standing(decisions)
-    after = {
-        item.id: outcome(item.content, found.get(item.id, {}).values(), required=required) for item in source.items
-    }
+    after = outcomes({item.id: item.content for item in source.items}, decisions, required=required)
     rows = []
     categories = dict.fromkeys(item.category for item in source.items)
     for category in (OVERALL, *(categories if len(categories) > 1 else ())):
@@ -110,26 +93,24 @@ def error_table(
         tagged = [item for item in items if item.id in tags]
         groups = list(dict.fromkeys(item.group for item in tagged))
         for tag in TAGS:
-            having = [item for item in tagged if tags[item.id] == tag]
             right, asked = dict.fromkeys(groups, 0), dict.fromkeys(groups, 0)
             for item in tagged:
                 asked[item.group] += 1
                 right[item.group] += tags[item.id] == tag
             low, high = clustered_interval(list(right.values()), list(asked.values()), confidence)
-            share = len(having) / len(tagged) if tagged else None
-            examples = tuple(item.id for item in having[:EXAMPLES])
+            having = [item.id for item in tagged if tags[item.id] == tag]
             rows.append(
                 ErrorShare(
-                    category,
-                    tag,
-                    len(having),
-                    len(tagged),
-                    share,
-                    low,
-                    high,
-                    states.count(PENDING),
-                    states.count(DISPUTED),
-                    examples,
+                    category=category,
+                    tag=tag,
+                    count=len(having),
+                    n=len(tagged),
+                    share=len(having) / len(tagged) if tagged else None,
+                    low=low,
+                    high=high,
+                    pending=states.count(PENDING),
+                    disputed=states.count(DISPUTED),
+                    examples=tuple(having[:EXAMPLES]),
                 )
             )
     return rows

@@ -29,17 +29,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """The reply of a model that is tagged.
-
-    Attributes
-    ----------
-    reply : str
-        The text of the reply.
-    outcome : str
-        What the parser made of it (`known_unknowns.records.OUTCOMES`).
-    choice : str
-        Label of the option that the parser found; empty without one.
-    """
+    """The reply of a model that is tagged, what the parser made of it, and the label that it found ("" without one)."""
 
     reply: str
     outcome: str
@@ -91,13 +81,7 @@ class Source:
 
 
 def candidate_source(path: str | Path) -> Source:
-    """Return the candidates of a file as items.
-
-    Raises
-    ------
-    DataError
-        If a line is not a candidate, or there are none.
-    """
+    """Return the candidates of a file as items. Raises DataError if a line is no candidate, or there are none."""
     path = Path(path)
     items = [_of_candidate(candidate, path.parent) for candidate in read_candidates(path)]
     if not items:
@@ -124,10 +108,7 @@ def _of_candidate(candidate: Candidate, folder: Path) -> Item:
 def servable(image: ItemImage, *, name: str) -> tuple[bytes, str]:
     """Return an image as bytes of which a browser shows what models get, and their media type.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read or does not decode (`known_unknowns.images.decode`).
+    Raises DataError if it cannot be read or does not decode (`known_unknowns.images.decode`).
     """
     data = image.read()
     pixels = decode(data, file=name)

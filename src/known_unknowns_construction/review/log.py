@@ -11,9 +11,11 @@ import threading
 from pathlib import Path
 from zlib import crc32
 
+from pydantic import ValidationError
+
 from known_unknowns.errors import DataError
 from known_unknowns.files.append_file import AppendFile, Closing
-from known_unknowns_construction.review.records import Decision
+from known_unknowns_construction.review.records import DECISION, Decision
 
 _SUFFIX = b', "crc32": "%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)
@@ -35,18 +37,15 @@ def parse_decision(line: bytes) -> Decision | None:
     if suffix != _SUFFIX % crc32(text):
         return None
     try:
-        return Decision.from_dict(json.loads(text + b"}"))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return DECISION.validate_json(text + b"}")
+    except ValidationError:
         return None
 
 
 def read_log(path: Path) -> tuple[list[Decision], int]:
     """Return the decisions of a file, and the offset at which the last whole line ends.
 
-    Raises
-    ------
-    DataError
-        If a line other than an incomplete last one is damaged.
+    Raises DataError if a line other than an incomplete last one is damaged.
     """
     decisions: list[Decision] = []
     end = 0
@@ -73,17 +72,8 @@ def read_log(path: Path) -> tuple[list[Decision], int]:
 class DecisionLog(Closing):
     """A decision file opened for appending; a context manager. One process at a time may hold it.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file. It and its folder are created if they are absent.
-
-    Raises
-    ------
-    DataError
-        If a line is damaged.
-    MachineError
-        If another process holds the file.
+    The file and its folder are created. Raises DataError if a line is damaged, MachineError if another process holds
+    it.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -111,15 +101,8 @@ class DecisionLog(Closing):
     def append(self, decision: Decision) -> bool:
         """Append a decision. When this returns, it is on the disk.
 
-        Returns
-        -------
-        bool
-            False if a decision with the same key was there before, for example because a browser sent it again.
-
-        Raises
-        ------
-        MachineError
-            If the disk is full. The file is as before.
+        False if a decision with the same key was there before, for example because a browser sent it again. Raises
+        MachineError if the disk is full; the file is then as before.
         """
         line = decision_line(decision)
         with self._lock:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +25,12 @@ from known_unknowns_construction.review.items import (
 )
 from known_unknowns_construction.review.records import Content
 
+_FLAGS = {
+    UNPARSED: ("parser", "the parser found no option in the reply"),
+    CUT: ("cut", "the length limit ended the reply before an answer"),
+    ABSTAINED: ("abstained", "the reply says that it cannot answer, and chooses no option"),
+    REFUSED: ("over-refusal", "the model refused, but an option is correct"),
+}
 _SHOWN_COLUMNS = ("models", "right", "refused", "abstained", "top", "top_count")
 
 
@@ -34,22 +41,11 @@ def content_of_question(question: Question) -> Content:
 
 
 def benchmark_source(title: str, questions: Path, *, listed: Path | None = None) -> Source:
-    """Return a benchmark's questions as items.
+    """Return a benchmark's questions as items; images are in the folder of the table ``questions``.
 
-    Parameters
-    ----------
-    title : str
-        Name of the benchmark.
-    questions : Path
-        Table of the published questions; images are in its folder.
-    listed : Path, optional
-        A CSV file with a column ``id``: the questions to review, in this order. Its other columns are shown, and a row
-        of ``all_wrong.csv`` becomes a flag.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read, or an id is not one of the questions.
+    ``listed`` is a CSV file with a column ``id``: the questions to review, in this order. Its other columns are shown,
+    and a row of ``all_wrong.csv`` becomes a flag. Raises DataError if a file cannot be read, or an id is not one of the
+    questions.
     """
     every = tables.read_questions(questions)
     if listed is None:
@@ -128,29 +124,11 @@ def error_source(
     sample: int | None = None,
     seed: int = 0,
 ) -> Source:
-    """Return the wrong answers of a model as items.
+    """Return the wrong answers of a model, by a parser, as items.
 
-    They have the order of the questions. A sample has a random order, so that the first ones of it are a sample too.
-
-    Parameters
-    ----------
-    title : str
-        Names the model, the benchmark and the variant.
-    questions, scores, replies : Part
-        Rows of the same variant and seed.
-    images : Path
-        The folder of the questions' images.
-    parser : str
-        The parser whose outcomes count.
-    sample : int, optional
-        Number of wrong answers to draw; by default all.
-    seed : int
-        Seed of the drawing.
-
-    Raises
-    ------
-    DataError
-        If a table cannot be read, or no answer is wrong.
+    ``questions``, ``scores`` and ``replies`` are rows of the same variant and seed, ``images`` is the folder of the
+    images. The items have the order of the questions. A ``sample`` of so many has a random order, so that its first
+    ones are a sample too. Raises DataError if a table cannot be read, or no answer is wrong.
     """
     asked = {question.id: question for question in tables.read_questions(questions)}
     of_parser = final_scores(tables.read_scores(scores)).get(parser, {})
@@ -177,26 +155,11 @@ def is_error(score: Score) -> bool:
 
 def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Item:
     item = _of_question(question, folder)
-    flags: Sequence[tuple[str, str]] = ()
-    if score.outcome == UNPARSED:
-        flags = (("parser", "the parser found no option in the reply"),)
-    elif score.outcome == CUT:
-        flags = (("cut", "the length limit ended the reply before an answer"),)
-    elif score.outcome == ABSTAINED:
-        flags = (("abstained", "the reply says that it cannot answer, and chooses no option"),)
-    elif score.outcome == REFUSED:
-        flags = (("over-refusal", "the model refused, but an option is correct"),)
-    elif question.refusal is not None and question.answer == question.refusal:
-        flags = (("under-refusal", "the model chose an option, but refusing is correct"),)
-    return Item(
-        id=item.id,
-        group=item.group,
-        category=item.category,
-        content=item.content,
-        images=item.images,
-        flags=tuple(flags),
-        wrong=WrongAnswer(reply, score.outcome, _label(question, score)),
-    )
+    flags = [_FLAGS[score.outcome]] if score.outcome in _FLAGS else []
+    if not flags and question.refusal is not None and question.answer == question.refusal:
+        flags = [("under-refusal", "the model chose an option, but refusing is correct")]
+    wrong = WrongAnswer(reply, score.outcome, _label(question, score))
+    return replace(item, flags=tuple(flags), wrong=wrong)
 
 
 def _label(question: Question, score: Score) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from known_unknowns.variants.corrections import content_sha256
 
@@ -43,23 +44,6 @@ class Content:
     def sha256(self) -> str:
         """Digest of the content. A decision names it, so that it never counts for another version of the question."""
         return content_sha256(self.question, self.labels, self.options, self.answer)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the content as JSON-able values."""
-        return {
-            "question": self.question,
-            "labels": list(self.labels),
-            "options": list(self.options),
-            "answer": self.answer,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Content:
-        """Return the content that `as_dict` gave. Raises KeyError, TypeError or ValueError for other values."""
-        texts = [values["question"], *values["labels"], *values["options"], values["answer"] or ""]
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("a text is not a string")
-        return cls(values["question"], tuple(values["labels"]), tuple(values["options"]), values["answer"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +106,8 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the decision as JSON-able values, without those that are empty."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        values["after"] = self.after.as_dict() if self.after else None
-        return {name: value for name, value in values.items() if value not in (None, "")}
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Decision:
-        """Return the decision that `as_dict` gave. Raises KeyError, TypeError or ValueError for other values."""
-        after, seconds = values.get("after"), values.get("seconds")
-        texts = {name: values[name] for name in ("key", "item", "sha256", "reviewer", "time", "action")}
-        texts |= {name: values[name] for name in ("role", "reason", "tag", "undoes") if name in values}
-        if not all(isinstance(text, str) for text in texts.values()) or isinstance(seconds, str | bool):
-            raise TypeError("a field has the wrong type")
-        return cls(**texts, after=Content.from_dict(after) if after else None, seconds=seconds)
+
+DECISION = TypeAdapter(Decision)
+"""Reads decisions that `Decision.as_dict` gave."""

@@ -22,40 +22,21 @@ from known_unknowns_construction.review.decisions import (
     Outcome,
     apply_decisions,
     counts_of,
-    outcome,
+    outcomes,
     standing,
 )
 from known_unknowns_construction.review.items import Source
 from known_unknowns_construction.review.records import UNDO, Decision
 
 
-def outcomes(source: Source, decisions: Sequence[Decision], *, required: int = 1) -> dict[str, Outcome]:
-    """Return the outcome of each item of a source, in its order."""
-    found = standing(decisions)
-    return {item.id: outcome(item.content, found.get(item.id, {}).values(), required=required) for item in source.items}
-
-
 def summary(
     source: Source, decisions: Sequence[Decision], *, required: int = 1, confidence: float = 0.95, seed: int = 0
 ) -> dict[str, Any]:
-    """Return the counts, the work of each reviewer, and the agreement, as JSON-able values.
-
-    Parameters
-    ----------
-    source : Source
-    decisions : sequence of Decision
-        All decisions, undone ones included.
-    required : int
-        Number of reviewers without whom an item is pending.
-    confidence : float
-        Level of the intervals of the agreement.
-    seed : int
-        Seed of their bootstrap.
-    """
+    """Return the counts, the work of each reviewer, and the agreement, as JSON-able values."""
     found = standing(decisions)
-    after = outcomes(source, decisions, required=required)
-    reasons = Counter(decision.reason for each in after.values() for decision in each.decisions if decision.reason)
     contents = {item.id: item.content for item in source.items}
+    after = outcomes(contents, decisions, required=required)
+    reasons = Counter(decision.reason for each in after.values() for decision in each.decisions if decision.reason)
     groups = {item.id: item.group for item in source.items}
     return {
         "title": source.title,
@@ -88,18 +69,10 @@ def _reviewers(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
 
 
 def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, required: int = 1) -> AppliedDecisions:
-    """Write what decisions make of a file of candidates.
+    """Write what decisions make of a file of candidates to the folder ``out``.
 
-    Parameters
-    ----------
-    path : Path
-        The candidates.
-    decisions : sequence of Decision
-    out : Path
-        The folder to write: ``final.jsonl`` has the kept and modified candidates, ``review.json`` the counts and the
-        outcome of each candidate with its reasons. Paths of images in ``final.jsonl`` are those of ``path``.
-    required : int
-        Number of reviewers without whom a candidate is pending.
+    ``final.jsonl`` has the kept and modified candidates, with the image paths of ``path``; ``review.json`` the counts
+    and the outcome of each candidate with its reasons.
     """
     applied = apply_decisions(read_candidates(path), decisions, required=required)
     write_records(out / "final.jsonl", applied.final)
@@ -111,7 +84,7 @@ def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, requi
                 "state": found.state,
                 "adjudicated": found.adjudicated,
                 "reasons": list(found.reasons),
-                "after": found.content.as_dict() if found.state == MODIFIED and found.content else None,
+                "after": asdict(found.content) if found.state == MODIFIED and found.content else None,
             }
             for identifier, found in applied.outcomes.items()
         ],
@@ -123,37 +96,22 @@ def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, requi
 def write_corrections(
     benchmark: str, source: Source, decisions: Sequence[Decision], out: Path, *, required: int = 1
 ) -> Mapping[str, Outcome]:
-    """Write the corrections of a published benchmark that decisions make, for the variant ``corrected``.
+    """Write the corrections of a published benchmark to a JSON file, for the variant ``corrected``.
 
-    Parameters
-    ----------
-    benchmark : str
-        Name of the benchmark.
-    source : Source
-        Its questions as published.
-    decisions : sequence of Decision
-    out : Path
-        The JSON file. Pending and disputed questions are not in it.
-    required : int
-        Number of reviewers without whom a question is pending.
-
-    Returns
-    -------
-    Mapping
-        Id of each question to its outcome.
+    Pending and disputed questions are not in it. Returns the outcome of each question by its id.
     """
-    after = outcomes(source, decisions, required=required)
+    after = outcomes({item.id: item.content for item in source.items}, decisions, required=required)
     entries = [
         {
             "id": item.id,
             "sha256": item.content.sha256,
             "why": "; ".join(after[item.id].reasons),
-            "before": item.content.as_dict(),
-            "after": after[item.id].content.as_dict() if after[item.id].content else None,  # type: ignore[union-attr]
+            "before": asdict(item.content),
+            "after": asdict(content) if (content := after[item.id].content) else None,
         }
         for item in source.items
         if after[item.id].state in (MODIFIED, DELETED)
     ]
-    content = {"format": FORMAT, "benchmark": benchmark, "corrections": entries}
-    write_text(out, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    corrections = {"format": FORMAT, "benchmark": benchmark, "corrections": entries}
+    write_text(out, json.dumps(corrections, indent=1, ensure_ascii=False) + "\n")
     return after

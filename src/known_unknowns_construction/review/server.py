@@ -11,8 +11,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.workflow.guard import Guard
-from known_unknowns.workflow.local_server import HOST, address_of, chosen_token, guarded, listen
+from known_unknowns.workflow.guard import HOST, Guard, address_of, chosen_token, guarded, listen
 from known_unknowns_construction.review.session import Review
 
 FIRST_PORT, PORTS = 20_000, 10_000
@@ -57,22 +56,8 @@ def serve(
 ) -> None:
     """Serve a review, and return after SIGINT or SIGTERM.
 
-    Parameters
-    ----------
-    review : Review
-    host : str
-        The address to bind to.
-    port : int, optional
-        0 for any free one; by default `usual_port`, or any free one if that is taken.
-    token : str
-        By default `usual_token`.
-    say : callable
-        Receives the addresses.
-
-    Raises
-    ------
-    MachineError
-        If the port cannot be used.
+    ``port`` is 0 for any free one, by default `usual_port`, or any free one if that is taken; ``token`` is by default
+    `usual_token`. ``say`` receives the addresses. Raises MachineError if the port cannot be used.
     """
     from known_unknowns_construction.review.app import make_app
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -117,16 +117,9 @@ class Review:
         self._lock = threading.Lock()
         self._by_id = {item.id: place for place, item in enumerate(source.items)}
         self._digests = [item.content.sha256 for item in source.items]
-        self._lines: dict[str, list[Decision]] = {}
-        for line in [*others, *log.decisions]:
-            self._lines.setdefault(line.item, []).append(line)
+        self._others = others
         self._found = standing([*others, *log.decisions])
-        self._queues = {name: self._queue(name) for name in self.reviewers}
-        self._states = {
-            name: {place: self._state(name, place) for place in places} for name, places in self._queues.items()
-        }
-        self._counts = {name: Counter(states.values()) for name, states in self._states.items()}
-        self._times = {name: deque(_times(log.decisions, name), maxlen=_PACE_OVER) for name in self.reviewers}
+        self._queues = {name: dict.fromkeys(self._queue(name)) for name in self.reviewers}
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -137,12 +130,12 @@ class Review:
         """Return the places of the reviewer's items in the source."""
         if reviewer not in self._queues:
             raise RejectedRequest(f"{reviewer!r} is not one of the reviewers: {', '.join(self.reviewers)}", 404)
-        return self._queues[reviewer]
+        return list(self._queues[reviewer])
 
     def item(self, reviewer: str, place: int) -> Item:
         """Return an item of the reviewer's queue."""
         self.queue(reviewer)
-        if place not in self._states[reviewer]:
+        if place not in self._queues[reviewer]:
             raise RejectedRequest("this item is not in the reviewer's queue", 404)
         return self.source.items[place]
 
@@ -153,9 +146,6 @@ class Review:
 
     def state(self, reviewer: str, place: int) -> str:
         """Return what the reviewer's own decision makes of an item of the queue."""
-        return self._states[reviewer][place]
-
-    def _state(self, reviewer: str, place: int) -> str:
         decision = self.own(reviewer, place)
         return PENDING if decision is None else result(decision, self.source.items[place].content)[0]
 
@@ -169,12 +159,7 @@ class Review:
     def decide(self, request: Request) -> Decision:
         """Check a decision and append it. When this returns, it is on the disk.
 
-        Raises
-        ------
-        RejectedRequest
-            If the decision is not possible.
-        MachineError
-            If it cannot be written.
+        Raises RejectedRequest if the decision is not possible, MachineError if it cannot be written.
         """
         item = self.item(request.reviewer, request.item)
         if request.sha256 != self._digests[request.item]:
@@ -201,10 +186,7 @@ class Review:
     def undo(self, reviewer: str, key: str) -> int | None:
         """Withdraw the reviewer's last decision that counts, by an appended line.
 
-        Returns
-        -------
-        int or None
-            The place of its item; None if there is no decision to undo.
+        Returns the place of its item; None if there is no decision to undo.
         """
         self.queue(reviewer)
         with self._lock:
@@ -220,7 +202,7 @@ class Review:
                     if (line.role, line.reviewer) == (self.role, reviewer)
                     and line.action != UNDO
                     and line.key not in undone
-                    and self._by_id.get(line.item) in self._states[reviewer]
+                    and self._by_id.get(line.item) in self._queues[reviewer]
                 ),
                 None,
             )
@@ -232,29 +214,24 @@ class Review:
     def progress(self, reviewer: str) -> dict[str, Any]:
         """Return the number of items in each state, the pace, and the time left.
 
-        The pace is the median time of the reviewer's last 20 decisions in seconds; None before the first.
+        The pace is the median time in seconds of the last 20 decisions without breaks; None before the first.
         """
-        places, counts, times = self.queue(reviewer), self._counts[reviewer], self._times[reviewer]
+        places = self.queue(reviewer)
+        counts = Counter(self.state(reviewer, place) for place in places)
+        own = (line.seconds for line in self.log.decisions if line.reviewer == reviewer)
+        times = [seconds for seconds in own if seconds is not None and seconds <= _LONGEST][-_PACE_OVER:]
         pace = statistics.median(times) if times else None
         return {
             "total": len(places),
-            "counts": {state: count for state, count in counts.items() if count},
+            "counts": dict(counts),
             "pace": pace,
             "seconds_left": None if pace is None else pace * counts[PENDING],
         }
 
     def _append(self, decision: Decision) -> None:
         with self._lock:
-            if not self.log.append(decision):
-                return
-            lines = self._lines.setdefault(decision.item, [])
-            lines.append(decision)
-            self._found[decision.item] = standing(lines).get(decision.item, {})
-            name, place = decision.reviewer, self._by_id[decision.item]
-            self._counts[name][self._states[name][place]] -= 1
-            self._states[name][place] = self._state(name, place)
-            self._counts[name][self._states[name][place]] += 1
-            self._times[name].extend(_times([decision], name))
+            if self.log.append(decision):
+                self._found = standing([*self._others, *self.log.decisions])
 
     def _queue(self, reviewer: str) -> list[int]:
         items = self.source.items
@@ -284,12 +261,9 @@ class Review:
 
 
 def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | None:
-    """Return the changed content of a request after checking the request.
+    """Return the changed content of a request, or None.
 
-    Raises
-    ------
-    RejectedRequest
-        If the action is not one of ``actions``, or what it needs is missing or not sound.
+    Raises RejectedRequest if the action is not one of ``actions``, or what it needs is missing or not sound.
     """
     if request.action not in actions:
         raise RejectedRequest(f"the action is {request.action!r}; this review has {', '.join(actions)}")
@@ -319,24 +293,13 @@ def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | N
 
 def shared_out(groups: Sequence[str], reviewers: Sequence[str]) -> list[str]:
     """Return the reviewer of each item: whole groups, in order, each to the one with the fewest items so far."""
-    sizes: dict[str, int] = {}
-    for group in groups:
-        sizes[group] = sizes.get(group, 0) + 1
+    sizes = Counter(groups)
     load = dict.fromkeys(reviewers, 0)
     owner = {}
     for group, size in sizes.items():
         owner[group] = min(load, key=lambda name: load[name])
         load[owner[group]] += size
     return [owner[group] for group in groups]
-
-
-def _times(lines: Iterable[Decision], reviewer: str) -> list[float]:
-    """Seconds before each decision of a reviewer, without breaks."""
-    return [
-        line.seconds
-        for line in lines
-        if line.reviewer == reviewer and line.seconds is not None and line.seconds <= _LONGEST
-    ]
 
 
 def _now() -> str:

@@ -23,7 +23,7 @@ from known_unknowns.progress import Advance
 from known_unknowns.records import Image
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.format import DATA, GROUNDTRUTH, LEVELS, Clue
-from known_unknowns_pocket.benchmarks import balanced_draws
+from known_unknowns_pocket.benchmarks import building
 from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
 from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, SceneImage, clues, sample
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
@@ -92,22 +92,6 @@ def paths(stem: str) -> tuple[str, ...]:
     return f"./images/{stem}.png", *(f"./images_split/{stem}_{ending}.png" for ending in _ENDINGS)
 
 
-def questions(
-    seed: int, images: int, questions_per_image: int = 2
-) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
-
-    A smaller number of images gives the first ones.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
-    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
-    return _questions(seed, images, questions_per_image)
-
-
 def build(
     out: Path | str,
     *,
@@ -124,26 +108,22 @@ def build(
     The arguments are those of `known_unknowns.benchmark.interface.Render`. Six images are cut from each
     of the ``images`` originals.
     """
-    made = questions(seed, images, questions_per_image)
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     folder = Path(out)
     (folder / DATA).unlink(missing_ok=True)
     rows: list[dict[str, Any]] = []
     asked: list[Question] = []
-    for scene_image, found in made:
+    for scene_image, found in questions(seed, images, questions_per_image):
         _draw(scene_image, folder)
         rows.extend(question.row(scene_image.stem) for question in found)
         asked.extend(found)
         if advance is not None:
             advance()
-    _write_files(folder, asked, rows)
-    return folder
-
-
-def _write_files(folder: Path, asked: Sequence[Question], rows: Sequence[dict[str, Any]]) -> None:
     starts = [question.starts for question in asked]
     _write(folder / GROUNDTRUTH, [question.groundtruth for question in asked])
     _write(folder / LEVELS, {level: [start[level] for start in starts] for level in ("hard", "medium", "easy")})
     _write(folder / DATA, {"meta": {"info": _INFO, "version": "pocket"}, "data": rows})
+    return folder
 
 
 def content_digest(folder: Path | str) -> str:
@@ -181,11 +161,19 @@ def _draw(scene_image: SceneImage, folder: Path) -> None:
             open_image(image, folder).save(partial, format="PNG")
 
 
-def _questions(seed: int, images: int, most: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    categories = balanced_draws.by_shares(SHARES)
+def questions(
+    seed: int, images: int, questions_per_image: int = 2
+) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+    """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
+
+    A smaller number of images gives the first ones.
+    """
+    categories = building.by_shares(SHARES)
     asked = 0
     for index in range(images):
-        wanted = [next(categories) for _ in range(most if index % SHARED_EVERY == SHARED_EVERY - 1 else 1)]
+        wanted = [
+            next(categories) for _ in range(questions_per_image if index % SHARED_EVERY == SHARED_EVERY - 1 else 1)
+        ]
         name = f"actiview/{seed}/{index}"
         width, height = random.Random(f"{name}/size").choice(SIZES)
         scene_image, found = _scene_image(name, f"pocket{asked + 1:04d}", width, height, wanted)

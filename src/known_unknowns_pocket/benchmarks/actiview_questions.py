@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations, product
 
 from known_unknowns_pocket.benchmarks.object_names import pair_name, plural
@@ -32,6 +33,12 @@ PLACES = ("museum", "school", "station", "theatre")
 _LIES = {name: f"to the {name}" if name in ("left of", "right of") else name for name in DIRECTIONS}
 _HEADINGS = ("To the left", "To the right", "Upwards", "Downwards")
 _SIDES = ("On the left", "On the right", "Above it", "Below it")
+_DIRECTED: Mapping[str, tuple[str, Sequence[str]]] = {
+    "orientation": ("The wind blows from the {other} towards the {one}. Where does it blow?", _HEADINGS),
+    "object-rel": ("Where is the {one} as seen from the {other}?", _SIDES),
+    "event-multi": ("The {other} runs after the {one}. Where do they run?", _HEADINGS),
+}
+"""Questions for the direction of one object from another, and the words for the directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +155,13 @@ def country(scene: Scene, rng: random.Random) -> Iterator[Draft]:
         yield Draft("geo-loc(counrty)", stem, names[0], tuple(names[1:]), (one, other), distracts)
 
 
-def wind(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Orient: the wind blows from one object to another."""
+def directed(category: str, scene: Scene, rng: random.Random) -> Iterator[Draft]:
+    """Orient, Obj-Rel and a part of Event-M: the direction of an object from another."""
+    stem, words = _DIRECTED[category]
     for one, other, found in _directed(scene, rng):
-        stem = f"The wind blows from the {_the(scene, other)} towards the {_the(scene, one)}. Where does it blow?"
-        truth, false = _among(_HEADINGS, found, rng)
-        yield Draft("orientation", stem, truth, false, (one, other), _lookalikes(scene, (one, other)))
+        truth, false = _among(words, found, rng)
+        text = stem.format(one=_the(scene, one), other=_the(scene, other))
+        yield Draft(category, text, truth, false, (one, other), _lookalikes(scene, (one, other)))
 
 
 def place(scene: Scene, rng: random.Random) -> Iterator[Draft]:
@@ -198,14 +206,6 @@ def _coloured(scene: Scene, stem: str, target: int, other: int, rng: random.Rand
     return Draft("object-attr", stem, options[0], tuple(options[1:]), (target, other), bool(near))
 
 
-def side(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Obj-Rel: the direction of an object from another."""
-    for one, other, found in _directed(scene, rng):
-        stem = f"Where is the {_the(scene, one)} as seen from the {_the(scene, other)}?"
-        truth, false = _among(_SIDES, found, rng)
-        yield Draft("object-rel", stem, truth, false, (one, other), _lookalikes(scene, (one, other)))
-
-
 def count(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     """Count-Dis: the number of objects of one look, among others of the same colour or shape."""
     crowds = [(pair, ids) for pair, ids in _by_look(scene).items() if len(ids) > 1]
@@ -219,7 +219,7 @@ def count(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 def game(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     """Event-M: what several objects do together."""
-    for kind in rng.sample((_over, _chase), 2):
+    for kind in rng.sample((_over, partial(directed, "event-multi")), 2):
         yield from kind(scene, rng)
 
 
@@ -230,13 +230,6 @@ def _over(scene: Scene, rng: random.Random) -> Iterator[Draft]:
         truth, false = ("Yes", "No") if same else ("No", "Yes")
         stem = f"The game of the small {plural(shape)} is over when all of them have the same color. Is the game over?"
         yield Draft("event-multi", stem, truth, (false,), tuple(ids), _lookalikes(scene, ids))
-
-
-def _chase(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    for one, other, found in _directed(scene, rng):
-        stem = f"The {_the(scene, other)} runs after the {_the(scene, one)}. Where do they run?"
-        truth, false = _among(_HEADINGS, found, rng)
-        yield Draft("event-multi", stem, truth, false, (one, other), _lookalikes(scene, (one, other)))
 
 
 def find(scene: Scene, rng: random.Random) -> Iterator[Draft]:
@@ -256,10 +249,10 @@ def find(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 _TEMPLATES: Mapping[str, QuestionTemplate] = {
     "geo-loc(counrty)": country,
-    "orientation": wind,
+    "orientation": partial(directed, "orientation"),
     "daily loc": place,
     "object-attr": colour,
-    "object-rel": side,
+    "object-rel": partial(directed, "object-rel"),
     "counting": count,
     "event-multi": game,
     "event-single": find,

@@ -20,8 +20,7 @@ from known_unknowns_construction.benchmarks.humblebench import FILE_NAME, PARQUE
 from known_unknowns_construction.candidates import Candidate, CandidateImage
 from known_unknowns_construction.generation import candidates_of, without_model
 from known_unknowns_construction.scene_graph import SceneGraph
-from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
-from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.questions import TYPES, Question, questions_for
 from known_unknowns_pocket.benchmarks.scene_construction import (
     CLASSES,
@@ -56,6 +55,15 @@ def scenes(seed: int, images: int) -> tuple[Scene, ...]:
     return tuple(scene_image.scene for scene_image in scene_images(seed, images))
 
 
+def scene_graphs(seed: int, images: int) -> list[SceneGraph]:
+    """Return the scene graphs of the benchmark's images. The images are not stored: their digest is that of no file."""
+    found = []
+    for each in scene_images(seed, images):
+        image = CandidateImage(each.path, "0" * 64, each.width, each.height, LICENCE)
+        found.append(importing.graph_of(psg.annotation(annotation_of(each), CLASSES), image))
+    return found
+
+
 def write_scene_folder(out: Path, *, seed: int, images: int, advance: Advance | None = None) -> Path:
     """Write the benchmark's scenes in PSG's format: ``psg.json``, images and masks."""
     return write_scenes(out, scene_images(seed, images), advance=advance)
@@ -66,16 +74,11 @@ def questions(
 ) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
     """Yield the benchmark's images with their questions: the content of the file without the pixels.
 
-    The types are as even as the numbers allow, for each image and in total; so are the right letters of each
-    type.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The types are as even as the numbers allow, for each image and in total; so are the right letters of each type.
     """
-    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
-    return _questions(seed, images, questions_per_image)
+    rendered = scene_images(seed, images)
+    for index, found in draw_questions([each.scene for each in rendered], seed, questions_per_image, name=NAME):
+        yield rendered[index], found
 
 
 def build(
@@ -95,7 +98,7 @@ def build(
     """
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     rendered = scene_images(seed, images)
-    graphs = [_graph(each) for each in rendered]
+    graphs = scene_graphs(seed, images)
     made = without_model("scenes", TEMPLATES, graphs, questions=questions_per_image, seed=seed)
     candidates = list(candidates_of("scenes", made, graphs, {}))
     if len(candidates) < images * questions_per_image:
@@ -108,12 +111,7 @@ def build(
 def content_digest(parquet_path: Path | str) -> str:
     """Return the SHA-256, in hexadecimal, of ids, texts, labels, types, image paths and pixels.
 
-    It does not depend on the compression of the images and of the table.
-
-    Raises
-    ------
-    ValueError
-        If the file's columns are not HumbleBench's.
+    It does not depend on the compression of the images and of the table. Raises ValueError for other columns.
     """
     digest = ContentDigest()
     with pq.ParquetFile(parquet_path) as file:
@@ -128,13 +126,6 @@ def content_digest(parquet_path: Path | str) -> str:
                 fields = {name: row[name] for name in ("question_id", "question", "label", "type")}
                 digest.add({"path": row["image"]["path"], **pixels, **fields})
     return digest.hexdigest()
-
-
-def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
-    rendered = scene_images(seed, images)
-    drawn = draw_questions([each.scene for each in rendered], seed, per_image, name=NAME)
-    for index, found in drawn:
-        yield rendered[index], found
 
 
 def _scene_image(seed: int, index: int) -> RenderedScene:
@@ -158,14 +149,6 @@ def _has_enough(scene: Scene) -> bool:
     """Whether the scene has `MOST_QUESTIONS` questions. Their number does not depend on the random generator."""
     wanted = TYPES * (MOST_QUESTIONS // len(TYPES))
     return len(questions_for(scene, random.Random(0), wanted=wanted)) == len(wanted)
-
-
-def _graph(rendered: RenderedScene) -> SceneGraph:
-    """Return the scene graph of a scene whose image is not stored: its digest is that of no file."""
-    annotation = psg.annotation(annotation_of(rendered), CLASSES)
-    return importing.graph_of(
-        annotation, CandidateImage(rendered.path, "0" * 64, rendered.width, rendered.height, LICENCE)
-    )
 
 
 def _rows(

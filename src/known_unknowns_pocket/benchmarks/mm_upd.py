@@ -37,8 +37,7 @@ from known_unknowns_benchmarks.mm_upd.format import (
     WITHHOLD,
     rows,
 )
-from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
-from known_unknowns_pocket.benchmarks.image_files import pixel_facts
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, pixel_facts
 from known_unknowns_pocket.benchmarks.object_names import pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES, Draft, colour, count, shape, texture
 from known_unknowns_pocket.scenes import ALL_PAIRS, HELD_OUT_PAIRS, TEXTURES, Pair, Scene, render, sample_scene
@@ -60,22 +59,9 @@ _ATTEMPTS = 500
 class Problem:
     """A standard question and its unsolvable counterpart, before their options are rotated.
 
-    Attributes
-    ----------
-    subset : str
-        AAD, IASD or IVQD.
-    ability : str
-        The template of the question.
-    stem : str
-        The question.
-    options : tuple of str
-        The options of the standard question.
-    truth : str
-        The right one.
-    upd_options : tuple of str
-        The options of the unsolvable question.
-    scene, upd_scene : int
-        Numbers of the two images.
+    ``subset`` is AAD, IASD or IVQD, ``ability`` the template of the question. ``options`` are those of the standard
+    question with ``truth`` the right one, ``upd_options`` those of the unsolvable one. ``scene`` and ``upd_scene`` are
+    the numbers of the images.
     """
 
     subset: str
@@ -90,7 +76,6 @@ class Problem:
 
 def scenes(seed: int, images: int) -> tuple[Scene, ...]:
     """Return the benchmark's scenes in the order of the images."""
-    check_numbers(images=images)
     return tuple(_scene(f"mm_upd/{seed}/{index}") for index in range(images))
 
 
@@ -105,20 +90,8 @@ def _scene(name: str) -> Scene:
 
 
 def problems(seed: int, images: int, questions_per_image: int = 3) -> Iterator[Problem]:
-    """Yield the problems by image, one of each of the first ``questions_per_image`` subsets.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range. IVQD needs two images.
-    """
-    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
-    if images < 2:
-        raise ValueError(f"images={images}: give at least 2, because a question of IVQD has another one's image")
-    return _problems(seed, scenes(seed, images), questions_per_image)
-
-
-def _problems(seed: int, drawn: Sequence[Scene], questions_per_image: int) -> Iterator[Problem]:
+    """Yield the problems by image, one of each of the first ``questions_per_image`` subsets."""
+    drawn = scenes(seed, images)
     for index, scene in enumerate(drawn):
         rng = random.Random(f"mm_upd/{seed}/questions/{index}")
         drafts = _drafts(scene, rng)
@@ -190,6 +163,9 @@ def build(
     The arguments are those of `Render`. The same arguments and library versions give the same
     bytes, other versions at least the same questions.
     """
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
+    if images < 2:
+        raise ValueError(f"images={images}: give at least 2, because a question of IVQD has another one's image")
     found, drawn = list(problems(seed, images, questions_per_image)), scenes(seed, images)
 
     @cache

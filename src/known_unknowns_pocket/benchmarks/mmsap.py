@@ -21,11 +21,9 @@ from typing import Any
 
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
-from known_unknowns_benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
-from known_unknowns_benchmarks.mmsap.format import REFUSAL
-from known_unknowns_pocket.benchmarks import balanced_draws, mmsap_basic, mmsap_beyond, mmsap_emblems
-from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
-from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
+from known_unknowns_benchmarks.mmsap.format import BASIC, BEYOND, KNOW, REFUSAL, SUBSETS
+from known_unknowns_pocket.benchmarks import building, mmsap_basic, mmsap_beyond, mmsap_emblems
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
 from known_unknowns_pocket.benchmarks.mmsap_images import ASPECTS, SceneImage, draw
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, sample_scene
@@ -70,10 +68,7 @@ class Question:
 def counts(images: int) -> dict[str, int]:
     """Return the number of each subset's images, in the papers' proportions (largest remainder).
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than three images, one for each subset.
+    Raises ValueError if there are fewer than three images, one for each subset.
     """
     if images < len(SUBSETS):
         raise ValueError(f"images={images}: give at least {len(SUBSETS)}, one for each subset")
@@ -83,25 +78,6 @@ def counts(images: int) -> dict[str, int]:
         if sum(found.values()) < images:
             found[subset] += 1
     return found
-
-
-def questions(
-    seed: int, images: int, questions_per_image: int = 2
-) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
-
-    Options are in random order: among any 20 consecutive questions of a subset, each of A to E is right four
-    times and the refusal four times (Table 6 has about a fifth for each). A smaller number of images gives the
-    first ones of each subset.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
-    found = counts(images)
-    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
-    return _questions(seed, found, questions_per_image)
 
 
 def build(
@@ -120,12 +96,13 @@ def build(
     The arguments are those of `known_unknowns.benchmark.interface.Render`. ``images`` is the number for all
     three subsets together. The emblems and their names do not depend on the seed.
     """
-    made = questions(seed, images, questions_per_image)
+    counts(images)
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     folder = Path(out)
     for subset in SUBSETS:
         (folder / file_name(subset)).unlink(missing_ok=True)
     rows: dict[str, list[dict[str, Any]]] = {subset: [] for subset in SUBSETS}
-    for scene_image, found in made:
+    for scene_image, found in questions(seed, images, questions_per_image):
         with atomic_path(folder / scene_image.path) as partial:
             draw(scene_image).save(partial, format="PNG")
         for question in found:
@@ -162,16 +139,25 @@ def content_digest(folder: Path | str) -> str:
     return digest.hexdigest()
 
 
-def _questions(seed: int, images: Mapping[str, int], most: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+def questions(
+    seed: int, images: int, questions_per_image: int = 2
+) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+    """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
+
+    Options are in random order: among any 20 consecutive questions of a subset, each of A to E is right four times and
+    the refusal four times (Table 6 has about a fifth for each). A smaller number of images gives the first ones of each
+    subset.
+    """
     makers = {BASIC: _basic, KNOW: _know, BEYOND: _beyond}
+    numbers = counts(images)
     for subset in SUBSETS:
         name = f"mmsap/{seed}/{subset}"
         make = makers[subset](random.Random(f"{name}/decks"))
         rng = random.Random(f"{name}/options")
-        places = balanced_draws.places(rng)
-        sub_tasks = balanced_draws.by_shares(SHARES[subset])
-        for index in range(images[subset]):
-            wanted = [next(sub_tasks) for _ in range(most if _is_shared(subset, index) else 1)]
+        places = building.places(rng)
+        sub_tasks = building.by_shares(SHARES[subset])
+        for index in range(numbers[subset]):
+            wanted = [next(sub_tasks) for _ in range(questions_per_image if _is_shared(subset, index) else 1)]
             scene_image, drafts = _scene_image(f"{name}/{index}", f"images/{subset}/{index:05d}.png", wanted, make)
             yield scene_image, tuple(_arranged(subset, draft, *next(places), rng) for draft in drafts)
 

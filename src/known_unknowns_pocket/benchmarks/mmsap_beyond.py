@@ -10,9 +10,9 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from known_unknowns_pocket.benchmarks.balanced_draws import alternating
+from known_unknowns_pocket.benchmarks.building import alternating
 from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
-from known_unknowns_pocket.benchmarks.object_names import name, pair_name
+from known_unknowns_pocket.benchmarks.object_names import absent_pairs, any_name, pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES
 from known_unknowns_pocket.scenes import ALL_PAIRS, COLOURS, TEXTURES, Scene
 
@@ -59,7 +59,11 @@ def draws(sub_task: str, rng: random.Random) -> Iterator[Wording]:
 
 def draft(wording: Wording, scene: Scene, rng: random.Random) -> Draft | None:
     """Return the question about an object of the scene, or about one that it lacks; None without such an object."""
-    thing = _absent(scene, rng) if wording.sub_task == ABSENT else _present(scene, rng)
+    if wording.sub_task != ABSENT:
+        thing = any_name(scene, rng)
+    else:
+        absent = absent_pairs(scene, ALL_PAIRS)
+        thing = pair_name(rng.choice(absent)) if absent else None
     if thing is None:
         return None
     answers = _answers(wording, scene, thing, rng)
@@ -67,19 +71,6 @@ def draft(wording: Wording, scene: Scene, rng: random.Random) -> Draft | None:
         return None
     note = {"wording": wording.text, "held_out": wording.held_out}
     return Draft(wording.sub_task, wording.text.format(thing=thing), "", answers, note)
-
-
-def _present(scene: Scene, rng: random.Random) -> str | None:
-    names = [name(scene, index, rng) for index in rng.sample(range(len(scene.objects)), len(scene.objects))]
-    return next((found for found in names if found is not None), None)
-
-
-def _absent(scene: Scene, rng: random.Random) -> str | None:
-    """Return a colour and a shape that are both in the scene, but in no one object."""
-    present = {thing.pair for thing in scene.objects}
-    colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
-    found = [p for p in ALL_PAIRS if p not in present and p[0] in colours and p[1] in shapes]
-    return pair_name(rng.choice(found)) if found else None
 
 
 def _answers(wording: Wording, scene: Scene, thing: str, rng: random.Random) -> tuple[str, ...] | None:

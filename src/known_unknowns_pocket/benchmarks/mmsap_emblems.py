@@ -15,7 +15,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from known_unknowns_pocket.benchmarks.balanced_draws import alternating
+from known_unknowns_pocket.benchmarks.building import alternating
 from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
 from known_unknowns_pocket.scenes import COLOURS, SHAPES, Scene, SceneObject, sample_scene
 from known_unknowns_pocket.scenes.outlines import reach

@@ -1,7 +1,7 @@
 """Expressions that identify exactly one object of a scene."""
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import combinations
 
@@ -62,6 +62,19 @@ def name(scene: Scene, index: int, rng: random.Random, hide: Collection[str] = (
         return None
     short = [attributes for attributes in found if len(attributes) <= len(found[0]) + 1]
     return phrase(scene.objects[index], rng.choice(short))
+
+
+def any_name(scene: Scene, rng: random.Random) -> str | None:
+    """Return an expression for a random object; None if no object has one."""
+    names = [name(scene, index, rng) for index in rng.sample(range(len(scene.objects)), len(scene.objects))]
+    return next((found for found in names if found is not None), None)
+
+
+def absent_pairs(scene: Scene, pairs: Iterable[Pair]) -> list[Pair]:
+    """Return the pairs that no object has, but whose colour and shape are both in the scene."""
+    present = {thing.pair for thing in scene.objects}
+    colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
+    return [p for p in pairs if p not in present and p[0] in colours and p[1] in shapes]
 
 
 def pair_name(pair: Pair) -> str:

@@ -68,33 +68,11 @@ def questions_for(
     letter: Callable[[str], str] | None = None,
     pairs: Iterable[Pair] | None = None,
 ) -> tuple[Question, ...]:
-    """Return questions on one scene, one for each of the types `wanted`, in this order.
+    """Return questions on one scene, one for each of the types ``wanted``, in this order.
 
-    A type is left out if the scene has no further question of it.
-
-    Parameters
-    ----------
-    scene : Scene
-        The scene.
-    rng : random.Random
-        The only source of randomness.
-    wanted : sequence of str
-        Types; repeat a type for several questions of it.
-    letter : callable, optional
-        Returns the right letter for a question of a type; by default each of A to E with the same probability.
-    pairs : iterable of Pair, optional
-        The (colour, shape) pairs that options may name; all by default. Training passes `TRAINING_PAIRS`: pairs
-        that occur as false options only would be learned as false.
-
-    Returns
-    -------
-    tuple of Question
-        The questions.
-
-    Raises
-    ------
-    ValueError
-        If a type is unknown, or a letter is not one of A to E.
+    A type is left out if the scene has no further question of it. ``letter`` returns the right letter for a type; by
+    default each of A to E has the same probability. ``pairs`` are the (colour, shape) pairs that options may name, by
+    default all. Training passes `TRAINING_PAIRS`: pairs that occur as false options only would be learned as false.
     """
     allowed = frozenset(ALL_PAIRS) if pairs is None else frozenset(pairs)
     asked: set[tuple[str | int, ...]] = set()

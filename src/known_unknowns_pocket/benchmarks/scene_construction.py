@@ -11,6 +11,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,13 @@ from PIL import Image, ImageDraw
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.progress import Advance
-from known_unknowns_construction.generation import Draft, GenerationResult, GeneratorDialogue, QuestionGenerator
+from known_unknowns_construction.generation import (
+    Draft,
+    GeneratorDialogue,
+    QuestionGenerator,
+    balanced_places,
+    finished,
+)
 from known_unknowns_construction.masks import colour_of
 from known_unknowns_construction.psg import Classes
 from known_unknowns_construction.scene_graph import SceneGraph
@@ -119,12 +126,7 @@ def write_scenes(out: Path, scenes: Sequence[RenderedScene], *, advance: Advance
 def scene_of(graph: SceneGraph) -> Scene:
     """Return the scene in a graph.
 
-    Raises
-    ------
-    ConfigError
-        If it has none, because it is not a rendered scene.
-    DataError
-        If the scene is not valid.
+    Raises ConfigError if it has none, because it is not a rendered scene, and DataError if the scene is not valid.
     """
     values = graph.extra.get("scene")
     if values is None:
@@ -152,7 +154,7 @@ def draw_questions(
     ``name`` is a part of the seeds.
     """
     rng = random.Random(f"{name}/{seed}/letters")
-    letters = {question_type: _draw_letters(rng) for question_type in TYPES}
+    places = {question_type: balanced_places(rng) for question_type in TYPES}
     drawn = 0
     for index, scene in enumerate(scenes):
         # Types in turn, continued from the previous image.
@@ -164,7 +166,7 @@ def draw_questions(
                 scene,
                 random.Random(f"{name}/{seed}/questions/{index}"),
                 wanted=wanted,
-                letter=lambda question_type: next(letters[question_type]),
+                letter=lambda question_type: LETTERS[next(places[question_type])],
             ),
         )
 
@@ -175,7 +177,7 @@ def generate(
     """Yield a finished dialogue for each scene (`known_unknowns_construction.generation.Generate`)."""
     scenes = [scene_of(graph) for graph in graphs]
     for index, found in draw_questions(scenes, seed, questions or _PER_IMAGE, name=name):
-        yield graphs[index], _finished(found)
+        yield graphs[index], partial(finished, [draft_of(question) for question in found])
 
 
 def draft_of(question: Question) -> Draft:
@@ -207,20 +209,6 @@ def encoded_png(rendered: RenderedScene) -> bytes:
     encoded = io.BytesIO()
     render(rendered.scene, rendered.width, rendered.height).save(encoded, format="PNG", compress_level=9)
     return encoded.getvalue()
-
-
-def _finished(found: Sequence[Question]) -> Callable[[], GeneratorDialogue]:
-    def dialogue() -> GeneratorDialogue:
-        yield from ()
-        return GenerationResult([draft_of(question) for question in found])
-
-    return dialogue
-
-
-def _draw_letters(rng: random.Random) -> Iterator[str]:
-    """Yield letters without end, each of the five once in every five."""
-    while True:
-        yield from rng.sample(LETTERS, len(LETTERS))
 
 
 def _as_dict(scene: Scene) -> Mapping[str, Any]:

@@ -58,26 +58,9 @@ class _Contact:
 
 
 def verdict(scene: Scene, subject: int, target: int, predicate: str) -> bool | None:
-    """Whether `subject` stands in `predicate` to `target`.
+    """Whether the object ``subject`` stands in a predicate to ``target`` (ids); None if the relation is ambiguous.
 
-    Parameters
-    ----------
-    scene : Scene
-        The scene.
-    subject, target : int
-        Ids of two objects.
-    predicate : str
-        One of `PREDICATES`.
-
-    Returns
-    -------
-    bool or None
-        None if the relation is ambiguous.
-
-    Raises
-    ------
-    ValueError
-        If the predicate is unknown, or the ids are not two objects of the scene.
+    Raises ValueError if the predicate is unknown, or the ids are not two objects of the scene.
     """
     if predicate not in PREDICATES:
         raise ValueError(f"unknown predicate {predicate!r}: choose one of {', '.join(PREDICATES)}")

@@ -22,14 +22,10 @@ _PATTERN_PERIOD, _PATTERN_LINE = 0.085, 0.010  # in canvas units
 
 
 def render(scene: Scene, width: int, height: int) -> Image.Image:
-    """Render a scene as an RGB image of exactly `width` x `height` pixels.
+    """Render a scene as an RGB image of exactly ``width`` x ``height`` pixels.
 
-    The canvas is fitted into the image and centred; the background fills the rest.
-
-    Raises
-    ------
-    ValueError
-        If a side is below one pixel.
+    The canvas is fitted into the image and centred; the background fills the rest. Raises ValueError if a side is below
+    one pixel.
     """
     view = viewport(scene, width, height)
     image = _background(scene.background, view, width, height)

@@ -50,7 +50,6 @@ def sample_scene(
     seed: int | str,
     *,
     n_objects: tuple[int, int] = (2, 6),
-    palette: Iterable[str] | None = None,
     pairs: Iterable[Pair] | None = None,
     prefer: Iterable[Pair] | None = None,
     aspect: float = 1.0,
@@ -65,8 +64,6 @@ def sample_scene(
         Different seeds give independent scenes.
     n_objects : tuple of int
         Least and greatest number of objects, within 1 to `MAX_OBJECTS`.
-    palette : iterable of str, optional
-        The colours allowed; all by default.
     pairs : iterable of Pair, optional
         The (colour, shape) pairs allowed, such as `TRAINING_PAIRS`; all by default.
     prefer : iterable of Pair, optional
@@ -84,7 +81,7 @@ def sample_scene(
         If an argument is out of range, or no pair is allowed.
     """
     _check_range(n_objects, aspect)
-    allowed = _allowed(palette, pairs)
+    allowed = _allowed(pairs)
     preferred = _known(prefer, "prefer") if prefer is not None else frozenset()
     rng = random.Random(f"scene/{seed}")
     background = _background(rng)
@@ -111,22 +108,15 @@ def _check_range(n_objects: tuple[int, int], aspect: float) -> None:
 def _known(pairs: Iterable[Pair], what: str) -> frozenset[Pair]:
     chosen = frozenset(tuple(pair) for pair in pairs)
     unknown = sorted(chosen - frozenset(ALL_PAIRS))
-    if unknown:
-        raise ValueError(f"{what}: {unknown[0]} is no (colour, shape) pair; see COLOURS and SHAPES")
+    if unknown or not chosen:
+        raise ValueError(f"{what}: {unknown[0] if unknown else 'nothing'} is no (colour, shape) pair")
     return chosen
 
 
-def _allowed(palette: Iterable[str] | None, pairs: Iterable[Pair] | None) -> list[Pair]:
+def _allowed(pairs: Iterable[Pair] | None) -> list[Pair]:
     """Return the allowed pairs in a fixed order; the order of a set differs between processes."""
-    colours = frozenset(COLOURS if palette is None else palette)
-    unknown = sorted(colours - COLOURS.keys())
-    if unknown:
-        raise ValueError(f"palette: unknown colour {unknown[0]!r}; choose from {', '.join(COLOURS)}")
     chosen = frozenset(ALL_PAIRS) if pairs is None else _known(pairs, "pairs")
-    allowed = [pair for pair in ALL_PAIRS if pair in chosen and pair[0] in colours]
-    if not allowed:
-        raise ValueError("palette and pairs leave no colour and shape to choose from: widen one of them")
-    return allowed
+    return [pair for pair in ALL_PAIRS if pair in chosen]
 
 
 def _background(rng: random.Random) -> Background:

@@ -19,6 +19,7 @@ from known_unknowns_pocket.benchmarks.question_templates import PHRASES
 from known_unknowns_pocket.scenes import COLOURS, SHAPES, TRAINING_PAIRS, Scene
 from known_unknowns_pocket.training.actiview_replies import LETTERS, listed
 from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words, matching_objects
+from known_unknowns_pocket.training.subtasks import line_prompt
 
 FULL = 0
 """Number of the full image; the views are numbered from 1."""
@@ -178,14 +179,9 @@ def _present(shown_scene: ShownScene, shown: Sequence[int], rng: random.Random) 
         words = {
             slot: WORDS[slot].index(getattr(thing, slot)) for slot in ("colour", "shape") if slot not in attributes
         }
-        yield TrainingPrompt(
-            f"{text}\n",
-            options=((len(text), True),),
-            stem=len(text),
-            words=words or None,
-            places=((len(text), tuple(matching(scene, thing, attributes))),),
-            held_out_words=held_out_words(thing) if words else (),
-        )
+        places = ((len(text), tuple(matching(scene, thing, attributes))),)
+        unasked = held_out_words(thing) if words else ()
+        yield line_prompt(text, present=True, words=words or None, places=places, unasked=unasked)
 
 
 def _absent(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
@@ -194,8 +190,7 @@ def _absent(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPro
         slot = rng.choice(("colour", "shape"))
         other = replace(scene.objects[number], **{slot: rng.choice(WORDS[slot])})
         if other.pair in TRAINING_PAIRS and not matching(scene, other, _NAMING):
-            text = f" {phrase(other, _NAMING)}"
-            yield TrainingPrompt(f"{text}\n", options=((len(text), False),), stem=len(text))
+            yield line_prompt(f" {phrase(other, _NAMING)}", present=False)
 
 
 def _counts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
@@ -205,13 +200,8 @@ def _counts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPro
         name = f"small {pair_name(pair)}"
         ids = matching_objects(shown_scene.scene, name)
         if len(ids) <= MOST_COUNTED and all(shown_scene.seen[number] for number in ids):
-            text = f" {plural(name)}"
-            yield TrainingPrompt(
-                f"{text}\n",
-                stem=len(text),
-                words={"count": len(ids)},
-                counted=(len(text), shown_scene.ids(ids, in_full_image=False)),
-            )
+            counted = shown_scene.ids(ids, in_full_image=False)
+            yield line_prompt(f" {plural(name)}", words={"count": len(ids)}, counted=counted)
 
 
 def _couples(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
@@ -223,9 +213,5 @@ def _couples(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPr
             ours, theirs = (f"small {pair_name(scene.objects[n].pair)}" for n in (one, other))
             text, made = f" {ours} in relation to the {theirs}", made + 1
             places = ((1 + len(ours), (one,)), (len(text), (other,)))
-            yield TrainingPrompt(
-                f"{text}\n",
-                stem=len(text),
-                words={"predicate": _predicate(scene, one, other)},
-                places=tuple((end, shown_scene.ids(ids, in_full_image=True)) for end, ids in places),
-            )
+            places = tuple((end, shown_scene.ids(ids, in_full_image=True)) for end, ids in places)
+            yield line_prompt(text, words={"predicate": _predicate(scene, one, other)}, places=places)

@@ -38,27 +38,10 @@ def train_adapter(
 ) -> Path:
     """Train an adapter of a finished model, save it to ``out`` in peft's format and half precision, and return ``out``.
 
-    Parameters
-    ----------
-    settings : Settings
-        The recipe of the model.
-    sibling : str
-        A key of `known_unknowns_pocket.training.settings.ADAPTERS`.
-    model : Path
-        Folder of the model.
-    out : Path
-        Folder of the adapter.
-    rank : int
-        Rank of each matrix of the adapter.
-    report : callable, optional
-        Called with the lines of the log (stage, step, seconds, loss, accuracy of the replies' tokens).
-    report_every : int
-        Steps between lines of the log.
-
-    Raises
-    ------
-    ConfigError
-        peft is not installed, or ``model`` is no folder of a pocket model of this shape.
+    ``settings`` is the recipe of the model, ``sibling`` a key of `known_unknowns_pocket.training.settings.ADAPTERS`,
+    and ``model`` the folder of the model. ``report`` receives the lines of the log: stage, step, seconds, loss,
+    accuracy of the replies' tokens. Raises ConfigError if peft is not installed, or ``model`` is no folder of a pocket
+    model of this shape.
     """
     stage = adapter_stage(settings, sibling)
     base, processor = _load(model, settings)

@@ -156,14 +156,14 @@ class AuxiliaryHeads(nn.Module):
         results = self._places(model, batch, states) | self._options(model, batch, states)
         guesses = self._guessed_words(batch, states, table)
         groups = torch.arange(guesses.shape[1], device=guesses.device).split([len(words) for words in WORDS.values()])
-        guesses, level = _exclude(guesses, batch.words[0], batch.held_out_classes, groups[:2])
-        results["words"] = _words(guesses, batch.words[1:])
+        guesses, level = _exclude(guesses, batch.labels["words"][0], batch.labels["held_out_classes"], groups[:2])
+        results["words"] = _words(guesses, batch.labels["words"][1:])
         results["level"] = level, {}
-        if batch.replies.shape[1]:
+        if batch.labels["replies"].shape[1]:
             results |= self._said(batch, states, table)
-        if batch.letters.shape[1]:
-            guesses = model.lm_head(states.at(batch.letters[0])).float()[:, self.letter_tokens]
-            results["letters"] = _classification("letters", guesses, batch.letters[1])
+        if batch.labels["letters"].shape[1]:
+            guesses = model.lm_head(states.at(batch.labels["letters"][0])).float()[:, self.letter_tokens]
+            results["letters"] = _classification("letters", guesses, batch.labels["letters"][1])
         return _total(results)
 
     def reply(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
@@ -175,14 +175,16 @@ class AuxiliaryHeads(nn.Module):
 
     def _said(self, batch: Batch, states: States, table: torch.Tensor) -> dict[str, HeadResult]:
         """Return the losses of the replies' tokens."""
-        guesses = F.linear(states.at(batch.replies[0]), table).float()
-        guesses, level = _exclude(guesses, batch.replies[0], batch.held_out_words, self.word_tokens[:2])
-        return {"replies": _replies(guesses, *batch.replies[1:]), "said level": (level, {})}
+        guesses = F.linear(states.at(batch.labels["replies"][0]), table).float()
+        guesses, level = _exclude(
+            guesses, batch.labels["replies"][0], batch.labels["held_out_words"], self.word_tokens[:2]
+        )
+        return {"replies": _replies(guesses, *batch.labels["replies"][1:]), "said level": (level, {})}
 
     def _guessed_words(self, batch: Batch, states: States, table: torch.Tensor) -> torch.Tensor:
         """Return logits, (places, words of all slots). Colours are compared with their names in the sample."""
-        results = states.at(batch.words[0], before_last=_WORDS)
-        names = batch.names[batch.samples[batch.words[0] // batch.tokens.shape[1]]]
+        results = states.at(batch.labels["words"][0], before_last=_WORDS)
+        names = batch.names[batch.samples[batch.labels["words"][0] // batch.tokens.shape[1]]]
         colours = torch.einsum("pd,pcd->pc", self.colours(results).float(), table[names].float())
         return torch.cat([colours, self.words(results)[:, colours.shape[1] :].float()], dim=1)
 
@@ -193,34 +195,34 @@ class AuxiliaryHeads(nn.Module):
         shown = states.prefix[len(states.prefix) - 1 - _OBJECT_LAYER][batch.prefix == token]
         numbers = torch.arange(batch.patches.shape[2], device=shown.device).repeat(len(batch.patches))
         results = {"here": _row_and_column("here", self.here(shown).float(), numbers)}
-        if batch.spots.shape[1]:
-            places, middles = batch.spots
+        if batch.labels["spots"].shape[1]:
+            places, middles = batch.labels["spots"]
             looks = log_attention(model, batch, places, states, _OBJECT_LAYER)
             found = looks[:, : batch.shown.shape[1]].masked_fill(~batch.shown, -torch.inf).logsumexp(-1)
             right = batch.shown[torch.arange(len(places)), looks[:, : batch.shown.shape[1]].argmax(-1)]
             results["spots"] = -found.mean(), {"spots": right.float().mean().item()}
             there = states.at(places[middles >= 0], before_last=_OBJECT_LAYER - 1)
             results["where"] = _row_and_column("where", self.where(there).float(), middles[middles >= 0])
-        if batch.counted.shape[1]:
-            looks = log_attention(model, batch, batch.counted[0], states, _OBJECT_LAYER)
-            results["counted"] = F.nll_loss(looks, batch.counted[1]), {}
+        if batch.labels["counted"].shape[1]:
+            looks = log_attention(model, batch, batch.labels["counted"][0], states, _OBJECT_LAYER)
+            results["counted"] = F.nll_loss(looks, batch.labels["counted"][1]), {}
         return results
 
     def _options(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, HeadResult]:
         """Return the losses of option letters, of the option with the words of a reply, and of right options."""
         results: dict[str, HeadResult] = {}
-        if batch.marks.shape[1]:
-            guesses = self.marks(states.at(batch.marks[0], before_last=_OBJECT_LAYER - 1)).float()
-            results["marks"] = _classification("marks", guesses, batch.marks[1])
-        if batch.matches.shape[1]:
-            looks = log_attention(model, batch, batch.matches[0], states, _REPLY_LAYER)
-            results["matches"] = _classification("matches", looks, batch.prefix.shape[1] + batch.matches[1])
-        if batch.choices.shape[1]:
-            looks = log_attention(model, batch, batch.choices[0], states, _LETTER_LAYER)
-            results["choices"] = _classification("choices", looks, batch.prefix.shape[1] + batch.choices[1])
-        if batch.options.shape[1]:
-            guesses = self.options(states.at(batch.options[0], before_last=_LETTER_LAYER)).float()
-            results["options"] = _classification("options", guesses, batch.options[1])
+        if batch.labels["marks"].shape[1]:
+            guesses = self.marks(states.at(batch.labels["marks"][0], before_last=_OBJECT_LAYER - 1)).float()
+            results["marks"] = _classification("marks", guesses, batch.labels["marks"][1])
+        if batch.labels["matches"].shape[1]:
+            looks = log_attention(model, batch, batch.labels["matches"][0], states, _REPLY_LAYER)
+            results["matches"] = _classification("matches", looks, batch.prefix.shape[1] + batch.labels["matches"][1])
+        if batch.labels["choices"].shape[1]:
+            looks = log_attention(model, batch, batch.labels["choices"][0], states, _LETTER_LAYER)
+            results["choices"] = _classification("choices", looks, batch.prefix.shape[1] + batch.labels["choices"][1])
+        if batch.labels["options"].shape[1]:
+            guesses = self.options(states.at(batch.labels["options"][0], before_last=_LETTER_LAYER)).float()
+            results["options"] = _classification("options", guesses, batch.labels["options"][1])
         return results
 
     def _patches(self, features: torch.Tensor, labels: torch.Tensor) -> HeadResult:
@@ -241,22 +243,9 @@ def _exclude(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Exclude held-out classes from logits; return a loss that keeps them at the mean of other wrong classes.
 
-    Parameters
-    ----------
-    guesses : Tensor, shape (n, classes)
-        Logits.
-    places : Tensor, shape (n,)
-        Place of each row.
-    held_out_words : Tensor, shape (2, m)
-        Places and classes to exclude. They are never right in training, so a model without this would learn that
-        they are less likely than any other wrong class.
-    groups : sequence of Tensor
-        Classes that are compared with each other.
-
-    Returns
-    -------
-    tuple of Tensor
-        The logits without the excluded classes, and the loss.
+    The logits are (n, classes). ``places`` has the place of each row, ``held_out_words``, (2, m), the places and
+    classes to exclude, ``groups`` the classes that are compared with each other. Excluded classes are never right in
+    training, so a model without this would learn that they are less likely than any other wrong class.
     """
     at, columns = (held_out_words[0][:, None] == places).nonzero().T
     mask = torch.zeros_like(guesses, dtype=torch.bool)

@@ -30,20 +30,20 @@ SINK = 0
 _NO_OWNER = -1
 _BLOCKED = -1e4
 _LEAST, _MULTIPLE = 64, 8  # tokens of a chunk
-_LABELS = {
-    "replies": 3,
-    "letters": 2,
-    "options": 2,
-    "words": 1 + len(WORDS),
-    "spots": 2,
-    "counted": 2,
-    "marks": 2,
-    "matches": 2,
-    "choices": 2,
-    "held_out_words": 2,
-    "held_out_classes": 2,
+LABELS = {
+    "replies": 3,  # places, next tokens, and the part of the reply (`FIRST`, `LATER`, `END`)
+    "letters": 2,  # places, and the index of the right option in `LETTERS`
+    "options": 2,  # places, and 0 or 1
+    "words": 1 + len(WORDS),  # places and classes
+    "spots": 2,  # places, and the patch at the object's centre in its image, or -1
+    "counted": 2,  # places, and positions in the prefix: those of the counted objects and `SINK`
+    "marks": 2,  # places of the ends of options, and their letters
+    "matches": 2,  # places of the words before a letter in a reply, and the places of its option's end
+    "choices": 2,  # the same for replies that begin with the letter
+    "held_out_words": 2,  # places of ``replies``, and tokens that are excluded there
+    "held_out_classes": 2,  # places of ``words``, and classes that are excluded there, numbered through all slots
 }
-"""The labels of a batch, and the numbers of each, its place included."""
+"""The labels of a batch, each a tensor of so many rows."""
 
 
 @dataclass(slots=True)
@@ -66,30 +66,10 @@ class Batch:
         Tokens and their positions.
     mask : (chunks, 1, length, prefix + length)
         Added to attention scores.
-    replies : (3, n)
-        Places, next tokens, and the part of the reply (`FIRST`, `LATER`, `END`).
-    letters : (2, n)
-        Places, and the index of the right option in `LETTERS`.
-    options : (2, n)
-        Places, and 0 or 1.
-    words : (1 + slots, n)
-        Places and classes.
-    spots : (2, n)
-        Places, and the patch at the object's centre in its image, or -1.
     shown : (n, prefix)
         Whether the object of a spot is shown there.
-    counted : (2, n)
-        Places, and positions in the prefix: those of the counted objects and `SINK`.
-    marks : (2, n)
-        Places of the ends of options, and their letters.
-    matches : (2, n)
-        Places of the words before a letter in a reply, and the places of its option's end.
-    choices : (2, n)
-        The same for replies that begin with the letter.
-    held_out_words : (2, n)
-        Places of ``replies``, and tokens that are excluded there.
-    held_out_classes : (2, n)
-        Places of ``words``, and classes that are excluded there, numbered through all slots.
+    labels : dict of str to (rows, n)
+        `LABELS` by name; the first row has places.
     names : (samples, colours)
         The token of each colour; those after the vocabulary are stand-ins
         (`known_unknowns_pocket.training.colour_renaming`).
@@ -104,24 +84,18 @@ class Batch:
     tokens: torch.Tensor | None = None
     positions: torch.Tensor | None = None
     mask: torch.Tensor | None = None
-    replies: torch.Tensor | None = None
-    letters: torch.Tensor | None = None
-    options: torch.Tensor | None = None
-    words: torch.Tensor | None = None
-    spots: torch.Tensor | None = None
     shown: torch.Tensor | None = None
-    counted: torch.Tensor | None = None
-    marks: torch.Tensor | None = None
-    matches: torch.Tensor | None = None
-    choices: torch.Tensor | None = None
-    held_out_words: torch.Tensor | None = None
-    held_out_classes: torch.Tensor | None = None
     names: torch.Tensor | None = None
     mixed: torch.Tensor | None = None
+    labels: dict[str, torch.Tensor] = field(default_factory=dict)
 
     def to(self, device: str) -> Batch:
-        values = (getattr(self, column.name) for column in fields(self))
-        return Batch(*(None if value is None else value.to(device) for value in values))
+        moved = {
+            column.name: value.to(device)
+            for column in fields(self)
+            if isinstance(value := getattr(self, column.name), torch.Tensor)
+        }
+        return Batch(**moved, labels={name: value.to(device) for name, value in self.labels.items()})
 
 
 @dataclass(slots=True)
@@ -132,18 +106,8 @@ class _Text:
     ends: list[int] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
-    replies: list[tuple[int, ...]] = field(default_factory=list)
-    letters: list[tuple[int, ...]] = field(default_factory=list)
-    options: list[tuple[int, ...]] = field(default_factory=list)
-    words: list[tuple[int, ...]] = field(default_factory=list)
-    spots: list[tuple[int, ...]] = field(default_factory=list)
     shown: list[tuple[int, ...]] = field(default_factory=list)
-    counted: list[tuple[int, ...]] = field(default_factory=list)
-    marks: list[tuple[int, ...]] = field(default_factory=list)
-    matches: list[tuple[int, ...]] = field(default_factory=list)
-    choices: list[tuple[int, ...]] = field(default_factory=list)
-    held_out_words: list[tuple[int, ...]] = field(default_factory=list)
-    held_out_classes: list[tuple[int, ...]] = field(default_factory=list)
+    labels: dict[str, list[tuple[int, ...]]] = field(default_factory=lambda: {name: [] for name in LABELS})
 
     def after(self, character: int) -> int:
         """Return the position of the prompt's token that contains this character."""
@@ -152,8 +116,8 @@ class _Text:
     def rename(self, names: Mapping[int, int]) -> None:
         """Replace the tokens of colours. A pair with a stand-in is no held-out pair, so nothing is excluded."""
         self.tokens = [names.get(token, token) for token in self.tokens]
-        self.replies = [(place, names.get(token, token), part) for place, token, part in self.replies]
-        self.held_out_words, self.held_out_classes = [], []
+        replies = [(place, names.get(token, token), part) for place, token, part in self.labels["replies"]]
+        self.labels |= {"replies": replies, "held_out_words": [], "held_out_classes": []}
 
     def add(self, other: _Text) -> None:
         start = len(self.tokens)
@@ -161,11 +125,11 @@ class _Text:
         self.shown += other.shown
         self.owners += other.owners
         self.positions += other.positions
-        for name in _LABELS:
-            moved = ((start + place, *labels) for place, *labels in getattr(other, name))
+        for name, found in other.labels.items():
+            moved = ((start + place, *labels) for place, *labels in found)
             if name in ("matches", "choices"):
                 moved = ((place, start + end) for place, end in moved)
-            getattr(self, name).extend(moved)
+            self.labels[name].extend(moved)
 
 
 _CLASSES = {word: place for place, word in enumerate(word for words in WORDS.values() for word in words)}
@@ -201,13 +165,13 @@ class Packer:
             rows = (getattr(chunk, name) for _, chunk in chunks)
             return torch.tensor([row + [fill] * (length - len(row)) for row in rows])
 
-        for name, width in _LABELS.items():
+        for name, width in LABELS.items():
             found = [
                 (number * length + place, *labels)
                 for number, (_, chunk) in enumerate(chunks)
-                for place, *labels in getattr(chunk, name)
+                for place, *labels in chunk.labels[name]
             ]
-            setattr(made, name, torch.tensor(found, dtype=torch.long).reshape(-1, width).T)
+            made.labels[name] = torch.tensor(found, dtype=torch.long).reshape(-1, width).T
         before = max(map(len, prefixes))
         made.prefix = torch.tensor([prefix + [self.pad] * (before - len(prefix)) for prefix in prefixes])
         made.shown = _marked([places for _, chunk in chunks for places in chunk.shown], before)
@@ -246,19 +210,19 @@ class Packer:
         made = _Text(tokens=list(encoded["input_ids"]))
         made.ends = [end for _, end in encoded["offset_mapping"]]
         if training_prompt.letter:
-            made.letters.append((len(made.tokens), LETTERS.index(training_prompt.letter)))
+            made.labels["letters"].append((len(made.tokens), LETTERS.index(training_prompt.letter)))
         marks = {letter: made.after(end) for end, letter in training_prompt.marks}
-        made.marks = [(place, LETTERS.index(letter)) for letter, place in marks.items() if letter in LETTERS]
+        made.labels["marks"] = [(place, LETTERS.index(letter)) for letter, place in marks.items() if letter in LETTERS]
         if training_prompt.reply:
             self._reply(training_prompt, made, marks)
         made.owners = [owner] * len(made.tokens)
         made.positions = list(range(first, first + len(made.tokens)))
-        made.options = [(made.after(end), int(right)) for end, right in training_prompt.options]
+        made.labels["options"] = [(made.after(end), int(right)) for end, right in training_prompt.options]
         if training_prompt.words:
-            made.held_out_classes = [
+            made.labels["held_out_classes"] = [
                 (made.after(training_prompt.stem), _CLASSES[word]) for word in training_prompt.held_out_words
             ]
-            made.words.append(
+            made.labels["words"].append(
                 (made.after(training_prompt.stem), *(training_prompt.words.get(slot, NO_LABEL) for slot in WORDS))
             )
         return made
@@ -270,17 +234,19 @@ class Packer:
             if shown:
                 images = {patches.index(place) // self.grid**2 for place in shown}
                 middle = sample.anchors[ids[0]] % self.grid**2 if len(ids) == len(images) == 1 else -1
-                made.spots.append((made.after(end) - 1, middle))
+                made.labels["spots"].append((made.after(end) - 1, middle))
                 made.shown.append(tuple(shown))
         if training_prompt.counted is not None:
             end, ids = training_prompt.counted
             anchors = [sample.anchors[index] for index in ids if sample.anchors[index] >= 0]
-            made.counted = [(made.after(end) - 1, place) for place in (SINK, *(patches[patch] for patch in anchors))]
+            made.labels["counted"] = [
+                (made.after(end) - 1, place) for place in (SINK, *(patches[patch] for patch in anchors))
+            ]
         return made
 
     def _reply(self, training_prompt: TrainingPrompt, made: _Text, marks: dict[str, int]) -> None:
         first = len(made.tokens)
-        made.held_out_words = [
+        made.labels["held_out_words"] = [
             (first, self.tokenizer.convert_tokens_to_ids(f"Ġ{word}")) for word in training_prompt.held_out_words
         ]
         forms = {letter: (letter, f"Ġ{letter}") for letter in marks}
@@ -290,12 +256,14 @@ class Packer:
         for text, taught in training_prompt.reply:
             for token in self.tokenizer(text, add_special_tokens=False)["input_ids"]:
                 if taught:
-                    made.replies.append((len(made.tokens) - 1, token, part))
+                    made.labels["replies"].append((len(made.tokens) - 1, token, part))
                     if token in marked:
-                        (made.choices if part == FIRST else made.matches).append((len(made.tokens) - 1, marked[token]))
+                        (made.labels["choices"] if part == FIRST else made.labels["matches"]).append(
+                            (len(made.tokens) - 1, marked[token])
+                        )
                 made.tokens.append(token)
                 part = LATER
-        made.replies.append((len(made.tokens) - 1, self.end, END))
+        made.labels["replies"].append((len(made.tokens) - 1, self.end, END))
         made.tokens.append(self.end)
 
 

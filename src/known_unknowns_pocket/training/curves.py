@@ -19,13 +19,8 @@ EXPERIMENT = "pocket-model"
 def curves(uri: str, settings: Settings) -> Iterator[Report]:
     """Open a run in the tracking store at ``uri``; yield the function that logs lines of the training log.
 
-    A metric is named after its stage and head, such as "answer/spots"; its step is that of the stage. A training
-    that is resumed has a run of its own.
-
-    Raises
-    ------
-    ConfigError
-        If MLflow is not installed.
+    A metric is named after its stage and head, such as "answer/spots"; its step is that of the stage. A training that
+    is resumed has a run of its own. Raises ConfigError if MLflow is not installed.
     """
     try:
         import mlflow

@@ -7,7 +7,7 @@ here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,53 +23,30 @@ from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
 Tally = dict[str, tuple[int, int]]
 """Type of question to the number of right answers and of questions."""
 
+Vary = Callable[[Question], Question]
+"""Returns the variant of a question."""
+
 OFFICIAL, ROBUST = "official", "robust"
 
 
 def tally(
-    engine: Engine,
-    *,
-    seed: int,
-    images: int,
-    vary: Callable[[Question], Question] = lambda question: question,
-    parser: str = ROBUST,
-    kinds: bool = False,
+    engine: Engine, *, seed: int, images: int, vary: Vary | None = None, parser: str = ROBUST, kinds: bool = False
 ) -> Tally:
-    """Count right answers on a pocket HumbleBench, five questions an image.
+    """Count right answers on a pocket HumbleBench, five questions an image, by type of question.
 
-    Parameters
-    ----------
-    engine : Engine
-        The model.
-    seed, images : int
-        Seed and number of images.
-    vary : callable
-        The variant of each question.
-    parser : str
-        Name of the parser.
-    kinds : bool
-        Count by template, such as "count" or "existence", and only questions whose right option is not the
-        refusal.
-
-    Returns
-    -------
-    Tally
-        By type of question.
+    With ``kinds``, count by template, such as "count" or "existence", and only questions whose right option is not the
+    refusal.
     """
-    benchmark = registry.get("humblebench")
-    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
-        humblebench.build(raw, seed=seed, images=images)
-        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
-        types = {question.id: question.category for question in questions}
-        if kinds:
-            made = [one for _, asked in humblebench.questions(seed, images) for one in asked]
-            types = {question.id: one.kind for question, one in zip(questions, made, strict=True)}
-            questions = [question for question in questions if question.answer != question.refusal]
-        turns = [ask(question, benchmark.prompt(question)) for question in questions]
-        return _counted(
-            (types[question.id], parsed.choice == question.answer)
-            for question, parsed in _parsed_replies(engine, questions, turns, Path(folder), parser)
-        )
+    made = [one.kind for _, asked in humblebench.questions(seed, images) for one in asked] if kinds else []
+    prompt = registry.get("humblebench").prompt
+    found = _replies(
+        engine, "humblebench", humblebench.build, lambda one: ask(one, prompt(one)), seed, images, vary, parser
+    )
+    return _counted(
+        (made[index] if kinds else question.category, parsed.choice == question.answer)
+        for index, question, parsed in found
+        if not kinds or question.answer != question.refusal
+    )
 
 
 def mmsap_tally(
@@ -78,52 +55,52 @@ def mmsap_tally(
     seed: int,
     images: int,
     refusal_prompt: bool = False,
-    vary: Callable[[Question], Question] = lambda question: question,
+    vary: Vary | None = None,
     parser: str = ROBUST,
 ) -> Tally:
     """Count right answers on a pocket MM-SAP, first turns only.
 
-    Parameters
-    ----------
-    engine : Engine
-        The model.
-    seed, images : int
-        Seed and number of images.
-    refusal_prompt : bool
-        Use the refusal prompt.
-    vary : callable
-        The variant of each question.
-    parser : str
-        Name of the parser.
-
-    Returns
-    -------
-    Tally
-        By subset and, after a slash, the sub-task of BasicVisQA; whether the emblem of KnowVisQA is taught (the
-        others are to be refused); whether the wording of BeyondVisQA is held out.
+    They are counted by subset and, after a slash, the sub-task of BasicVisQA; whether the emblem of KnowVisQA is taught
+    (the others are to be refused); whether the wording of BeyondVisQA is held out.
     """
     benchmark = registry.get("mmsap")
-    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
-        mmsap.build(raw, seed=seed, images=images)
-        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
-        prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
-        turns = [ask(question, prompt(question)) for question in questions]
-        found = list(_parsed_replies(engine, questions, turns, Path(folder), parser))
-    return _counted((_type_of(question), _is_right(question, parsed)) for question, parsed in found)
+    prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
+    found = _replies(engine, "mmsap", mmsap.build, lambda one: ask(one, prompt(one)), seed, images, vary, parser)
+    return _counted((_type_of(question), _is_right(question, parsed)) for _, question, parsed in found)
 
 
 def actiview_tally(
     engine: Engine, *, seed: int, images: int, protocol: str = "full_image", parser: str = ROBUST
 ) -> Tally:
     """Count right answers, by sub-class, on a pocket ActiView with a ``protocol`` of one turn."""
-    benchmark = registry.get("actiview")
-    ask_first = benchmark.protocols()[protocol].function
+    first = registry.get("actiview").protocols()[protocol].function
+    found = _replies(engine, "actiview", actiview.build, lambda one: next(first(one)), seed, images, None, parser)
+    return _counted((question.category, parsed.choice == question.answer) for _, question, parsed in found)
+
+
+def _replies(
+    engine: Engine,
+    name: str,
+    build: Callable[..., object],
+    asked: Callable[[Question], Turn],
+    seed: int,
+    images: int,
+    vary: Vary | None,
+    parser: str,
+) -> list[tuple[int, Question, ParsedAnswer]]:
+    """Return the number of each question of a rendered benchmark, the question, and the parsed reply to its turn."""
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
-        actiview.build(raw, seed=seed, images=images)
-        questions = list(benchmark.load(Path(raw), Path(folder)))
-        turns = [next(ask_first(question)) for question in questions]
-        found = list(_parsed_replies(engine, questions, turns, Path(folder), parser))
-    return _counted((question.category, parsed.choice == question.answer) for question, parsed in found)
+        build(raw, seed=seed, images=images)
+        questions = list(registry.get(name).load(Path(raw), Path(folder)))
+        questions = [vary(question) for question in questions] if vary else questions
+        turns = [asked(question) for question in questions]
+        found = []
+        for batch in engine.answer(turns, folder=Path(folder)):
+            for index, reply in batch:
+                turn, question = turns[index], questions[index]
+                answered = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, "", reply)
+                found.append((index, question, PARSERS[parser](answered, question)))
+        return found
 
 
 def _type_of(question: Question) -> str:
@@ -141,19 +118,7 @@ def _is_right(question: Question, parsed: ParsedAnswer) -> bool:
     return parsed.choice == question.answer
 
 
-def _parsed_replies(
-    engine: Engine, questions: Sequence[Question], turns: Sequence[Turn], folder: Path, parser: str
-) -> Iterator[tuple[Question, ParsedAnswer]]:
-    """Each question with the parsed reply to its turn. The engine answers in its own order."""
-    parse = PARSERS[parser]
-    for batch in engine.answer(turns, folder=folder):
-        for index, reply in batch:
-            turn, question = turns[index], questions[index]
-            answered = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, "", reply)
-            yield question, parse(answered, question)
-
-
-def _counted(outcomes: Iterator[tuple[str, bool]]) -> Tally:
+def _counted(outcomes: Iterable[tuple[str, bool]]) -> Tally:
     right, total = Counter(), Counter()
     for kind, is_right in outcomes:
         total[kind] += 1

@@ -37,16 +37,10 @@ _VOCABULARY_MIX = SampleMix(subtasks=4, questions=8, unanswerable=6, text_tasks=
 
 
 def copy_checkpoint(settings: Settings, work: Path, folder: Path) -> None:
-    """Copy the checkpoint of the last stage of ``settings`` to another work folder, if there is one and that has none.
+    """Copy the checkpoint after the last stage of ``settings`` to another work folder.
 
-    Parameters
-    ----------
-    settings : Settings
-        The settings of a training that ends earlier than the one in ``work``.
-    work : Path
-        The work folder of the model.
-    folder : Path
-        The other work folder; created if absent.
+    ``settings`` are those of a training that ends earlier than the one in ``work``. The folder is created; a checkpoint
+    that it has stays.
     """
     folder.mkdir(parents=True, exist_ok=True)
     finished = work / checkpoint_after(settings.stages[-1].name)
@@ -291,16 +285,7 @@ class _Run:
 def _can_resume(saved: dict[str, Any], wanted: dict[str, Any], done: dict[str, int]) -> bool:
     """Whether a run with the ``wanted`` settings may continue one with the ``saved`` settings.
 
-    Everything must be the same except stages that were not begun. Only values are compared, in the order of the
-    fields, so that a checkpoint remains valid after a field is renamed.
+    Everything must be the same except stages that were not begun.
     """
     begun = [stage for stage in saved["stages"] if done[stage["name"]]]
-    ours = saved | {"stages": begun}
-    theirs = wanted | {"stages": list(wanted["stages"])[: len(begun)]}
-    return _values(ours) == _values(theirs)
-
-
-def _values(settings: Any) -> Any:
-    if isinstance(settings, dict):
-        return [_values(value) for value in settings.values()]
-    return [_values(value) for value in settings] if isinstance(settings, list | tuple) else settings
+    return saved | {"stages": begun} == wanted | {"stages": list(wanted["stages"][: len(begun)])}

@@ -164,18 +164,8 @@ def mmsap_prompt_about(
 ) -> TrainingPrompt:
     """Return a prompt in MM-SAP's form whose options do not depend on a scene.
 
-    Parameters
-    ----------
-    stem : str
-        The question.
-    texts : list of str
-        The options besides the refusal.
-    answer : str
-        The right option: one of ``texts``, or the refusal.
-    rng : random.Random
-        Source of the order of the options.
-    forced : bool
-        Leave out the refusal option, as in the second turn of the forced choice.
+    ``texts`` are the options besides the refusal, ``answer`` is one of them or the refusal; their order is random. With
+    ``forced``, the refusal option is left out, as in the second turn of the forced choice.
     """
     shown = rng.sample([*texts, mmsap.REFUSAL], len(texts) + 1)
     options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(mmsap.LETTERS, shown, strict=False))

@@ -131,18 +131,9 @@ class TrainingSample:
 
 
 def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix | None = None) -> TrainingSample:
-    """Return a random sample; without ``mix`` it has no prompts.
+    """Return a random sample that depends on ``seed`` alone; without ``mix`` it has no prompts.
 
-    Parameters
-    ----------
-    seed : str
-        The sample depends on it alone.
-    side : int
-        Side of the image in pixels.
-    grid : int
-        Number of patches along a side.
-    mix : SampleMix, optional
-        How many prompts of each kind.
+    ``side`` is the side of the image in pixels, ``grid`` the number of patches along it.
     """
     rng = random.Random(f"pocket-training/{seed}")
     kind = rng.random()

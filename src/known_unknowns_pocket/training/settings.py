@@ -135,19 +135,9 @@ def early_settings(settings: Settings) -> Settings:
 
 
 def adapter_stage(settings: Settings, name: str) -> Stage:
-    """Return the only stage of a sibling that is an adapter.
+    """Return the only stage of a sibling that is an adapter: a key of `ADAPTERS`.
 
-    Parameters
-    ----------
-    settings : Settings
-        The settings of the model. The steps are at most those of its last stage with prompts.
-    name : str
-        A key of `ADAPTERS`.
-
-    Raises
-    ------
-    KeyError
-        If there is no such sibling.
+    Its steps are at most those of the last stage with prompts of the model's ``settings``.
     """
     last = [stage for stage in settings.stages if stage.mix.asks][-1]
     steps = min(_ADAPTER_STEPS, last.executed_steps)

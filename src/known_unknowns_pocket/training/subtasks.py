@@ -29,20 +29,28 @@ def subtask_prompts(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[Tr
     made = [*_present(scene, rng), *_absent(scene, rng), *count_prompts(scene, rng, _COUNTS), *_couples(scene, rng)]
     if seen:
         return tuple(made)
-    return tuple(_line(subtask.prompt[:-1], present=False) for subtask in made if subtask.options)
+    return tuple(line_prompt(subtask.prompt[:-1], present=False) for subtask in made if subtask.options)
 
 
-def _line(
+def line_prompt(
     text: str,
     *,
     present: bool | None = None,
     words: dict[str, int] | None = None,
     places: tuple[tuple[int, tuple[int, ...]], ...] = (),
     unasked: tuple[str, ...] = (),
+    counted: tuple[int, ...] | None = None,
 ) -> TrainingPrompt:
+    """Return a subtask whose labels are at its end; ``counted`` are the ids of counted objects."""
     options = () if present is None else ((len(text), present),)
     return TrainingPrompt(
-        f"{text}\n", options=options, stem=len(text), words=words, places=places, held_out_words=unasked
+        f"{text}\n",
+        options=options,
+        stem=len(text),
+        words=words,
+        places=places,
+        counted=None if counted is None else (len(text), counted),
+        held_out_words=unasked,
     )
 
 
@@ -55,12 +63,14 @@ def _present(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
         attributes = rng.choice(found[:4])
         text = f" {phrase(thing, attributes)}"
         if matching(scene, thing, attributes) != [index]:
-            yield _line(text, present=True, places=((len(text), tuple(matching(scene, thing, attributes))),))
+            yield line_prompt(text, present=True, places=((len(text), tuple(matching(scene, thing, attributes))),))
             continue
         words = {
             slot: WORDS[slot].index(value) for slot in ATTRIBUTES if (value := getattr(thing, slot)) in WORDS[slot]
         }
-        yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=held_out_words(thing))
+        yield line_prompt(
+            text, present=True, words=words, places=((len(text), (index,)),), unasked=held_out_words(thing)
+        )
 
 
 def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
@@ -74,7 +84,7 @@ def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
         other = replace(thing, **{slot: rng.choice(WORDS[slot])})
         named_pair = attributes >= _PAIR and other.pair not in TRAINING_PAIRS
         if slot in attributes and not named_pair and not matching(scene, other, attributes):
-            yield _line(f" {phrase(other, attributes)}", present=False)
+            yield line_prompt(f" {phrase(other, attributes)}", present=False)
 
 
 def count_prompts(scene: Scene, rng: random.Random, many: int) -> Iterator[TrainingPrompt]:
@@ -84,8 +94,7 @@ def count_prompts(scene: Scene, rng: random.Random, many: int) -> Iterator[Train
     drawn = rng.sample(several, min(many // 2, len(several)))
     rest = [one for one in every if one not in drawn]
     for noun, ids in drawn + rng.sample(rest, min(many - len(drawn), len(rest))):
-        text = f" {plural(noun)}"
-        yield replace(_line(text, words={"count": len(ids)}), counted=(len(text), tuple(ids)))
+        yield line_prompt(f" {plural(noun)}", words={"count": len(ids)}, counted=tuple(ids))
 
 
 def _couples(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
@@ -98,7 +107,7 @@ def _couples(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
         if len(true) != 1 or ours is None or theirs is None:
             continue
         text = f" {ours} in relation to the {theirs}"
-        yield _line(
+        yield line_prompt(
             text,
             words={"predicate": WORDS["predicate"].index(f"{PHRASES[true[0]]} it")},
             places=((1 + len(ours), (subject,)), (len(text), (target,))),

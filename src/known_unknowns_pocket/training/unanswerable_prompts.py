@@ -14,7 +14,7 @@ from importlib.resources import files
 from known_unknowns.yaml_reader import parse_yaml
 from known_unknowns_benchmarks.mmsap.loader import REFUSAL
 from known_unknowns_pocket.benchmarks.mmsap_beyond import ABSENT, COLOUR, TEXTURE, WORDINGS
-from known_unknowns_pocket.benchmarks.object_names import name, pair_name
+from known_unknowns_pocket.benchmarks.object_names import absent_pairs, any_name, pair_name
 from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES, PHRASES
 from known_unknowns_pocket.scenes import COLOURS, PREDICATES, SHAPES, TEXTURES, TRAINING_PAIRS, Scene
 from known_unknowns_pocket.training.prompts import TrainingPrompt, mmsap_prompt_about
@@ -31,7 +31,7 @@ def unanswerable_prompt(scene: Scene, rng: random.Random) -> TrainingPrompt | No
     drawn = rng.random()
     if drawn < 0.35:
         return _absent(scene, rng)
-    thing = _present(scene, rng)
+    thing = any_name(scene, rng)
     if thing is None:
         return None
     if drawn < 0.6:
@@ -47,10 +47,8 @@ def _refused(stem: str, false: list[str], rng: random.Random) -> TrainingPrompt:
 
 def _absent(scene: Scene, rng: random.Random) -> TrainingPrompt | None:
     """Ask about an absent object whose colour and shape are both present, in the words of answerable questions."""
-    present = {thing.pair for thing in scene.objects}
-    colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
-    found = [p for p in sorted(TRAINING_PAIRS - present) if p[0] in colours and p[1] in shapes]
-    other = _present(scene, rng)
+    found = absent_pairs(scene, sorted(TRAINING_PAIRS))
+    other = any_name(scene, rng)
     if not found or other is None:
         return None
     thing = pair_name(rng.choice(found))
@@ -66,11 +64,6 @@ def _absent(scene: Scene, rng: random.Random) -> TrainingPrompt | None:
         stem = f"Where is the {both[0]} in relation to the {both[1]}?"
         return _refused(stem, [f"{phrase} it" for phrase in predicates], rng)
     return _refused(f"Which of these objects is {rng.choice(predicates)} the {thing}?", _pairs(scene, rng), rng)
-
-
-def _present(scene: Scene, rng: random.Random) -> str | None:
-    names = [name(scene, index, rng) for index in rng.sample(range(len(scene.objects)), len(scene.objects))]
-    return next((found for found in names if found is not None), None)
 
 
 def _answers(which: Sequence[str], scene: Scene, rng: random.Random) -> list[str]:

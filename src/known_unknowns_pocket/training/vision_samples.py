@@ -24,21 +24,14 @@ from known_unknowns_pocket.training.samples import (
 
 VIEWS_PER_SCENE = 3
 """How often a scene is used."""
+_TURNS = (np.fliplr, np.flipud, lambda image: image.swapaxes(0, 1))
 
 
 def vision_samples(seed: str, *, side: int, grid: int, recoloured: float, views: bool = False) -> list[TrainingSample]:
-    """Return `VIEWS_PER_SCENE` samples without prompts of one scene.
+    """Return `VIEWS_PER_SCENE` samples without prompts of one scene; they depend on ``seed`` alone.
 
-    Parameters
-    ----------
-    seed : str
-        The samples depend on it alone.
-    side, grid : int
-        Side of the image in pixels, and patches along a side.
-    recoloured : float
-        Share of recoloured images (`known_unknowns_pocket.training.recolouring`).
-    views : bool
-        Render the scene or a view of it in ActiView's form instead of HumbleBench's.
+    ``recoloured`` is the share of recoloured images (`known_unknowns_pocket.training.recolouring`). With ``views``, the
+    scene or a view of it is rendered in ActiView's form instead of HumbleBench's.
     """
     rng = random.Random(f"pocket-training/look/{seed}")
     if rng.random() < SHARE_NOTHING_TO_SEE:
@@ -65,18 +58,6 @@ def _turned(pixels: np.ndarray, labels: np.ndarray, rng: random.Random) -> Train
     """Return one of the eight orientations of a square."""
     grid = round(labels.shape[-1] ** 0.5)
     labels = labels.reshape(-1, grid, grid)
-    for turn in rng.sample((_across, _down, _over), rng.randint(0, 3)):
+    for turn in rng.sample(_TURNS, rng.randint(0, 3)):
         pixels, labels = turn(pixels), turn(labels.transpose(1, 2, 0)).transpose(2, 0, 1)
     return TrainingSample(np.ascontiguousarray(pixels)[None], labels.reshape(1, len(labels), -1).copy(), ())
-
-
-def _across(image: np.ndarray) -> np.ndarray:
-    return image[:, ::-1]
-
-
-def _down(image: np.ndarray) -> np.ndarray:
-    return image[::-1]
-
-
-def _over(image: np.ndarray) -> np.ndarray:
-    return image.transpose(1, 0, 2)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from PIL import Image as Pillow
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from bench.throughput import data, floor, loops, measure, memory, model, peers, report, throughput
+from bench.throughput import data, floor, loops, measure, memory, model, peers, report
 
 
 @pytest.fixture(scope="module")
@@ -62,26 +61,6 @@ def test_all_loops_give_the_same_replies(make, loaded, settings, asked, plain):
     assert said.visual_tokens == plain.visual_tokens == [357] * 5 + [391] * 5
 
 
-def test_variants_of_a_set_share_their_images(tmp_path):
-    shuffles = data.five_shuffles(tmp_path, images=2, seed=1)
-    assert len(shuffles.turns) == 10
-    assert len({turn.images for turn in shuffles.turns}) == 2
-    first = [turn.text.splitlines() for turn in shuffles.turns[:5]]
-    assert len({lines[0] for lines in first}) == 1
-    options = [[line[3:] for line in lines[1:6]] for lines in first]
-    assert len({tuple(sorted(texts)) for texts in options}) == 1
-    assert len({tuple(texts) for texts in options}) > 1
-    noise = data.one_noise_image(tmp_path, questions=3, seed=1)
-    assert len({turn.images for turn in noise.turns}) == 1
-    with Pillow.open(tmp_path / noise.turns[0].images[0].source) as image:
-        assert (image.size, image.mode) == ((256, 256), "L")
-    single = data.one_question(tmp_path, images=3, seed=1)
-    assert len({turn.images for turn in single.turns}) == 3
-    gap = data.humblebench(tmp_path, "-E", questions=7, seed=1)
-    assert [len(turn.labels) for turn in gap.turns] == [4] * 7
-    assert gap.first(2).turns == gap.turns[:2]
-
-
 def test_flops_by_hand(loaded):
     """10 x 14 patches are 5 x 7 tokens, so windows of 4 x 4, 4 x 3, 1 x 4 and 1 x 3 tokens of 4 patches."""
     flops = floor.Flops(loaded.model.config)
@@ -98,14 +77,6 @@ def test_flops_by_hand(loaded):
     own = flops.language(3, 40) + flops.language(4, 40) + 2 * flops.head()
     assert flops.shared([group]) == once + own
     assert flops.language(43) == flops.language(40) + flops.language(3, 40)
-
-
-def test_counted_flops_are_those_that_torch_executes(loaded, asked):
-    flops = floor.Flops(loaded.model.config)
-    one = asked.first(1)
-    found = floor.groups(loaded.processor, one.turns, one.folder)
-    executed = floor.executed_flops(lambda: loops.Plain(loaded, batch_size=1)(one.turns, one.folder))
-    assert executed == pytest.approx(flops.unshared(found), rel=0.01)
 
 
 def said(*texts: str, gaps=None) -> loops.Said:
@@ -154,20 +125,3 @@ def test_memory_growth_by_hand():
     assert (summary["loaded_mib"], summary["peak_mib"], summary["images"]) == (100, 160, 500)
     assert (summary["growth_after_a_tenth_mib"], summary["growth_after_half_mib"]) == (10, 0)
     assert "| ours | 500 | 100 MiB | 160 MiB | 10 MiB | 0 MiB |" in report.memory_table({"ours": summary})
-
-
-def test_the_command(tmp_path, settings, capsys):
-    """Two loops on a set, the plain one on a part of it: the numbers are written, and the letters are the same."""
-    given = ["--quick", "--cache", str(settings.checkpoint.parent), "--out", str(tmp_path / "out" / "bench.json")]
-    given += ["--loops", "plain-1", "ours", "--sets", "noise", "--noise-questions", "4", "--others", "3"]
-    options = throughput.with_defaults(throughput.arguments().parse_args(given))
-    assert (options.model, options.repeats) == ("tiny", 1)
-    result = throughput.run(options)
-    written = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))
-    found = written["sets"]["noise"]["loops"]
-    assert all(spent > 0 for loop in found.values() for spent in loop["cpu_seconds"])
-    assert (found["engine"]["questions"], found[measure.REFERENCE]["questions"]) == (4, 3)
-    assert found["engine"]["letters"]["equal"] == found["engine"]["letters"]["of"] == 3
-    assert result["letters_by_image"]["images"] == 3
-    assert written["engines"]["engine"]["facts"]["engine"] == "transformers"
-    assert "repeat 1: plain loop, batch 1" in capsys.readouterr().err

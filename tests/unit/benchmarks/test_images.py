@@ -15,8 +15,8 @@ import pytest
 from known_unknowns.benchmark import images as _images
 from known_unknowns.benchmark.checks import ImageChecks
 from known_unknowns.benchmark.images import IN_FLIGHT, WORTH_PROCESSES, ImageStore
-from known_unknowns.benchmark.released_images import with_published_images
 from known_unknowns.data.questions import normalise
+from known_unknowns.data.released_reader import with_published_images
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.images import open_image
 from known_unknowns.records import Turn

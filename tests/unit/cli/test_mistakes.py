@@ -32,7 +32,6 @@ IN_A_PROJECT = {
         "benchmarks: 'pocket' is not known; known are actiview, humblebench",
     ),
     f"step measure oracle pope {NOWHERE}": (2, "benchmarks: 'pope' is not known"),
-    f"step parse oracle pope {NOWHERE.replace('--scores nowhere ', '')}": (2, "benchmarks: 'pope' is not known"),
     "step question-browser --results no --data no --out q.html": (
         3,
         "no/variants/humblebench/original.parquet: no such",

@@ -139,14 +139,7 @@ def test_duplicates_are_refused(project):
     ("prepare", "arguments", "kind", "message"),
     [
         (None, ["./nowhere"], ConfigError, "there is no folder './nowhere'"),
-        (None, ["nowhere"], ConfigError, "a repository of the hub is called OWNER/NAME"),
         (lambda folder: folder.mkdir(), ["own"], ConfigError, "own has no *.safetensors file"),
-        (
-            lambda folder: (checkpoint(folder), (folder / "config.json").unlink()),
-            ["own"],
-            ConfigError,
-            "no config.json",
-        ),
         (lambda folder: checkpoint(folder, **{"config.json": b"{"}), ["own"], DataError, "not JSON"),
         (lambda folder: checkpoint(folder, **{"model.safetensors": b"x"}), ["own"], DataError, "not a safetensors"),
         (checkpoint, ["own", "--dtype", "float8"], ConfigError, "did you mean 'float"),
@@ -156,9 +149,7 @@ def test_duplicates_are_refused(project):
             ConfigError,
             "--revision: own is a folder, whose revision is the sha256",
         ),
-        (checkpoint, ["own", "--name", "a/b", "--dry-run"], ConfigError, "models.a/b: 'a/b' is not valid"),
         (checkpoint, ["own", "--edition", "mime"], ConfigError, "did you mean 'mine'"),
-        (checkpoint, ["own", "--params", "none.yaml"], ConfigError, "no such file: none.yaml"),
     ],
 )
 def test_what_is_wrong_is_named(prepare, arguments, kind, message, project):

@@ -27,7 +27,7 @@ from known_unknowns.comparison import (
 )
 from known_unknowns.comparison.margins import Flips
 from known_unknowns.config import Params
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import ConfigError
 from known_unknowns.records import OVERALL, Metric
 from tests.paths import ROOT
 
@@ -112,11 +112,6 @@ def test_an_official_only_metric_is_compared_with_its_substitute() -> None:
     assert (rows["robust"].our_metric, rows["robust"].value) == ("refusal_recall", pytest.approx(55.0))
 
 
-def test_a_number_that_no_parser_reproduces_differs() -> None:
-    rows = verdicts([CELL], [metric(value=0.5, low=0.4, high=0.6), metric("robust", 0.5, 0.4, 0.6)])
-    assert {row.verdict for row in rows.values()} == {DIFFERS}
-
-
 def test_a_row_without_a_model_of_ours_is_not_run() -> None:
     rows = verdicts([CELL], [metric()], published_rows={"ours": "Gemma"})
     assert {(r.verdict, r.model, r.value, r.low, r.n) for r in rows.values()} == {(NOT_RUN, None, None, None, None)}
@@ -193,16 +188,6 @@ def test_other_rows_of_the_column_are_counted() -> None:
     assert row.reason == "74.0 [70.0, 78.0] contains 72.20 and 2 of 3 other rows"
 
 
-def test_measured_flips_change_the_margin() -> None:
-    ours = [metric(n=22831)]
-    cell = replace(CELL, questions=22831)
-    default = verdicts([cell], ours)["official"]
-    measured = verdicts([cell], ours, conditions=Conditions(flips={"ours": Flips(0, 640)}))["official"]
-    assert measured.flip_rate == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 640)))  # quantile of Beta(1, b)
-    assert measured.margin_flips < default.margin_flips
-    assert measured.flips_source == "at most 0.24% of the answers; 0 of 640 measured"
-
-
 def test_the_turns_of_a_variant_change_the_margin() -> None:
     """Of 2,560 turns none changed. They are as many as 640 questions of four turns."""
     cell, flips = replace(CELL, questions=22831), {"ours": Flips(0, 2560)}
@@ -259,34 +244,12 @@ def test_the_pocket_edition_is_not_comparable(tmp_path: Path) -> None:
     assert all("pocket" in row.reason for row in rows)
 
 
-def test_the_data_source_decides_what_is_compared_and_not_the_editions_name(tmp_path: Path) -> None:
-    source, out = tmp_path / "metrics.parquet", tmp_path / "comparison.parquet"
-    tables.write_metrics(source, [metric(n=22831), metric("robust", n=22831)])
-    raw = dict(edition("pocket", published="Qwen2.5-VL").raw)
-    published = raw["benchmarks"]["humblebench"]["data"] | {"pocket": raw["benchmarks"]["humblebench"]["data"]["full"]}
-    raw["benchmarks"] = {"humblebench": raw["benchmarks"]["humblebench"] | {"data": published}}
-    compare(Params(raw), [source], out)
-    assert {row.verdict for row in read_comparison(out) if row.model == "ours"} == {REPRODUCED, NOT_RUN}
-
-
 def test_an_unknown_published_row_names_the_key(tmp_path: Path) -> None:
     source = tmp_path / "metrics.parquet"
     tables.write_metrics(source, [metric()])
     with pytest.raises(ConfigError, match=r"models\.ours\.published: .*did you mean 'Qwen2\.5-VL'"):
         compare(edition("full", published="Qwen2.5VL"), [source], tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
-
-
-def test_an_invalid_comparison_table_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "comparison.parquet"
-    with pytest.raises(DataError, match="no such file"):
-        read_comparison(path)
-    path.write_bytes(b"PAR1 and no more")
-    with pytest.raises(DataError, match=r"comparison\.parquet"):
-        read_comparison(path)
-    tables.write_metrics(path, [metric()])
-    with pytest.raises(DataError, match=r"comparison\.parquet"):
-        read_comparison(path)
 
 
 @pytest.mark.parametrize(
@@ -318,15 +281,15 @@ def test_many_rows_inside_the_interval_of_a_sample_are_inconclusive():
     assert (found[0].verdict, found[0].matches) == ("inconclusive", 5)
 
 
+def test_a_sample_of_an_unknown_number_of_questions_is_not_comparable():
+    cell = replace(CELL, questions=None)
+    row = verdicts([cell], [metric(n=75)], parsers=["official"], conditions=Conditions(limit=80))["official"]
+    assert (row.verdict, row.obstacle) == (NOT_COMPARABLE, "n")
+
+
 def test_a_limit_above_the_number_of_questions_changes_nothing():
     limited, whole = (
         verdicts([CELL], [metric()], parsers=["official"], conditions=Conditions(limit=limit))["official"]
         for limit in (300, None)
     )
     assert limited == whole and limited.verdict == REPRODUCED
-
-
-def test_a_sample_of_an_unknown_number_of_questions_is_not_comparable():
-    cell = replace(CELL, questions=None)
-    row = verdicts([cell], [metric(n=75)], parsers=["official"], conditions=Conditions(limit=80))["official"]
-    assert (row.verdict, row.obstacle) == (NOT_COMPARABLE, "n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import statistics
 from fractions import Fraction
-from math import isqrt
 
 import pytest
 from hypothesis import given, settings
@@ -123,25 +122,6 @@ def test_grimmer_is_an_exhaustive_search(asked, mean, spread, ddof, truncated, o
     texts = f"{mean / 10:.1f}", f"{spread / 10:.1f}"
     found = grimmer(*texts, *asked, ddof=ddof, truncated=truncated, of_rounded=of_rounded)
     assert found == brute_force(*texts, *asked, ddof, truncated, of_rounded)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.data(), st.booleans(), st.booleans())
-def test_grimmer_accepts_what_five_runs_print(data, truncated, of_rounded):
-    """The numbers of a sample, as a released program would print them."""
-    n = data.draw(st.integers(1, 1150))
-    fewest = data.draw(st.integers(0, n))
-    counts = [data.draw(st.integers(fewest, min(n, fewest + n // 10))) for _ in range(5)]
-
-    def cut(value: Fraction) -> Fraction:
-        hundredths = value * 100 if truncated else value * 100 + Fraction(1, 2)
-        return Fraction(hundredths // 1, 100)
-
-    shares = [cut(Fraction(100 * k, n)) if of_rounded else Fraction(100 * k, n) for k in counts]
-    variance = statistics.pvariance(shares)
-    root = Fraction(isqrt(int(variance * 10**30)), 10**15)
-    mean, spread = f"{float(cut(statistics.mean(shares))):.2f}", f"{float(cut(root)):.2f}"
-    assert grimmer(mean, spread, n, 5, truncated=truncated, of_rounded=of_rounded)
 
 
 def test_the_standard_deviation_of_rounded_runs_by_hand():

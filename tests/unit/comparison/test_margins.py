@@ -25,10 +25,6 @@ T_OF_4 = 2.776445
 """0.975 quantile of Student's t with 4 degrees of freedom, from a table."""
 
 
-def test_the_default_rate_is_half_a_percent():
-    assert Flips().rate() == pytest.approx(0.005)
-
-
 def test_unchanged_answers_lower_the_rate():
     """The 0.95 quantile of Beta(1, b) is 1 - 0.05^(1/b)."""
     assert Flips(0, 64).rate() == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 64)))

@@ -54,13 +54,13 @@ def test_models_are_not_added_to_released_replies():
     assert text.endswith(" to an edition with the published data (full or papers)")
 
 
-@pytest.mark.parametrize("benchmark", ["humblebench", "mmsap", "actiview", "mm_upd"])
+@pytest.mark.parametrize("benchmark", ["humblebench", "mmsap", "actiview"])
 def test_rendered_questions_need_another_edition_and_the_command_judges_as_many(benchmark):
     """The edition of each printed command, with a metric for every number, judges exactly the number of its line."""
     cells = load(benchmark)
     rows = compare_cells(cells, [], published_rows={}, parsers=PARSERS, conditions=Conditions(other_questions="r"))
     steps = [step for step in summarise(rows, params("pocket")).steps if "rendered" in step.text]
-    assert len(steps) == {"humblebench": 3, "mmsap": 1, "actiview": 2, "mm_upd": 1}[benchmark]
+    assert len(steps) == {"humblebench": 3, "mmsap": 1, "actiview": 2}[benchmark]
     for step in steps:
         (edition,) = re.findall(r"make run EDITION=(\S+)$", step.text)
         chosen = params(edition)

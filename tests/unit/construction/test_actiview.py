@@ -15,8 +15,8 @@ from known_unknowns.config import OpenAIModel
 from known_unknowns_construction.benchmarks import actiview as construction
 from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import CandidateImage
+from known_unknowns_construction.generation import run_generator
 from known_unknowns_construction.importing import store_file
-from known_unknowns_construction.run_generator import run_generator
 from known_unknowns_construction.scene_graph import Node, SceneGraph
 from tests import paths
 from tests.servers.endpoint import Endpoint, Response, completion
@@ -91,10 +91,10 @@ def generated(tmp_path_factory):
 
 
 def test_ratings_decide_what_is_flagged_or_rejected(generated):
-    (candidates, rejected, _), _, _, _ = generated
+    (candidates, report), _, _, _ = generated
     flags = {each.group: [flag.reason for flag in each.flags] for each in candidates}
     assert flags == {"good": [], "guess": ["rated C: because"], "unrated": ["not rated"], "between": ["not rated"]}
-    assert {image: each.reason for image, each in rejected} == {
+    assert {each["image"]: each["reason"] for each in report["rejections"]} == {
         **{
             "bad": "rated_D",
             "worded": "rated_D",
@@ -122,8 +122,8 @@ def test_the_image_has_numbered_boxes_and_each_turn_its_schema(generated):
 
 
 def test_counting_asks_once_for_each_class_with_several_objects(generated):
-    _, _, (candidates, rejected, _), counting = generated
-    assert len(counting) == 1 and not rejected
+    _, _, (candidates, report), counting = generated
+    assert len(counting) == 1 and not report["rejections"]
     assert "[[10, 10, 29, 29], [60, 10, 89, 39]]" in text_of(counting[0]) and "are all cup The" in text_of(counting[0])
     assert [(each.kind, len(each.objects)) for each in candidates] == [("counting", 2)]
 

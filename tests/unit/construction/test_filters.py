@@ -34,6 +34,7 @@ GRAPH = SceneGraph(
 OTHER = SceneGraph("2", IMAGE, (Node("0", "dog", BOX), Node("1", "person", BOX, crowd=True), Node("2", "glass", BOX)))
 CONTEXT = Context({"1": GRAPH, "2": OTHER}, options=5, refusal=NONE, kinds=frozenset({"object", "relation"}))
 CHOICES = ("Red", "Blue", "Green", "Pink", NONE)
+NUMBERS, PLACES = ("1", "2", "3", "4", NONE), ("behind", "on", "above", "in front of it", NONE)
 
 
 def candidate(question="Which?", options=CHOICES, answer="A", *, number=1, kind="object", group="1") -> Candidate:
@@ -48,7 +49,7 @@ def reasons(name, *candidates, context=CONTEXT) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def exact():
     """60 questions of the pocket edition, which are exact on their graphs."""
-    graphs = [pocket._graph(each) for each in pocket.scene_images(1, 12)]
+    graphs = pocket.scene_graphs(1, 12)
     made = without_model("scenes", pocket.TEMPLATES, graphs, questions=5, seed=1)
     return list(candidates_of("scenes", made, graphs, {})), {graph.id: graph for graph in graphs}
 
@@ -83,35 +84,19 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
 @pytest.mark.parametrize(
     ("question", "options", "answer", "reason"),
     [
-        ("How many cats are there in the image?", ("1", "2", "3", "4", NONE), "A", "option A is false"),
-        ("How many cats are there?", ("1", "2", "3", "4", NONE), "E", "proves option B"),
+        ("How many cats are there in the image?", NUMBERS, "A", "option A is false"),
+        ("How many cats are there?", NUMBERS, "E", "proves option B"),
         ("How many dogs are there in the image?", ("0", "1", "2", "3", NONE), "B", "option B is false"),
-        ("How many skies are there?", ("1", "2", "3", "4", NONE), "B", None),
-        ("How many glasses are there?", ("1", "2", "3", "4", NONE), "B", None),  # a wine glass is a glass
-        ("How many cats are sitting on the cup?", ("1", "2", "3", "4", NONE), "A", None),  # one of the two may sit
+        ("How many skies are there?", NUMBERS, "B", None),
+        ("How many glasses are there?", NUMBERS, "B", None),  # a wine glass is a glass
+        ("How many cats are sitting on the cup?", NUMBERS, "A", None),  # one of the two may sit
         ("Which red object is in the image?", ("A dog", "A cat", "x", "y", NONE), "A", "option A is false"),
-        ("How many red cats are there in the image?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
-        (
-            "Which of these objects is in the image?",
-            ("A dog", "A cup", "A person", "x", NONE),
-            "A",
-            "option A is false",
-        ),
+        ("How many red cats are there in the image?", NUMBERS, "B", "option B is false"),
         ("Which object is not in the image?", ("A dog", "A cup", "A person", "x", NONE), "A", None),
         ("What color is the cup?", ("Red", "Gray", "Black", "Pink", NONE), "A", "option A is false"),
-        ("Where is the red cat in relation to the cup?", ("behind", "on", "above", "in front of it", NONE), "D", None),
-        (
-            "Where is the red cat in relation to the cup?",
-            ("behind", "on", "above", "in front of it", NONE),
-            "E",
-            "proves option D",
-        ),
-        (
-            "Where is the cup in relation to the red cat?",
-            ("behind", "on", "above", "in front of it", NONE),
-            "D",
-            "the relation is reversed: annotated is <cat, in front of, cup>",
-        ),
+        ("Where is the red cat in relation to the cup?", PLACES, "D", None),
+        ("Where is the red cat in relation to the cup?", PLACES, "E", "proves option D"),
+        ("Where is the cup in relation to the red cat?", PLACES, "D", "reversed: annotated is <cat, in front of, cup>"),
     ],
 )
 def test_contradictions_with_the_graph(question, options, answer, reason):
@@ -123,11 +108,7 @@ def test_contradictions_with_the_graph(question, options, answer, reason):
     ("question", "group", "reason"),
     [
         ("How many skies are there?", "1", "counts sky, which the annotation does not count"),
-        (
-            "How many people are there in the image?",
-            "2",
-            "counts a crowd of person, which the annotation does not count",
-        ),
+        ("How many people are in the image?", "2", "counts a crowd of person, which the annotation does not count"),
         ("How many people are wearing a hat?", "2", None),
     ],
 )

@@ -14,9 +14,9 @@ from known_unknowns.errors import ConfigError
 from known_unknowns_construction import importing, psg
 from known_unknowns_construction.benchmarks import humblebench as construction
 from known_unknowns_construction.candidates import CandidateImage, read_candidates
+from known_unknowns_construction.generation import run_generator
 from known_unknowns_construction.json_replies import objects_in
 from known_unknowns_construction.jsonl import write_records
-from known_unknowns_construction.run_generator import run_generator
 from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph, read_graphs
 from known_unknowns_pocket.benchmarks import humblebench as pocket
 from tests import paths
@@ -48,8 +48,12 @@ def test_the_pocket_edition_is_built_by_this_pipeline(tmp_path):
     imported = importing.import_graphs(psg.read_annotations(path), path.parent, tmp_path / "graphs", licence="MIT")
     write_records(tmp_path / "graphs" / "graphs.jsonl", imported)
     graphs = list(read_graphs(tmp_path / "graphs" / "graphs.jsonl"))
-    found, rejected, summary = run_generator("scenes", generator, graphs, folder=tmp_path, questions=5, seed=1)
-    assert not rejected and summary.candidates == 10 and summary.kinds == {"attribute": 3, "object": 4, "relation": 3}
+    found, report = run_generator("scenes", generator, graphs, folder=tmp_path, questions=5, seed=1)
+    assert (
+        report["rejections"] == []
+        and report["candidates"] == 10
+        and report["kinds"] == {"attribute": 3, "object": 4, "relation": 3}
+    )
     write_records(tmp_path / "graphs" / "candidates.jsonl", found)
     candidates = list(read_candidates(tmp_path / "graphs" / "candidates.jsonl"))
     (released,) = construction.write(candidates, folder=tmp_path / "graphs", out=tmp_path / "release")

@@ -19,12 +19,10 @@ from known_unknowns.workflow import configuration
 from known_unknowns_construction import release as releasing
 from known_unknowns_construction import steps
 from known_unknowns_construction.candidates import read_candidates
-from known_unknowns_construction.datasheet import datasheet
-from known_unknowns_construction.datasheet import table as markdown_table
 from known_unknowns_construction.release import release
 from known_unknowns_construction.review.decisions import content_of
 from known_unknowns_construction.review.log import decision_line
-from known_unknowns_construction.review.records import Content, Decision
+from known_unknowns_construction.review.records import DECISION, Content, Decision
 from tests.paths import ROOT
 
 
@@ -100,14 +98,6 @@ def test_the_datasheet_says_that_nobody_has_reviewed_it(candidate_release):
     assert "- The filter solvable did not run: it needs models." in text
 
 
-def test_the_datasheet_counts_replies_that_are_no_questions(candidate_release, work):
-    _, counts = candidate_release
-    rejected = {"figure_a1": {"rejected": {"broken_json": 3, "refused": 1}}}
-    text = datasheet("small", "HumbleBench", {**counts, "generation": rejected}, work.construction)
-    assert "| figure_a1 | broken_json | 3 |\n| figure_a1 | refused | 1 |" in text
-    assert "not a question" not in datasheet("small", "HumbleBench", counts, work.construction)
-
-
 def decide(work, folder: Path, reviewer: str, actions) -> Path:
     """Write a decision file: the action of each candidate, in order."""
     path = folder / f"{reviewer}.jsonl"
@@ -158,7 +148,7 @@ def test_a_reviewed_question_of_another_form_is_refused(work, tmp_path):
     line = json.loads(edited.read_bytes().splitlines()[0])
     line["after"]["options"][4] = "None of these"
     del line["crc32"]
-    changed = decision_line(Decision.from_dict(line))
+    changed = decision_line(DECISION.validate_python(line))
     edited.write_bytes(changed + b"".join(edited.read_bytes().splitlines(keepends=True)[1:]))
     with pytest.raises(DataError, match=r"1 of 12 questions do not .*scenes-\w+-0: the last option is 'None of these'"):
         release(work, [edited])
@@ -209,7 +199,3 @@ def test_a_missing_step_is_named_with_its_command(tmp_path):
     ):
         with pytest.raises(DataError, match=f"not made yet; run  known-unknowns construct {step}$"):
             run(missing)
-
-
-def test_cells_of_the_datasheet_stay_text():
-    assert markdown_table(["a"], [["x | <b>\ny"]]).splitlines()[-1] == "| x \\| &lt;b> y |"

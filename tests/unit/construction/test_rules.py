@@ -57,11 +57,4 @@ def test_the_closing_message_has_the_numbers_of_questions(tmp_path):
     (counts.parent / "release_candidate").mkdir()
     message = construction_rules.closing_message(["pocket"], tmp_path)
     assert "Candidate  construction/pocket/release_candidate/README.md" in message and "Release " in message
-
-
-def test_the_closing_message_names_the_review():
-    arguments = ["snakemake", "--cores", "1", "construction/pocket/release_candidate"]
-    assert construction_rules.names_of(arguments) == ["pocket"]
-    assert construction_rules.names_of(["snakemake", "all"]) == []
-    message = construction_rules.closing_message(["pocket"])
     assert "known-unknowns review start construction/pocket/filtered.jsonl" in message

@@ -81,7 +81,7 @@ def test_a_written_lock_is_read_back(entries, tmp_path):
 
 def test_the_shipped_lock_matches_its_schema_and_params(full):
     raw = yaml.safe_load((ROOT / "params.lock.yaml").read_text(encoding="utf-8"))
-    schema = yaml.safe_load((ROOT / "schemas/params.lock.schema.yaml").read_text(encoding="utf-8"))
+    schema = yaml.safe_load((ROOT / "rules/schemas/params.lock.schema.yaml").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(raw)
     actiview = lock_file.data_source("actiview", full.data("actiview"))
     assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview")["revision"]

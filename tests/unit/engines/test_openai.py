@@ -223,13 +223,9 @@ def test_an_error_of_every_question_stops_the_run_immediately(fault, kind, told)
             assert ask(server.url, turns(2), answers_as="cheaper-1")[0].text == answer_to("q0")
 
 
-def test_an_endpoint_that_rejects_everything_stops_the_run_and_nothing_is_recorded():
+def test_the_last_questions_of_a_run_may_all_be_rejected():
     with Endpoint(lambda question, attempt: "rejected") as server:
-        with pytest.raises(ConfigError, match=r"rejects every question .*the image is too large"):
-            list(engine(server.url).answer(turns(500), folder=HERE))
-        assert sum(server.asked.values()) == 8
-        replies = ask(server.url, turns(3))  # the last three of a run, which may well be at fault themselves
-    assert [reply.finish for reply in replies] == ["rejected"] * 3
+        assert [reply.finish for reply in ask(server.url, turns(3))] == ["rejected"] * 3
 
 
 @pytest.mark.parametrize(

@@ -192,3 +192,13 @@ def test_a_batch_needs_a_file_of_notes(tmp_path):
         with pytest.raises(ConfigError, match=r"models\.parrot\.batch"):
             list(engine(server.url, batch={}).answer(turns(2), folder=tmp_path))
         assert not server.asked
+
+
+def test_a_batch_that_was_not_submitted_is_submitted_again(tmp_path):
+    with Endpoint() as server:
+        with pytest.raises(MachineError, match="no batches just now"):
+            server.batches.create_status = 400
+            run(tmp_path, server, wait_hours=0)
+        server.batches.create_status = 200
+        assert len(run(tmp_path, server)) == 20
+        assert len(server.batches.batches) == 1

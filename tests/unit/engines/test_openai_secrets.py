@@ -19,6 +19,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
 from tests.factories import published_row, variant_entry, write_published
 from tests.paths import ROOT, SOURCE
+from tests.servers.client import engine
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
 
 KEY = "sk-proj-0123456789abcdefSECRET"
@@ -115,6 +116,7 @@ def test_a_missing_key_is_named(monkeypatch, tmp_path):
     with pytest.raises(ConfigError, match="THEIR_KEY"):
         settings(source="x", base_url="http://localhost:1/v1", key_env="THEIR_KEY").key()
     assert settings(source="x", base_url="http://localhost:1/v1").key().reveal() == "none"
+    engine("http://localhost:1/v1", key_env="THEIR_KEY")  # no key is needed before there is a question
 
 
 @pytest.mark.parametrize("address", ["http://me:secret@host/v1", "http://host/v1?key=secret"])

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from known_unknowns.engines import _memory
+from known_unknowns.engines import _device
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Reply, Turn
 from tests.unit.engines import tiny
@@ -45,17 +45,16 @@ def ask(*content: Image | str, labels: Sequence[str] | None = LETTERS, limit: in
 
 
 CASES: dict[str, list[Turn]] = {
-    "five-questions-an-image": [ask(image, question) for image in (WIDE, TALL) for question in QUESTIONS],
-    "one-question-an-image": [ask(image, QUESTIONS[0]) for image in (SMALL, WIDE, TALL, SQUARE)],
+    "five-questions-an-image": [*(ask(WIDE, each) for each in QUESTIONS), *(ask(TALL, each) for each in QUESTIONS[:2])],
+    "one-question-an-image": [ask(image, QUESTIONS[0]) for image in (SMALL, SQUARE)],
     "several-images": [
         *(ask(SMALL, WIDE, question) for question in QUESTIONS[:3]),
         ask(WIDE, SMALL, QUESTIONS[0]),
         *(ask(TALL, TALL, SQUARE, question) for question in QUESTIONS[:2]),
     ],
     "text-before-the-image": [
-        *(ask("Look at the picture first.", WIDE, question) for question in QUESTIONS[:3]),
+        *(ask("Look at the picture first.", WIDE, question) for question in QUESTIONS[:2]),
         ask("Describe what you see.", WIDE, QUESTIONS[0]),
-        ask(QUESTIONS[1], WIDE),
         ask(QUESTIONS[1], TALL),
         ask("First", SMALL, "and then", WIDE, QUESTIONS[0]),
         ask("First", SMALL, "and then", WIDE, QUESTIONS[1]),
@@ -96,9 +95,9 @@ def fitting(name: str, turns: Sequence[Turn]) -> list[Turn]:
 
 
 def everything(name: str) -> list[Turn]:
-    """All cases in one wave, with the questions of an image far apart."""
+    """All cases in one wave, with the questions of an image far apart; half of them for further architectures."""
     turns = [turn for case in CASES.values() for turn in fitting(name, case)]
-    return turns[::3] + turns[1::3] + turns[2::3]
+    return turns[::3] + turns[1::3] + turns[2::3] if name in FEW else turns[::2]
 
 
 class Checkpoint:
@@ -151,7 +150,7 @@ def assert_same(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
 
 @pytest.mark.parametrize(
     "capacity",
-    [_memory.Capacity(512, 64, 5, prefixes=1, images=3), _memory.Capacity(1024, 512, 32, prefixes=4, images=99)],
+    [_device.Capacity(512, 64, 5, prefixes=1, images=3), _device.Capacity(1024, 512, 32, prefixes=4, images=99)],
     ids=["one-prefix", "four-prefixes"],
 )
 def test_the_same_replies_in_one_wave(checkpoint, capacity, monkeypatch):
@@ -161,12 +160,13 @@ def test_the_same_replies_in_one_wave(checkpoint, capacity, monkeypatch):
     """
     if capacity.prefixes > 1 and checkpoint.name not in FEW:
         pytest.skip(f"one of each kind is enough: {', '.join(FEW)}")
-    monkeypatch.setattr(_memory, "capacity", lambda *_: capacity)
+    monkeypatch.setattr(_device, "capacity", lambda *_: capacity)
     turns = everything(checkpoint.name)
     engine = checkpoint.engine(sharing="on")
     expected = checkpoint.without(turns)
     assert_same(answers(engine, turns), expected)
-    assert {reply.finish for reply in expected} == {"stop", "length"}  # else no token after a letter was compared
+    if checkpoint.name in FEW:  # else no token after a letter was compared
+        assert {reply.finish for reply in expected} == {"stop", "length"}
     assert len({letter(reply) for reply in expected if reply.logprobs}) > 1
     told = engine.about["sharing"]
     if tiny.CHECKPOINTS[checkpoint.name].shares:

@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 
 from known_unknowns.engines import _checkpoint, create
 from known_unknowns.engines._grouping import batches
-from known_unknowns.engines._option_labels import LabelRecorder, label_step, token_forms
+from known_unknowns.engines._reply_builder import LabelRecorder, label_step, token_forms
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.images import open_image, recipe_image

@@ -55,8 +55,6 @@ def test_json_output_is_one_object_without_workflow_files(tmp_path):
     [
         (LINE | {"label": "Q"}, [], 3, "p.jsonl, line 2: labelled Q"),
         (LINE | {"question_id": 2}, ["--variant", "nosie"], 2, "did you mean 'noise'"),
-        (LINE | {"question_id": 2}, ["--import", "theirs"], 2, "params.yaml"),
-        (LINE | {"question_id": 2}, ["--annotations", "none.json"], 3, "none.json"),
     ],
 )
 def test_errors_are_one_line_with_their_exit_codes(tmp_path, line, arguments, code, says):
@@ -79,9 +77,3 @@ def test_exit_code_of_check_follows_severity(tmp_path):
         write_published(tmp_path, [*rows[:-1], rows[-1] | changes])
         told = known_unknowns("check", "humblebench", "--raw", ".", "--json", "--params", str(params), folder=tmp_path)
         assert (told.returncode, json.loads(told.stdout)["worst"]) == (code, worst)
-
-
-def test_check_params():
-    told = known_unknowns("check", "params", folder=REPOSITORY)
-    assert told.returncode == 0
-    assert "params.yaml is valid: edition pocket" in told.stdout

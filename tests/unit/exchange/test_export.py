@@ -36,28 +36,15 @@ def test_line_has_the_keys_of_the_package(tmp_path):
     }
 
 
-def test_nota_only_has_label_e_and_no_right_option(tmp_path):
-    line = exported(tmp_path, variants.nota_only(RED), Reply("E"))
-    assert line["label"] == "E"
-    assert line["question"] == TEXT.replace("\nA. Red", "")
-
-
-@pytest.mark.parametrize("variant", [variants.noise, variants.gaussian, variants.blank])
-def test_labels_stay_as_published_for_generated_images(tmp_path, variant):
-    line = exported(tmp_path, variant(RED), Reply("E"))
+def test_labels_and_images_of_variants(tmp_path):
+    """Labels stay as published for generated images. A question without an image and a failed reply are lines too."""
+    line = exported(tmp_path, variants.noise(RED), Reply("E"))
     assert line["label"] == "A"
-    assert line["image"]["path"] == variant(RED).images[0].source
-
-
-def test_missing_image_and_failed_reply(tmp_path):
+    assert line["image"]["path"] == variants.noise(RED).images[0].source
+    line = exported(tmp_path, variants.nota_only(RED), Reply("E"))
+    assert (line["label"], line["question"]) == ("E", TEXT.replace("\nA. Red", ""))
     line = exported(tmp_path, variants.text_only(RED), Reply("half an", error="timeout"))
-    assert line["image"] == {"bytes": None, "path": None}
-    assert line["prediction"] == ""
-
-
-def test_an_unknown_format(tmp_path):
-    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
-        export("humblebunch", tmp_path / "q", tmp_path / "r", tmp_path / "out")
+    assert (line["image"], line["prediction"]) == ({"bytes": None, "path": None}, "")
 
 
 def test_the_default_format_is_that_of_the_benchmark(tmp_path):
@@ -73,7 +60,9 @@ def test_the_default_format_is_that_of_the_benchmark(tmp_path):
     assert export("vlmevalkit", *files, tmp_path / "model-1.5", add_suffix=True).path.suffix == ".tsv"
 
 
-def test_questions_of_another_benchmark(tmp_path):
+def test_invalid_exports(tmp_path):
+    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
+        export("humblebunch", tmp_path / "q", tmp_path / "r", tmp_path / "out")
     with pytest.raises(DataError, match="'mmsap'"):
         exported(tmp_path, replace(RED, benchmark="mmsap"), Reply("A"))
     assert not (tmp_path / "out.jsonl").exists()
@@ -102,13 +91,3 @@ def test_what_a_format_cannot_hold_is_named(tmp_path):
         notes = export(name, tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / "any.name").notes
         assert len(notes) == len(words), (name, notes)
         assert all(any(word in note for note in notes) for word in words), (name, notes)
-
-
-def test_labels_as_published_of_noise_are_exported(tmp_path):
-    tables.write_questions(tmp_path / "q.parquet", [variants.noise(RED)])
-    turn = AnsweredTurn("17", 0, "answer", "p", (), RED.labels, "k", Reply("E"))
-    tables.write_replies(tmp_path / "r.parquet", {("noise", 0): [turn]})
-    written = export("lmms_eval", tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / "out.jsonl")
-    doc = json.loads(written.path.read_text())["doc"]
-    assert (doc["label"], doc["published_label"], doc["variant"], doc["group"]) == ("E", "A", "noise", RED.group)
-    assert written.notes == ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from known_unknowns.errors import DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.matching import match
 from known_unknowns.exchange.predictions import parse_file
-from known_unknowns.exchange.rescore import rescore
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply
 from tests.cells import ONE
 from tests.factories import question
@@ -79,46 +76,3 @@ def test_a_reply_that_the_limit_ended_is_known_after_the_round_trip(tmp_path, fo
     (tmp_path / "bad.jsonl").write_text('{"question_id": "1", "prediction": "A", "finish": 3}\n', encoding="utf-8")
     with pytest.raises(DataError, match="finish is 3"):
         parse_file(tmp_path / "bad.jsonl")
-
-
-def test_the_lines_of_lmms_eval(tmp_path):
-    line = json.loads(exported(tmp_path, "lmms_eval", two("A"), "jsonl").read_text().splitlines()[0])
-    assert (line["doc_id"], line["target"], line["resps"], line["filtered_resps"]) == (0, "A", [["A"]], ["A"])
-    assert line["doc"]["question"].endswith("\nE. None of the above")
-    assert line["input"] == "asked thus"
-
-
-def test_the_columns_of_vlmevalkit(tmp_path):
-    with exported(tmp_path, "vlmevalkit", two("A"), "tsv").open(newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    assert rows[1]["index"] == "1"
-    assert (rows[0]["A"], rows[0]["E"], rows[0]["answer"]) == ("Red", "None of the above", "A")
-
-
-def test_actiview_result_file(tmp_path):
-    """Right by the letter, right by the whole text, wrong by the letter's brackets, failed: two of four."""
-    texts = ["A. Red", "red", "(A)"]
-    asked = [question(str(n), benchmark="actiview", refusal=None) for n in range(4)]
-    turns = [*([("answer", Reply(text))] for text in texts), [("answer", Reply("", error="out of memory"))]]
-    whole = json.loads(exported(tmp_path, "actiview", list(zip(asked, turns, strict=True)), "json").read_text())
-    assert whole == {"preds": ["A. Red", "red", "(A)", ""], "acc": 0.5}
-
-
-def test_forced_choice_survives_the_round_trip(tmp_path):
-    pairs = [(KNOW, [("answer", Reply("B")), ("forced", Reply("A"))])]
-    assert "step" not in exported(tmp_path, "csv", two("A"), "csv").read_text()
-    file = exported(tmp_path, "csv", pairs, "csv")
-    assert file.read_text().splitlines()[0] == '"question_id","step","prediction"'
-    found = rescore("mmsap", [file], annotations=tmp_path / "q.parquet")
-    (rate,) = [
-        m for m in found.metrics if (m.parser, m.name, m.category) == ("robust", "unknown_knowns_rate", "Overall")
-    ]
-    assert rate.value == 1
-
-
-@pytest.mark.parametrize(("format", "suffix"), [("lmms_eval", "jsonl"), ("vlmevalkit", "tsv")])
-def test_harness_logs_contain_mmsap_questions(tmp_path, format, suffix):
-    found = rescore("mmsap", [exported(tmp_path, format, [(KNOW, [("answer", Reply("A"))])], suffix)])
-    assert found.notes == ()
-    (right,) = [m for m in found.metrics if (m.parser, m.name, m.category) == ("official", "score_kk", "KnowVisQA")]
-    assert right.value == 1

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import config, engines
+from known_unknowns import config
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.workflow import configuration
 from tests.cells import write_questions
-from tests.factories import model_entry, question
+from tests.factories import question
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -36,10 +36,8 @@ def test_cells_of_an_imported_model():
 @pytest.mark.parametrize(
     ("cells", "path"),
     [
-        ({"humblebunch": {"original": [0]}}, "models.theirs.cells.humblebunch"),
         ({"humblebench": {"orignal": [0]}}, "models.theirs.cells.humblebench.orignal"),
         ({"humblebench": {"original": [7]}}, "models.theirs.cells.humblebench.original"),
-        ({"humblebench": {"original": []}}, "models.theirs.cells.humblebench.original"),
         (None, "models.theirs.cells"),
     ],
 )
@@ -47,11 +45,6 @@ def test_invalid_cells(cells, path):
     with pytest.raises(ConfigError) as caught:
         checked({"engine": "imported"} | ({} if cells is None else {"cells": cells}))
     assert caught.value.path == path
-
-
-def test_imported_model_has_no_engine():
-    with pytest.raises(ConfigError, match="cannot be asked"):
-        engines.create("theirs", model_entry("imported"))
 
 
 def test_inference_with_an_imported_model_is_refused(tmp_path):

@@ -43,13 +43,6 @@ def only(tmp_path: Path, line: Any) -> Prediction:
     return prediction
 
 
-def test_humblebench(tmp_path):
-    found = lines(tmp_path, HUMBLE)
-    (prediction,) = found.predictions
-    assert (found.format.name, prediction.id, prediction.text, prediction.error) == ("humblebench", "17", "A", None)
-    assert prediction.fields == HUMBLE
-
-
 def test_lmms_eval_without_resps_and_doc(tmp_path):
     found = lines(tmp_path, LMMS)
     (prediction,) = found.predictions
@@ -57,13 +50,10 @@ def test_lmms_eval_without_resps_and_doc(tmp_path):
     assert prediction.fields is None
 
 
-def test_lmms_eval_raw_reply_precedes_filtered_reply(tmp_path):
-    assert only(tmp_path, LMMS | {"resps": [["The answer is A."]]}).text == "The answer is A."
-
-
 def test_lmms_eval_doc_names_the_question(tmp_path):
     doc = {"question_id": "17", "question": HUMBLE["question"]}
-    prediction = only(tmp_path, LMMS | {"doc": doc})
+    prediction = only(tmp_path, LMMS | {"doc": doc, "resps": [["The answer is A."]]})
+    assert prediction.text == "The answer is A."  # the raw reply precedes the filtered one
     assert (prediction.id, prediction.index) == ("17", 3)
     assert prediction.fields == {"target": "A", **doc}
 
@@ -79,16 +69,8 @@ def test_lmms_eval_old_file(tmp_path):
     assert parse_file(tmp_path / "task.json").predictions[0].index == 3
 
 
-def test_vlmevalkit(tmp_path):
-    (tmp_path / "a.tsv").write_text('index\tquestion\tA\tB\tanswer\tprediction\n7\tWhich?\tRed\tNone\tB\t"B\nNone"\n')
-    found = parse_file(tmp_path / "a.tsv")
-    (prediction,) = found.predictions
-    assert (found.format.name, prediction.id, prediction.text) == ("vlmevalkit", "7", "B\nNone")
-    assert prediction.fields["B"] == "None"
-
-
-@pytest.mark.parametrize("said", ["Failed to obtain answer via API.", "Failed to obtain answer: <class 'X'> no memory"])
-def test_vlmevalkit_failures(tmp_path, said):
+def test_vlmevalkit_failures(tmp_path):
+    said = "Failed to obtain answer via API."
     prediction = only(tmp_path, {"index": 7, "prediction": said})
     assert (prediction.text, prediction.error) == ("", said)
 
@@ -120,10 +102,8 @@ def test_null_is_a_failure_and_empty_text_is_not(tmp_path):
     ("line", "reason"),
     [
         (HUMBLE | {"prediction": 3}, r"the prediction is '3' \(int\), not a text"),
-        (HUMBLE | {"prediction": ["A"]}, "not a text"),
         (HUMBLE | {"question_id": None}, "names no question"),
         ({k: v for k, v in HUMBLE.items() if k != "label"}, "label missing"),
-        ({k: v for k, v in HUMBLE.items() if k != "prediction"}, "prediction missing"),
     ],
 )
 def test_error_names_the_invalid_row(tmp_path, line, reason):
@@ -135,9 +115,7 @@ def test_error_names_the_invalid_row(tmp_path, line, reason):
     ("line", "reason"),
     [
         (LMMS | {"resps": [["A", "B"]]}, "2 replies to one question"),
-        (LMMS | {"resps": []}, "0 replies"),
         (LMMS | {"doc_id": -1}, "doc_id is -1"),
-        (LMMS | {"doc_id": "3"}, "doc_id is '3'"),
         (LMMS | {"doc": "text"}, "doc is .text., not an object"),
         ({"question_id": 1, "prediction": "A", "step": 2}, "the step is 2"),
     ],

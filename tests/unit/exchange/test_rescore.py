@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import tables, variants
+from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.rescore import rescore
 from tests import paths
-from tests.factories import question, variant_entry
+from tests.factories import question
 from tests.unit.exchange.rescored import plain, value
 from tests.unit.test_corrections import content, correction
 from tests.unit.test_corrections import write as write_corrections
@@ -57,16 +57,7 @@ def test_accuracy_under_both_parsers(tmp_path):
     assert value(found, "official", "accuracy", "Attribute") == 2 / 4
 
 
-def test_parsers_differ(tmp_path):
-    file = lines(tmp_path, humble(1, "E", "**None of the above**"), humble(2, "E", "E, a car"))
-    found = rescore("humblebench", [file])
-    assert value(found, "official", "accuracy") == 0
-    assert value(found, "robust", "accuracy") == 1
-
-
-@pytest.mark.parametrize(
-    "swapped", [("A. B. Red", "B. A. Blue"), ("A. (B) Red", "B. (A) Blue"), ("A. 2. Red", "B. 1. Blue")]
-)
+@pytest.mark.parametrize("swapped", [("A. B. Red", "B. A. Blue"), ("A. 2. Red", "B. 1. Blue")])
 def test_labels_in_the_options_that_contradict_them(swapped, tmp_path):
     text = "\n".join(["What color is it?", *swapped, "E. None of the above"])
     file = lines(tmp_path, humble(1, "E", "E"), humble(2, "A", "A", question=text))
@@ -100,25 +91,11 @@ def test_gap_in_labels_means_nota_only(tmp_path):
     found = rescore("humblebench", [file])
     assert found.variant == "nota_only"
     assert value(found, "official", "accuracy") == 2 / 3
-
-
-def test_nota_only_with_the_right_option_on_offer(tmp_path):
-    file = lines(tmp_path, humble(1, "B", "E"))
     with pytest.raises(DataError, match="line 1: labelled B, which is still on offer"):
-        rescore("humblebench", [file], variant="nota_only")
-
-
-def test_original_with_a_label_not_on_offer(tmp_path):
-    file = lines(tmp_path, humble(1, "E", "E"), humble(2, "B", "E", question=TEXT.replace("B. Blue\n", "")))
+        rescore("humblebench", [lines(tmp_path, humble(1, "B", "E"))], variant="nota_only")
+    file = lines(tmp_path, humble(1, "E", "E"), humble(2, "B", "E", question=gap))
     with pytest.raises(DataError, match="line 2: labelled B, where the options are A, C, D, E"):
         rescore("humblebench", [file], variant="original")
-
-
-def test_noise_makes_the_refusal_right_and_keeps_published_labels(tmp_path):
-    file = lines(tmp_path, humble(1, "A", "E"), humble(2, "A", "A"), humble(3, "E", "E"), humble(4, "B", "E"))
-    found = rescore("humblebench", [file], variant="noise")
-    assert value(found, "official", "accuracy") == 3 / 4
-    assert value(found, "official", "accuracy_published_labels") == 2 / 4
 
 
 NOISE = {"bytes": None, "path": ".cache/noise_image.png"}
@@ -129,7 +106,6 @@ NOISE = {"bytes": None, "path": ".cache/noise_image.png"}
     [
         (".cache/noise_image.png", "noise"),
         ("uniform-noise:width=256,height=256,seed=3720", "noise"),
-        ("normal-noise:width=40,height=30,seed=7", "gaussian"),
         ("blank:width=40,height=30,seed=0", "blank"),
     ],
 )
@@ -178,16 +154,11 @@ def test_rows_of_several_variants(tmp_path):
         rescore("humblebench", [file])
 
 
-def test_undefined_is_null(tmp_path):
-    found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))])
-    told = json.loads(format_json(found))
-    undefined = {"value": None, "low": None, "high": None, "n": 1, "denominator": 0}
-    assert told["parsers"]["official"]["refusal_recall"] == undefined
-
-
 def test_the_json_object(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "B"))])
     told = json.loads(format_json(found))
+    undefined = {"value": None, "low": None, "high": None, "n": 2, "denominator": 0}
+    assert told["parsers"]["official"]["refusal_recall"] == undefined
     assert list(told) == ["benchmark", "variant", "n", "parsers"]
     assert (told["benchmark"], told["variant"], told["n"]) == ("humblebench", "original", 2)
     assert list(told["parsers"]) == ["official", "robust"]
@@ -199,21 +170,11 @@ def test_the_json_object(tmp_path):
     assert "accuracy" in format_tables(found)
 
 
-def test_several_files_are_combined(tmp_path):
-    one = lines(tmp_path, humble(1, "A", "A"), name="one.jsonl")
-    two = lines(tmp_path, humble(2, "A", "B"), humble(3, "A", "B"), name="two.jsonl")
-    found = rescore("humblebench", [one, two])
-    assert (found.n, value(found, "official", "accuracy")) == (3, 1 / 3)
-
-
 def test_question_answered_twice(tmp_path):
     one = lines(tmp_path, humble(1, "A", "A"), name="one.jsonl")
     two = lines(tmp_path, humble(2, "A", "A"), humble(1, "A", "A"), name="two.jsonl")
     with pytest.raises(DataError, match=r"two.jsonl, line 2: question '1' is already answered in .*one.jsonl, line 1"):
         rescore("humblebench", [one, two])
-
-
-def test_two_questions_with_one_id(tmp_path):
     file = lines(tmp_path, humble(1, "A", "A"), humble(1, "B", "A"))
     with pytest.raises(DataError, match="line 2: another question has the id '1'"):
         rescore("humblebench", [file])
@@ -223,7 +184,6 @@ def test_two_questions_with_one_id(tmp_path):
     ("changes", "reason"),
     [
         ({"label": "F"}, "labelled F, where"),
-        ({"label": "AB"}, "the label is 'AB'"),
         ({"label": None}, "has no label"),
         ({"question": "What color is it?"}, "no options A to E"),
         ({"question": "Which?\nA. Red\nB. Blue"}, "no option E"),
@@ -251,37 +211,13 @@ def asked(tmp_path: Path, count: int = 3) -> Path:
     return tmp_path / "questions.parquet"
 
 
-def test_plain_predictions_need_annotations(tmp_path):
+def test_variant_is_applied_to_annotations(tmp_path):
     with pytest.raises(DataError, match="do not say what was asked; name the questions with --annotations"):
         rescore("humblebench", [plain(tmp_path, ("1", "A"))])
-
-
-def test_plain_predictions_in_any_order(tmp_path):
-    file = plain(tmp_path, ("3", "C"), ("1", "A"), ("2", "E"))
-    found = rescore("humblebench", [file], annotations=asked(tmp_path))
-    assert (found.variant, value(found, "official", "accuracy")) == ("original", 2 / 3)
-
-
-def test_variant_is_applied_to_annotations(tmp_path):
     file = plain(tmp_path, ("3", "E"), ("1", "A"), ("2", "E"))
     found = rescore("humblebench", [file], annotations=asked(tmp_path), variant="nota_only")
     assert value(found, "official", "accuracy") == 2 / 3
     assert value(found, "official", "share_unparsed") == 1 / 3  # A is gone
-
-
-def test_shuffled_options_depend_on_the_seed(tmp_path):
-    table = asked(tmp_path)
-    shuffled = [variants.shuffled_options(q, seed=3) for q in tables.read_questions(table)]
-    file = plain(tmp_path, *((q.id, q.labels[q.answer]) for q in shuffled))
-    found = rescore("humblebench", [file], annotations=table, variant="shuffled_options", seed=3)
-    assert value(found, "official", "accuracy") == 1
-
-
-def test_variant_of_params_yaml(tmp_path):
-    known = {"my_own": variant_entry("nota_only", relettered=True)}
-    file = plain(tmp_path, ("1", "D"))
-    found = rescore("humblebench", [file], annotations=asked(tmp_path, 1), variant="my_own", known=known)
-    assert (found.variant, value(found, "official", "accuracy")) == ("my_own", 1)
 
 
 @pytest.mark.parametrize("ids", [True, False])
@@ -314,12 +250,6 @@ def test_unanswered_and_unknown_questions(tmp_path):
         rescore("humblebench", [plain(tmp_path, ("2", "B"), ("9", "B"))], annotations=table, partial=True)
 
 
-def test_questions_of_another_benchmark(tmp_path):
-    tables.write_questions(tmp_path / "q.parquet", [question(benchmark="mmsap")])
-    with pytest.raises(DataError, match="'mmsap'"):
-        rescore("humblebench", [plain(tmp_path, ("1", "A"))], annotations=tmp_path / "q.parquet")
-
-
 def test_question_text_differs_from_annotations(tmp_path):
     table = asked(tmp_path, 1)
     with pytest.raises(DataError, match="line 1: asks 'What color is it"):
@@ -333,22 +263,6 @@ def test_published_rows_as_annotations(tmp_path):
     parquet = write_published(tmp_path / "raw", [published_row(n) for n in range(6)])
     assert value(rescore("humblebench", [file], annotations=parquet), "official", "accuracy") == 1
     assert value(rescore("humblebench", [file], annotations=parquet.parent), "official", "accuracy") == 1
-
-
-def test_lmms_eval_by_index(tmp_path):
-    found = [{"doc_id": n, "filtered_resps": [said], "target": "A"} for n, said in ((2, "C"), (0, "A"), (1, "A"))]
-    file = lines(tmp_path, *found)
-    assert value(rescore("humblebench", [file], annotations=asked(tmp_path)), "official", "accuracy") == 2 / 3
-    beyond = lines(tmp_path, {"doc_id": 3, "filtered_resps": ["A"], "target": "A"})
-    with pytest.raises(DataError, match="line 1: there is no such question"):
-        rescore("humblebench", [beyond], annotations=asked(tmp_path))
-
-
-def test_lmms_eval_with_its_doc(tmp_path):
-    doc = {"question_id": 17, "question": TEXT, "label": "B", "type": "Object"}
-    found = rescore("humblebench", [lines(tmp_path, {"doc_id": 0, "doc": doc, "filtered_resps": ["B"]})])
-    assert value(found, "official", "accuracy") == 1
-    assert "do not say which image" in found.notes[0]
 
 
 def test_lmms_eval_likelihoods_get_the_likelihood_parser(tmp_path):

@@ -56,9 +56,5 @@ def test_mmsap_with_a_forced_choice(tmp_path):
     assert value(found, "official", "score_sa") == 1
     path.write_text(path.read_text().replace("forced,B", "forced,A"))
     assert value(rescore("mmsap", [path], annotations=sapient(tmp_path)), "official", "score_ku") == 1 / 3
-
-
-def test_no_refusal_needs_no_forced_choice(tmp_path):
-    file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "B"), ("BeyondVisQA-1", "C"))
-    found = rescore("mmsap", [file], annotations=sapient(tmp_path))
-    assert value(found, "official", "score_ku") == 1 / 3
+    file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "B"), ("BeyondVisQA-1", "C"))  # nothing was refused
+    assert value(rescore("mmsap", [file], annotations=sapient(tmp_path)), "official", "score_ku") == 1 / 3

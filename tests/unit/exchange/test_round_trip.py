@@ -32,18 +32,18 @@ from tests.unit.benchmarks.multiple_choice.own_files import own_folder, row
 PARAMS = config.load(ROOT / "params.yaml", edition="pocket")
 WRITERS = {f.name: f for f in formats() if f.write}
 SEED = 3
-OTHERS = {"humblebench": ["shuffled_all_options", "cautious_prompt", "noise_forced_grounding", "without_refusal"]}
 DIALOGUE = {
     *("view_recall", "view_recall_as_published", "invalid_selections", "fraction_of_views", "fraction_zoomed"),
     *("fraction_shifted", "views", "zooms", "shifts"),
 }
 """ActiView's metrics of its dialogues."""
 CELLS = [
-    (benchmark, variant)
-    for benchmark in ("humblebench", "mmsap", "actiview", "mm_upd", "multiple_choice")
-    for variant in dict.fromkeys([*PARAMS.listed_variants(benchmark), *OTHERS.get(benchmark, [])])
-    if not (benchmark == "actiview" and variant.endswith("_robust"))
+    *(("humblebench", name) for name in ("original", "nota_only", "noise", "text_only", "shuffled_all_options")),
+    *(("humblebench", name) for name in ("cautious_prompt", "without_refusal")),
+    *(("mmsap", "original"), ("mm_upd", PARAMS.listed_variants("mm_upd")[0]), ("multiple_choice", "original")),
+    *(("actiview", name) for name in PARAMS.listed_variants("actiview")[:3]),
 ]
+"""Each kind of variant and of dialogue; the others differ in the right answer or the prompt alone."""
 
 
 @cache
@@ -202,7 +202,7 @@ def test_every_format(data, tmp_path, benchmark, variant):
         assert not list(differences(benchmark, of_run.metrics, other, notes)), (name, notes)
 
 
-@pytest.mark.parametrize(("benchmark", "variant"), CELLS)
+@pytest.mark.parametrize(("benchmark", "variant"), [CELLS[1], CELLS[-1]])
 def test_jsonl_holds_every_reply(data, tmp_path, benchmark, variant):
     """Cut, failed and empty replies, log-probabilities, and the texts of removed options."""
     of_run = run(data, tmp_path, benchmark, variant, messy=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import rows
-from known_unknowns.exchange.rows import parse_identifier, parse_json, parse_table
+from known_unknowns.exchange.rows import parse_identifier, parse_table
 from known_unknowns.files.csv_cells import escape_cell
 
 
@@ -30,17 +30,9 @@ def test_json_lines_count_from_one_and_skip_blank_lines(tmp_path):
     assert [(row.line, row.fields) for row in found] == [(1, {"x": 1}), (4, {"x": "\u2028two"})]
 
 
-def test_byte_order_mark_is_ignored(tmp_path):
-    assert parse_table(written(tmp_path, "a.csv", "\ufeffid,said\n1,A\n"))[0].fields == {"id": "1", "said": "A"}
-
-
 def test_line_numbers_after_a_multiline_cell(tmp_path):
-    found = parse_table(written(tmp_path, "a.csv", 'id,said\n1,"one\ntwo, and ""three"""\n2,None\n'))
+    found = parse_table(written(tmp_path, "a.csv", '\ufeffid,said\n1,"one\ntwo, and ""three"""\n2,None\n'))
     assert [(row.line, row.fields["said"]) for row in found] == [(2, 'one\ntwo, and "three"'), (4, "None")]
-
-
-def test_tabs_separate_a_tsv(tmp_path):
-    assert parse_table(written(tmp_path, "a.tsv", "id\tsaid\n1\tA, B\n"))[0].fields == {"id": "1", "said": "A, B"}
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")), min_size=1, max_size=4))
@@ -58,12 +50,10 @@ def test_csv_cells_survive_the_round_trip(tmp_path_factory, said):
         ("a.jsonl", '{"x": 1}\n{"x": \n', 2, "not JSON"),
         ("a.jsonl", '{"x": 1}\n[2]\n', 2, "not an object"),
         ("a.json", '[\n{"x": 1},\n{"x" 2}]', 3, "not JSON"),
-        ("a.json", '[{"x": 1}, 7]', 2, "not an object"),
         ("a.csv", "id,said\n1,A\n2\n", 3, "1 cells under 2 columns"),
         ("a.csv", "id,id\n1,A\n", 1, "duplicate"),
         ("a.csv", 'id,said\n1,A\n2,"open\n', 3, "not readable"),
         ("a.jsonl", b'{"x": 1}\n{"x": "\xff"}\n', 2, "not UTF-8"),
-        ("a.jsonl", "[" * 100_000, None, "nested too deep"),
         ("a.jsonl", '{"x":1}\n{"x":' + "[" * 100_000, 2, "nested too deep"),
     ],
 )
@@ -71,12 +61,6 @@ def test_error_names_the_line(tmp_path, name, content, line, reason):
     with pytest.raises(DataError, match=reason) as caught:
         parse_table(written(tmp_path, name, content))
     assert caught.value.line == line
-
-
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
-def test_no_rows(tmp_path, name):
-    with pytest.raises(DataError, match="no rows"):
-        parse_table(written(tmp_path, name, {"a.jsonl": "", "a.json": "[]", "a.csv": "id,said\n"}[name]))
 
 
 def test_missing_file_and_unknown_suffix(tmp_path):
@@ -88,13 +72,10 @@ def test_missing_file_and_unknown_suffix(tmp_path):
         parse_table(written(tmp_path, "a.txt", "1"))
     with pytest.raises(DataError, match=r"'\.gz'; known are \.jsonl, .*; unpack compressed files first$"):
         parse_table(written(tmp_path, "a.jsonl.gz", b"\x1f\x8b"))
+    with pytest.raises(DataError, match="no rows"):
+        parse_table(written(tmp_path, "a.csv", "\ufeffid,said\n"))
     with pytest.raises(DataError, match="a list of objects"):
         parse_table(written(tmp_path, "a.json", "{}"))
-
-
-def test_pickles_are_not_read(tmp_path):
-    with pytest.raises(DataError, match=r"'\.pkl'"):
-        parse_table(written(tmp_path, "a.pkl", b"\x80\x04."))
 
 
 def test_excel_keeps_the_words_none_and_na(tmp_path):
@@ -127,15 +108,11 @@ def test_valid_identifiers(tmp_path, value, name):
     assert parse_identifier(row, "question_id") == name
 
 
-@pytest.mark.parametrize("value", [True, 1.5, "", "  ", None, [1]])
+@pytest.mark.parametrize("value", [True, 1.5, "  ", None])
 def test_invalid_identifiers(tmp_path, value):
     (row,) = parse_table(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
     with pytest.raises(DataError, match="line 1: the question_id is"):
         parse_identifier(row, "question_id")
-
-
-def test_json_of_any_kind(tmp_path):
-    assert parse_json(written(tmp_path, "a.json", '{"preds": ["A"]}')) == {"preds": ["A"]}
 
 
 def test_lone_surrogates_are_replaced(tmp_path):

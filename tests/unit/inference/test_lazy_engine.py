@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from known_unknowns.config.models import Model, TransformersModel
 from known_unknowns.data import lock_file
+from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
@@ -170,3 +171,10 @@ def test_invalid_facts_file_loads_the_model(text):
     infer("a")
     assert Engine.made == 2
     assert json.loads(Path("j/humblebench.facts.json").read_text())["facts"]["revision"] == COMMIT
+
+
+def test_facts_of_a_failed_run_are_not_stored(monkeypatch):
+    monkeypatch.setattr(Engine, "answer", lambda self, turns, folder: (_ for _ in ()).throw(ConfigError("stopped")))
+    with pytest.raises(ConfigError):
+        infer("a")
+    assert not Path("j/humblebench.facts.json").exists()

@@ -6,6 +6,7 @@ import pytest
 
 from known_unknowns import engines
 from known_unknowns.benchmark.protocol import ask
+from known_unknowns.engines.respondents import Respondent
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
@@ -113,3 +114,18 @@ def test_respondents_reply_as_their_names_say(tmp_path, behaviour, expected):
     assert [row.reply.text for row in rows] == expected
     for row in rows:
         assert max(row.reply.logprobs, key=row.reply.logprobs.get) == row.reply.text
+
+
+def test_seeds_reach_the_engine(tmp_path):
+    uniform = Respondent("uniform", model_entry("respondent", behaviour="uniform"))
+    many = [question(str(i)) for i in range(200)]
+    outcome = go(tmp_path, uniform, {("original", 0): many, ("original", 1): many})
+    one, two = ([r.reply.text for r in outcome.replies["original", seed]] for seed in (0, 1))
+    assert one != two
+    assert 20 < sum(a == b for a, b in zip(one, two, strict=True)) < 60  # one in five by chance: 40, sd 5.7
+
+
+def test_always_a_replies_a_even_if_it_was_removed(tmp_path):
+    engine = engines.create("x", model_entry("respondent", behaviour="always_a"))
+    (row,) = go(tmp_path, engine, {("nota_only", 0): [nota_only(question(answer=0))]}).replies["nota_only", 0]
+    assert row.reply.text == "A" and row.labels == ("B", "C", "D", "E") and row.reply.logprobs is None

@@ -10,7 +10,6 @@ from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
-from tests.cells import write_questions, write_replies
 
 PARSERS = ("official", "robust", "likelihood")
 Cell = tuple[str, int]
@@ -34,11 +33,15 @@ def params(
 
 
 def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]]) -> None:
-    for (variant, seed), pairs in cells.items():
-        write_questions(folder / "variants", variant, seed, [question for question, _ in pairs])
-        asked = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", reply) for q, reply in pairs]
-        write_replies(folder / "replies.parquet", variant, seed, asked)
+    for variant in dict.fromkeys(name for name, _ in cells):
+        of_variant = {seed: [q for q, _ in pairs] for (name, seed), pairs in cells.items() if name == variant}
+        tables.write_variant(folder / "variants" / f"{variant}.parquet", of_variant)
+    turns = {
+        cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", reply) for q, reply in pairs]
+        for cell, pairs in cells.items()
+    }
     files = folder / "replies.parquet", folder / "scores.parquet"
+    tables.write_replies(files[0], turns)
     parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS)
 
 

@@ -78,19 +78,10 @@ def test_the_interval_is_that_of_a_clustered_proportion(tmp_path):
     assert (found.low, found.high) == pytest.approx(clustered_interval(np.array([1, 0, 0, 1, 0, 0]), np.ones(6)))
 
 
-@pytest.mark.parametrize("second", ["noise", "gaussian", "blank"])
-def test_images_without_content(tmp_path, second):
+def test_images_without_content(tmp_path):
     """Every answer is the refusal: questions 1 and 4 count. Question 6 was refused as published, which was wrong."""
-    found = pick(measured(tmp_path, cells(second=second)), "dual_accuracy", variant=f"original+{second}")
+    found = pick(measured(tmp_path, cells(second="noise")), "dual_accuracy", variant="original+noise")
     assert (found.value, found.n) == (pytest.approx(2 / 6), 6)
-
-
-def test_a_failed_answer_does_not_count(tmp_path):
-    both = cells(SIX[:1])
-    both["nota_only", 0] = [(both["nota_only", 0][0][0], Reply("", error="out of memory"))]
-    metrics = measured(tmp_path, both)
-    assert pick(metrics, "dual_accuracy", variant=PAIR).value == 0
-    assert pick(metrics, "dual_accuracy", variant=PAIR).n == 1
 
 
 def test_unpaired_questions_are_counted_and_stated(tmp_path):
@@ -129,11 +120,6 @@ def test_questions_without_a_refusal_have_no_dual_accuracy(tmp_path):
     plain = [(replace(q, refusal=None), reply) for q, reply in cells(SIX[:3])["original", 0]]
     metrics = measured(tmp_path, {("original", 0): plain, ("noise", 0): plain})
     assert {m.variant for m in metrics} == {"original", "noise"}
-
-
-def test_no_value_without_the_input_of_the_parser(tmp_path):
-    found = pick(measured(tmp_path, cells()), "dual_accuracy", variant=PAIR, parser="likelihood")
-    assert (found.value, found.low, found.high) == (None, None, None)
 
 
 def names(benchmark_entry, defined):
@@ -198,3 +184,8 @@ def test_dual_accuracy_is_at_most_both_accuracies_and_at_least_their_overlap(row
     assert max(0, right + refused - len(rows)) <= found["dual_accuracy"] <= min(right, refused)
     assert found["dual_accuracy_answerable"] <= found["dual_accuracy"]
     assert (found["right_as_published"], found["refused_when_changed"]) == (right, refused)
+
+
+def test_no_value_without_the_input_of_the_parser(tmp_path):
+    found = pick(measured(tmp_path, cells()), "dual_accuracy", variant=PAIR, parser="likelihood")
+    assert (found.value, found.low, found.high) == (None, None, None)

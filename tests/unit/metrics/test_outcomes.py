@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from known_unknowns import variants
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage, ScoredAnswers
 from known_unknowns.config import Statistics
-from known_unknowns.metrics import consistency, dual
+from known_unknowns.metrics import consistency
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import ScoreArrays, ratios
 from known_unknowns.metrics.score_tables import ScoreTable
@@ -189,24 +189,6 @@ def test_variants_without_content() -> None:
     named.raw["variants"]["grey"] = {"function": "blank"}
     named.raw["benchmarks"]["humblebench"]["variants"].append("grey")
     assert content_free(named, "humblebench") == {"noise", "grey"}
-
-
-def test_dual_accuracy_needs_the_refusal_option_and_recognised_does_not() -> None:
-    published = [("A", ANSWERED, "A")] * 4 + [("A", ABSTAINED, None), ("A", CUT, None)]
-    changed: list[tuple[str | None, str, str | None]] = [
-        ("E", REFUSED, "E"),  # counts
-        ("E", ABSTAINED, None),  # recognised
-        ("E", CUT, None),
-        ("E", UNPARSED, None),
-        ("E", REFUSED, "E"),  # recognised, but it abstained as published
-        ("E", FAILED, None),
-    ]
-    found = sums(dual.dual_accuracy([answers(published).arrays, answers(changed).arrays]))
-    assert found["dual_accuracy"] == (1, 6)
-    assert found["right_as_published"] == (4, 6)
-    assert found["refused_when_changed"] == (2, 6)
-    assert found["recognised_when_changed"] == (3, 6)
-    assert found["refused_given_right"] == (1, 4)
 
 
 @pytest.mark.parametrize("outcome", [ABSTAINED, UNPARSED, CUT, FAILED])

@@ -50,6 +50,11 @@ def test_swapping_the_two_mirrors_the_result() -> None:
     assert (one.p, one.detectable) == (other.p, other.detectable)
 
 
+def test_a_difference_is_at_most_one() -> None:
+    found = paired_difference(*answers([1, 1, 1, 0], 1))  # the t interval is 0.75 +- 0.80
+    assert (found.low, found.high) == (pytest.approx(0.75 - 3.1824463 * 0.25), 1)
+
+
 def test_seeds_count_as_fractions_of_one_answer() -> None:
     a, b, groups = answers(SUMS, 5)
     one, five = paired_difference(a, b, groups), paired_difference(5 * a, 5 * b, groups, seeds=5)
@@ -163,5 +168,5 @@ def test_impossible_designs_are_refused(changed: dict[str, float]) -> None:
 def test_impossible_second_models_are_refused() -> None:
     with pytest.raises(ValueError, match="second accuracy"):
         PairedDesign(300, 60, 0.8).power(0.2)
-    with pytest.raises(ValueError, match="correlation"):
-        PairedDesign(300, 60, 0.8, correlation=0.9).power(0.1)  # sqrt(.8*.1/(.2*.9)) = 0.667 at most
+    with pytest.raises(ValueError, match=r"from -0\.167 to 0\.667"):  # (0.7 - 0.72) / 0.12, (0.8 - 0.72) / 0.12
+        PairedDesign(300, 60, 0.8, correlation=0.9).power(0.1)

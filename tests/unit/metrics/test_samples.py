@@ -19,7 +19,6 @@ from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import SAMPLE, AnsweredTurn, Metric, Question, Reply, Turn, runs_name
 from known_unknowns.scoring.table import parse
-from tests.cells import ONE, write_replies
 from tests.factories import question, variant_entry
 from tests.paths import ROOT
 from tests.unit.metrics.answered import params as params_of
@@ -54,7 +53,7 @@ def several(count: int, *, on_image: int = 1) -> list[Question]:
     return [question(str(n), n % OPTIONS, group=f"g{n // on_image}") for n in range(count)]
 
 
-@pytest.mark.parametrize(("on_image", "variant"), [(1, "original"), (4, "original"), (1, "shuffled_options")])
+@pytest.mark.parametrize(("on_image", "variant"), [(4, "original"), (1, "shuffled_options")])
 def test_a_random_respondent_has_the_analytic_variance(tmp_path, on_image, variant):
     count, samples, p = 1000, 5, 1 / OPTIONS
     metrics, _ = run(tmp_path, several(count, on_image=on_image), settings(samples, variant))
@@ -76,7 +75,7 @@ def test_the_interval_includes_the_questions_and_not_the_samples_alone(tmp_path)
     """A model that knows half of the questions: many samples do not make its interval narrower than one does."""
     asked = several(100)
     cells = {}
-    for number in range(20):
+    for number in range(6):
         replies = [Reply("ABCDE"[(q.answer + (n % 2)) % OPTIONS]) for n, q in enumerate(asked)]
         cells["original", number * SAMPLE] = replies
     metrics = by_hand(tmp_path, asked, cells)
@@ -88,11 +87,11 @@ def test_the_interval_includes_the_questions_and_not_the_samples_alone(tmp_path)
 def by_hand(folder: Path, asked: list[Question], cells: dict[tuple[str, int], list[Reply]]) -> list[Metric]:
     variants, replies, scores = folder / "variants", folder / "replies.parquet", folder / "scores.parquet"
     tables.write_variant(variants / "original.parquet", {seed: asked for _, seed in cells if seed < SAMPLE})
-    for cell, of_cell in cells.items():
-        turns = [
-            AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, of_cell, strict=True)
-        ]
-        write_replies(replies, *cell, turns)
+    turns = {
+        cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, of_cell, strict=True)]
+        for cell, of_cell in cells.items()
+    }
+    tables.write_replies(replies, turns)
     parse(variants, replies, scores, cells=list(cells), parsers=["robust"])
     params = settings(len({seed // SAMPLE for _, seed in cells}), seeds=tuple({seed % SAMPLE: 0 for _, seed in cells}))
     assert set(params.cells("humblebench", "m")) == set(cells)
@@ -131,11 +130,11 @@ def test_majority_changes_and_stability_by_hand(tmp_path):
 
 
 def test_the_comparisons_of_samples_of_a_random_respondent(tmp_path):
-    metrics, _ = run(tmp_path, several(1000), settings(3))
+    metrics, _ = run(tmp_path, several(500), settings(3))
     for name, expected, n in (
-        ("answer_changes", 1 - 1 / OPTIONS**2, 1000),
-        ("majority_accuracy", 1 / OPTIONS, 1000),
-        ("refusal_stability", (1 / 125) / (1 - (4 / 5) ** 3), 488),  # about 488 questions are refused in a sample
+        ("answer_changes", 1 - 1 / OPTIONS**2, 500),
+        ("majority_accuracy", 1 / OPTIONS, 500),
+        ("refusal_stability", (1 / 125) / (1 - (4 / 5) ** 3), 244),  # about 244 questions are refused in a sample
     ):
         found = pick(metrics, name, seed=None).value
         assert abs(found - expected) < 3.3 * math.sqrt(expected * (1 - expected) / n), name
@@ -149,12 +148,6 @@ def test_samples_and_seeds_together(tmp_path):
     assert pick(metrics, "accuracy", **where).method.endswith("mean of 2 seeds x 2 samples")
     assert pick(metrics, "same_answer", **where).method.endswith("over 2 seeds")
     assert pick(metrics, "answer_changes", **where).method.endswith("over 2 samples")
-
-
-def test_one_sample_leaves_the_metrics_as_they_are(tmp_path):
-    metrics, _ = run(tmp_path, several(20), settings(1))
-    assert not {m.name for m in metrics} & {"answer_changes", "majority_accuracy", "refusal_stability"}
-    assert {m.seed for m in metrics} == {0}
 
 
 def test_each_sample_is_asked_once_and_more_samples_ask_only_the_new_ones(tmp_path):
@@ -194,15 +187,3 @@ def test_the_sample_is_part_of_the_key_and_the_seed_is_not():
 )
 def test_the_number_of_runs_as_text(seeds, expected):
     assert runs_name(seeds) == expected
-
-
-def test_questions_are_those_of_the_seed(tmp_path):
-    assert ONE == ("original", 0)
-    params = settings(2, "shuffled_options", (0, 1))
-    assert params.cells("humblebench", "m") == [
-        ("shuffled_options", 0),
-        ("shuffled_options", 1),
-        ("shuffled_options", SAMPLE),
-        ("shuffled_options", SAMPLE + 1),
-    ]
-    assert params.cells("humblebench") == [("shuffled_options", 0), ("shuffled_options", 1)]

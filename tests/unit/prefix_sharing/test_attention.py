@@ -103,3 +103,14 @@ def test_the_last_layer_computes_only_the_requested_tokens(model):
     for hook in watched:
         hook.remove()
     torch.testing.assert_close(model(input_ids=tokens).logits, whole.logits)  # afterwards as before
+
+
+def test_mixture_of_experts_layers_are_unchanged():
+    """Such experts may depend on several tokens."""
+    layer = torch.nn.Module()
+    layer.mlp = torch.nn.Module()
+    layer.mlp.experts, layer.mlp.gate = torch.nn.ModuleList(), torch.nn.Linear(2, 2)
+    language = torch.nn.Module()
+    language.layers = torch.nn.ModuleList([layer])
+    assert last_layer._tokenwise_modules(language) == []
+    assert last_layer._tokenwise_modules(torch.nn.Module()) == []

@@ -46,12 +46,10 @@ def assert_equal_to_generate(model, decoder, prompts) -> None:
 def test_replies_and_logits_equal_those_of_generate(name):
     model, processor = tiny.CHECKPOINTS[name].make()
     decoder = SharedPrefixDecoder(model.eval())
-    prompts = [
-        prompt
-        for images in (1, 2)
-        for prompt in make_prompts(prefix(processor, images, shade=100), SUFFIXES, images=images)
-    ]
-    assert_equal_to_generate(model, decoder, prompts)
+    for images in (1, 2):
+        assert_equal_to_generate(
+            model, decoder, make_prompts(prefix(processor, images, shade=100), SUFFIXES, images=images)
+        )
     assert decoder.disabled_plans == []
     assert decoder.plans and max(decoder.differences.values()) < 1e-4
     assert decoder.prefixes.computed == 2  # of ten prompts

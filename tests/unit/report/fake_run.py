@@ -3,7 +3,7 @@
     python -m tests.unit.report.fake_run build/fake-run      # and look at build/fake-run/results/pocket/report
 
 The scripted respondents behave as they must; "pocket" answers with seeded dice, in the ways that real models
-write, and is read by two readers that disagree about "E. None of the above" and about the article "a".
+write. The parsers disagree about a sentence with an answer and the article "a".
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from statistics import NormalDist
 
 from PIL import Image as Pillow
 from PIL import ImageDraw
@@ -26,20 +25,9 @@ from known_unknowns.comparison import compare
 from known_unknowns.comparison.pairs import Selection, compare_selection, write_model_comparison
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.records import (
-    ANSWERED,
-    FAILED,
-    OVERALL,
-    REFUSED,
-    UNPARSED,
-    AnsweredTurn,
-    Image,
-    Metric,
-    Option,
-    Question,
-    Reply,
-    Score,
-)
+from known_unknowns.metrics import measure
+from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
+from known_unknowns.scoring.table import parse
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -111,8 +99,9 @@ def make(
     variants_kept: Iterable[str] | None = None,
     seeds: int = 1,
     models: Iterable[str] = MODELS,
+    reply: Callable[[str, Question, random.Random], Reply] | None = None,
 ) -> FakeRun:
-    """Write the whole of a run under ``folder``."""
+    """Write the whole of a run under ``folder``. ``reply`` takes the place of `make_reply`."""
     chosen = params(models=models)
     raw = json.loads(json.dumps(chosen.raw))
     raw["editions"]["pocket"]["seeds"] = list(range(seeds))
@@ -131,7 +120,7 @@ def make(
         of_seeds = {seed: rows for (variant, seed), rows in varied.items() if variant == name}
         tables.write_variant(files.variants("humblebench") / f"{name}.parquet", of_seeds)
     for model in run.params.models:
-        _model(run, model, varied)
+        _model(run, model, varied, reply or make_reply)
     pin = run.data / "raw" / "humblebench.dvc"
     pin.parent.mkdir(parents=True)
     pin.write_text("outs:\n- md5: 0123456789abcdef0123456789abcdef.dir\n  path: humblebench\n")
@@ -184,26 +173,20 @@ def make_image(folder: Path, number: int) -> Image:
     return Image(f"images/{path.name}", digest, *pixels.size)
 
 
-def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]]) -> None:
-    metrics, right, turns, scored = [], {}, {}, {}
+def _model(
+    run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]], reply: Callable[..., Reply]
+) -> None:
+    turns = {}
     for (variant, seed), questions in varied.items():
         dice = random.Random(f"{model}:{variant}:{seed}")
-        said = [_reply(model, question, dice) for question in questions]
-        scores = [
-            _score(question, reply, parser)
-            for question, reply in zip(questions, said, strict=True)
-            for parser in run.params.parsers
-        ]
-        turns[variant, seed], scored[variant, seed] = list(map(_asked, questions, said)), scores
-        metrics += _metrics(model, variant, seed, questions, scores)
-        right |= {(variant, s.parser, s.question_id): s.correct for s in scores if seed == 0}
-    metrics += _dual_accuracy(model, run.params.parsers, right)
+        turns[variant, seed] = [_asked(question, reply(model, question, dice)) for question in questions]
     files = EditionFiles(run.data, run.results)
-    tables.write_replies(files.replies(model, "humblebench"), turns)
-    tables.write_scores(files.scores(model, "humblebench"), scored)
-    path = files.metrics(model, "humblebench")
-    tables.write_metrics(path, metrics)
-    run.metrics.append(path)
+    replies, scores, metrics = (path(model, "humblebench") for path in (files.replies, files.scores, files.metrics))
+    tables.write_replies(replies, turns)
+    asked = files.variants("humblebench")
+    parse(asked, replies, scores, cells=list(varied), parsers=run.params.parsers)
+    measure(run.params, model, "humblebench", variants=asked, scores=scores, replies=replies, out=metrics)
+    run.metrics.append(metrics)
     engine = {
         "model": model,
         "benchmark": "humblebench",
@@ -223,7 +206,7 @@ def _asked(question: Question, reply: Reply) -> AnsweredTurn:
     return AnsweredTurn(question.id, 0, "answer", question.rendered, images, question.labels, question.id, reply)
 
 
-def _reply(model: str, question: Question, dice: random.Random) -> Reply:
+def make_reply(model: str, question: Question, dice: random.Random) -> Reply:
     labels = question.labels
     right, refusal = labels[question.answer or 0], labels[question.refusal or 0]
     scripted = {"oracle": right, "always_refuse": refusal, "always_a": "A", "uniform": dice.choice(labels)}
@@ -238,105 +221,8 @@ def _reply(model: str, question: Question, dice: random.Random) -> Reply:
     if way > 0.85 and letter == refusal:
         return Reply(f"{letter}. None of the above")
     if way > 0.8:
-        return Reply(f"A careful look says {letter}")
+        return Reply(f"The answer is {letter}, from a careful look.")
     return Reply(letter)
-
-
-def _score(question: Question, reply: Reply, parser: str) -> Score:
-    """Official takes the first capital; robust the last of the reply, unless the reply is hostile."""
-    if reply.error is not None:
-        return Score(question.id, 0, "answer", parser, FAILED, None, None, False)
-    letter = None
-    if reply.text[:1] in question.labels or (parser == "official" and reply.text[:1] == "A"):
-        letter = reply.text[0]
-    if parser != "official" and reply.text.startswith("A careful"):
-        letter = reply.text[-1]
-    choice = None if letter is None else question.index_of(letter)
-    if choice is None:
-        return Score(question.id, 0, "answer", parser, UNPARSED, letter, None, False)
-    outcome = REFUSED if choice == question.refusal else ANSWERED
-    return Score(question.id, 0, "answer", parser, outcome, letter, choice, choice == question.answer)
-
-
-def wilson(hits: int, n: int) -> tuple[float, float, float] | tuple[None, None, None]:
-    if n == 0:
-        return None, None, None
-    z, p = NormalDist().inv_cdf(0.975), hits / n
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
-    return p, max(0.0, centre - half), min(1.0, centre + half)
-
-
-def _metrics(model: str, variant: str, seed: int, questions: list[Question], scores: list[Score]) -> list[Metric]:
-    by_id = {question.id: question for question in questions}
-    made: list[Metric] = []
-    for parser in dict.fromkeys(score.parser for score in scores):
-        for category in (*sorted(CATEGORIES), OVERALL):
-            kept = [
-                (by_id[s.question_id], s)
-                for s in scores
-                if s.parser == parser and category in (OVERALL, by_id[s.question_id].category)
-            ]
-            for name, over, hit in _definitions(parser):
-                hits = [hit(q, s) for q, s in kept if over(q, s)]
-                value = wilson(sum(hits), len(hits))
-                made.append(
-                    Metric(
-                        model,
-                        "humblebench",
-                        variant,
-                        seed,
-                        parser,
-                        category,
-                        name,
-                        *value,
-                        len(kept),
-                        "wilson",
-                        denominator=len(hits),
-                    )
-                )
-            chance = sum(1 / len(q.options) for q, _ in kept) / len(kept)
-            made.append(
-                Metric(
-                    model, "humblebench", variant, seed, parser, category, "chance", chance, None, None,
-                    len(kept), "exact",
-                )
-            )  # fmt: skip
-    return made
-
-
-def _dual_accuracy(model: str, parsers: Iterable[str], right: dict[tuple[str, str, str], bool]) -> Iterable[Metric]:
-    """Right as published, and refused without a right option."""
-    for parser in parsers:
-        ids = [q for variant, s, q in right if (variant, s) == ("nota_only", parser) and ("original", s, q) in right]
-        both = [right["original", parser, q] and right["nota_only", parser, q] for q in ids]
-        if both:
-            key = (model, "humblebench", "original+nota_only", 0, parser, OVERALL, "dual_accuracy")
-            yield Metric(*key, *wilson(sum(both), len(both)), len(both), "wilson")
-
-
-def _definitions(parser: str) -> list[tuple]:
-    def every(q: Question, s: Score) -> bool:
-        return True
-
-    def refusable(q: Question, s: Score) -> bool:
-        return q.answer == q.refusal
-
-    found = [
-        ("accuracy", every, lambda q, s: s.correct),
-        ("accuracy_low_bound", every, lambda q, s: s.correct),
-        ("accuracy_high_bound", every, lambda q, s: s.correct or s.outcome in (UNPARSED, FAILED)),
-        ("accuracy_answered", lambda q, s: s.outcome == ANSWERED, lambda q, s: s.correct),
-        ("refusal_recall", refusable, lambda q, s: s.outcome == REFUSED),
-        ("refusal_precision", lambda q, s: s.outcome == REFUSED, refusable),
-        ("share_unparsed", every, lambda q, s: s.outcome == UNPARSED),
-        ("share_no_letter", every, lambda q, s: s.label is None and s.outcome != FAILED),
-        ("share_failed", every, lambda q, s: s.outcome == FAILED),
-    ]
-    found += [(f"share_{letter}", every, lambda q, s, letter=letter: s.label == letter) for letter in "ABCDE"]
-    if parser == "official":
-        found.append(("exact_refusal_recall", refusable, lambda q, s: s.outcome == REFUSED and s.label == "E"))
-    return found
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ WITH_PUBLISHED_NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("own_data", [True, False])
-@pytest.mark.parametrize("source", ["scenes", "hub"])
+@pytest.mark.parametrize(("source", "own_data"), [("scenes", True), ("hub", False)])
 @pytest.mark.parametrize("name", CAPTIONS)
 def test_a_caption_renders(name: str, source: str, own_data: bool) -> None:
     """An edition's data have its name, or the one that it gives under ``data``."""

@@ -14,8 +14,7 @@ from known_unknowns.comparison import MetricIndex
 from known_unknowns.comparison.pairs import PairedRow
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report import overview_figure, overview_text
-from known_unknowns.report.overview import Overview, matrix, table
+from known_unknowns.report.overview import Overview, matrix, sentences, table
 from known_unknowns.report.page import run_of
 
 from .fake_run import params
@@ -92,13 +91,6 @@ def test_a_pair_with_a_variant_without_content_ranks_no_models() -> None:
     assert found.models == ("pocket-never-refuses", "pocket")  # by the accuracy on the published questions
 
 
-def test_a_benchmark_with_variants_without_content_alone_has_no_main_variant() -> None:
-    found = overview()
-    rows = [m for m in found.run.numbers if m.variant == "blank"]
-    run = run_of(found.run.params, MetricIndex(rows), "humblebench")
-    assert Overview(run, [], []).main == ""
-
-
 def test_undefined_columns_have_a_reason_and_no_zero() -> None:
     _, undefined = table(overview(dual=False))
     assert undefined["Dual accuracy"] == "undefined for these questions"
@@ -109,7 +101,7 @@ def test_undefined_columns_have_a_reason_and_no_zero() -> None:
 
 
 def test_a_significant_difference_is_said() -> None:
-    best, distance, guesses = overview_text.sentences(overview(pair("pocket-never-refuses", "pocket", -0.5, 0.001)))
+    best, distance, guesses = sentences(overview(pair("pocket-never-refuses", "pocket", -0.5, 0.001)))
     assert best.startswith("pocket knows best what it does not know: it answers 60.0% [55.0, 65.0] of 200 HumbleBench")
     assert distance == (
         "The paired tests distinguish it from the other model; pocket-never-refuses: "
@@ -123,7 +115,8 @@ def test_a_significant_difference_is_said() -> None:
 
 def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
     found = overview(pair("pocket", "pocket-never-refuses", 0.02, 0.6))
-    assert overview_text.sentences(found)[1] == (
+    assert sentences(found)[0].startswith("pocket has the highest dual accuracy: it answers 60.0% [55.0, 65.0] of 200")
+    assert sentences(found)[1] == (
         "It cannot be distinguished from pocket-never-refuses: +2.0 [-8.0, +12.0] points, p = 0.6000."
     )
     assert cells(found)["pocket"]["rank"] == cells(found)["pocket-never-refuses"]["rank"] == "1–2"
@@ -132,7 +125,7 @@ def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
 def test_pairs_with_baselines_do_not_count() -> None:
     found = overview(pair("pocket", "oracle", -0.4, 0.001), pair("pocket", "pocket-never-refuses", 0.5, 0.04))
     assert [row.pairs for row in found.tests] == [1]
-    assert "p = 0.0400." in overview_text.sentences(found)[1]
+    assert "p = 0.0400." in sentences(found)[1]
     other = replace(pair("pocket", "pocket-never-refuses", 0.5, 0.04), variant_a="noise", variant_b="noise")
     assert overview(other).tests == ()
 
@@ -146,7 +139,7 @@ def test_the_declared_numbers_are_the_columns_and_the_primary_one_is_that_of_the
     rows = [*found.run.numbers]
     rows += [metric(name, "original", "both_right", value) for name, value in (("pocket", 0.2), ("oracle", 1.0))]
     found = Overview(replace(found.run, numbers=MetricIndex(rows)), [], [])
-    assert overview_text.sentences(found)[:2] == (
+    assert sentences(found)[:2] == (
         "pocket has the highest share of both on HumbleBench (rendered): 20.0% [15.0, 25.0], n = 200.",
         "There is no paired test of this number.",
     )
@@ -164,7 +157,7 @@ def test_a_model_with_many_unusable_replies_has_no_rank_no_test_and_no_sentence(
     assert found.models == ("pocket-never-refuses", "pocket") and found.tests == ()
     first = cells(found)["pocket"]
     assert (first["dual accuracy"], first["unusable"]) == ("60.0", "21.0") and "rank" not in first
-    best, only, *_ = overview_text.sentences(found)
+    best, only, *_ = sentences(found)
     assert best.startswith("pocket-never-refuses answers") and "only model of this run with usable replies" in only
     column = [head.text for head in table(found)[0].columns].index("unusable")
     link = table(found)[0].rows[1].cells[column].link
@@ -173,7 +166,7 @@ def test_a_model_with_many_unusable_replies_has_no_rank_no_test_and_no_sentence(
 
 
 def test_no_model_is_ranked_if_all_have_many_unusable_replies() -> None:
-    (none,) = overview_text.sentences(with_unusable(overview(), pocket=1.0, pocket_never_refuses=0.5))
+    (none,) = sentences(with_unusable(overview(), pocket=1.0, pocket_never_refuses=0.5))
     assert "No model is ranked" in none
 
 
@@ -181,19 +174,8 @@ def test_no_model_is_ranked_if_all_have_many_unusable_replies() -> None:
 def test_equal_models_are_none_of_them_the_highest(monkeypatch: pytest.MonkeyPatch, value: float) -> None:
     for name in ("pocket", "pocket-never-refuses"):
         monkeypatch.setitem(NUMBERS, name, (value, *NUMBERS[name][1:]))
-    text = " ".join(overview_text.sentences(overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0))))
+    text = " ".join(sentences(overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0))))
     assert "have the same dual accuracy" in text and not re.search("highest|best", text)
-
-
-def test_models_at_one_point_of_the_figure_are_named_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NUMBERS, "pocket-never-refuses", NUMBERS["pocket"])
-    drawn = overview_figure.draw(overview(), "humblebench_overview")
-    assert ">pocket, pocket-never-refuses</text>" in drawn.svg
-
-
-def test_one_model_with_no_right_answer_is_not_the_highest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NUMBERS, "pocket", (0.0, 0.0, 0.0, 0.0))
-    assert overview_text.sentences(overview(models=("pocket",)))[0].startswith("pocket has a dual accuracy of 0.0%")
 
 
 def test_the_matrix_has_the_primary_number_of_every_benchmark_with_its_questions() -> None:
@@ -221,7 +203,7 @@ def test_the_matrix_has_size_family_and_licence_from_the_catalogue(monkeypatch: 
 
 
 def test_one_model_and_none() -> None:
-    one = overview_text.sentences(overview(models=("pocket", "oracle")))
+    one = sentences(overview(models=("pocket", "oracle")))
     assert one == (
         "pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench (rendered) questions correctly, and refuses them without "
         "their right option (dual accuracy).",
@@ -229,16 +211,8 @@ def test_one_model_and_none() -> None:
         "It refuses 70.0% of the questions without a right option and recognises that 90.0% of those without "
         "content in the image cannot be answered.",
     )
-    (none,) = overview_text.sentences(overview(models=("oracle",)))
+    (none,) = sentences(overview(models=("oracle",)))
     assert "scripted baselines" in none
-
-
-def test_a_model_that_is_not_distinguished_is_not_said_to_know_best() -> None:
-    found = overview(pair("pocket", "pocket-never-refuses", 0.02, 0.6))
-    assert overview_text.sentences(found)[0] == (
-        "pocket has the highest dual accuracy: it answers 60.0% [55.0, 65.0] of 200 HumbleBench (rendered) questions "
-        "correctly, and refuses them without their right option."
-    )
 
 
 def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,11 +220,5 @@ def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> 
     for name in names:
         monkeypatch.setitem(NUMBERS, name, NUMBERS["pocket"])
     pairs = [pair(a, b, 0.0, 1.0) for place, a in enumerate(names) for b in names[place + 1 :]]
-    distance = overview_text.sentences(overview(*pairs, models=tuple(names)))[1]
+    distance = sentences(overview(*pairs, models=tuple(names)))[1]
     assert "from 5 other models (Gemma-3, Idefics3, Ovis-2 and 2 more); Gemma-3: +0.0" in distance
-
-
-def test_one_model_without_a_pair_and_without_baselines() -> None:
-    first, second, _ = overview_text.sentences(overview(models=("pocket",), dual=False))
-    assert first == "pocket has an accuracy of 80.0% [75.0, 85.0] on HumbleBench (rendered), n = 200."
-    assert second == "It is the only model of this run."

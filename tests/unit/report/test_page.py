@@ -14,18 +14,17 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
-from known_unknowns.report import drawing, shell
 from known_unknowns.report import section as report_section
+from known_unknowns.report import shell
 from known_unknowns.report.page import build
 
 from .conftest import write
-from .fake_run import REPOSITORY, FakeRun, make, params
+from .fake_run import FakeRun, make, params
 from .pages import Page, check, drawn_text
 
 FIGURES = ("humblebench_vs_e", "humblebench_vs_gn", "letters", "humblebench_overview")
 FILES = {link.file for link in shell.links(params())}
 PAGES = sorted(FILES - {shell.QUESTIONS})
-STYLE = REPOSITORY / "src/known_unknowns/report/static/style.css"
 OWN = "benchmark-humblebench.html"
 
 
@@ -62,9 +61,9 @@ def test_questions_that_nobody_released_are_not_called_released(
     assert "Strict" in {e.text for e in written[OWN].all("th")}
 
 
-@pytest.mark.parametrize("file", PAGES)
-def test_every_page_is_sound(pages: dict[str, Page], file: str) -> None:
-    check(pages[file], FILES)
+def test_every_page_is_sound(pages: dict[str, Page]) -> None:
+    for page in pages.values():
+        check(page, FILES)
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -81,42 +80,14 @@ def test_names_and_categories_are_escaped(tmp_path: Path) -> None:
     assert any(bad in e.text for e in written[OWN].all("th"))
 
 
-@pytest.mark.parametrize("file", PAGES)
-def test_headings_have_a_capital(pages: dict[str, Page], file: str) -> None:
-    """Those of the page and of columns, unless they are a symbol or a name in code."""
-    texts = [e.text for e in pages[file].elements if re.fullmatch("h[1-4]", e.tag)]
+def test_headings_have_a_capital(pages: dict[str, Page]) -> None:
+    """Those of the pages and of columns, unless they are a symbol or a name in code."""
+    elements = [element for page in pages.values() for element in page.elements]
+    texts = [e.text for e in elements if re.fullmatch("h[1-4]", e.tag)]
     texts += [
-        e.text for e in pages[file].all("span") if {"thead", "th"} <= set(e.within) and "name" in str(e.attributes)
+        e.text for e in elements if e.tag == "span" and {"thead", "th"} <= set(e.within) and "name" in str(e.attributes)
     ]
     assert texts and all(words(text)[0].isupper() or words(text) in ("n", "p, corrected") for text in texts), texts
-
-
-def test_figures_have_colours_for_models_and_greys_for_baselines(run: FakeRun) -> None:
-    """Three models have three colours of the palette, beside four scripted respondents."""
-    drawn = (run.page.parent / "figures" / "humblebench_vs_e.svg").read_text(encoding="utf-8")
-    used = set(re.findall(r"#[0-9a-f]{6}", drawn))
-    strong = {c for c in used if max(bytes.fromhex(c[1:])) - min(bytes.fromhex(c[1:])) > 40}
-    assert strong == set(drawing.model_colours(["a", "b", "c"]).values())
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance (WCAG 2.2)."""
-    full = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
-    channels = [int(full[i : i + 2], 16) / 255 for i in (0, 2, 4)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("theme", [0, 1, 2], ids=["light", "dark", "print"])
-def test_text_has_sufficient_contrast(theme: int) -> None:
-    """WCAG AA: a contrast of at least 4.5 to 1."""
-    block = re.findall(r":root \{(.*?)\}", STYLE.read_text(encoding="utf-8"), flags=re.S)[theme]
-    colours = dict(re.findall(r"--([\w-]+): (#\w+)", block))
-    pairs = [(text, ground) for text in ("ink", "muted", "accent") for ground in ("ground", "raised")]
-    pairs += [("good", "good-ground"), ("bad", "bad-ground")]
-    for text, ground in pairs:
-        dark, light = sorted((luminance(colours[text]), luminance(colours[ground])))
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
 
 
 def test_the_headline_has_the_values_of_the_metrics(run: FakeRun, pages: dict[str, Page]) -> None:
@@ -131,11 +102,6 @@ def test_the_headline_has_the_values_of_the_metrics(run: FakeRun, pages: dict[st
     assert "HumbleBench-E" in text and "Exactly “E”" in text and "n = 60" in text and "Chance" in text
     of_figure = words(pages["stress.html"]["humblebench-figures"].text)
     assert f"{value} [{low}, {high}]" in of_figure and "Right on HumbleBench-E n = 60" in of_figure
-
-
-def test_types_are_in_the_papers_order(pages: dict[str, Page]) -> None:
-    text = pages[OWN]["humblebench-types"].text
-    assert text.index("Object") < text.index("Relation") < text.index("Attribute") < text.index("Overall")
 
 
 def test_the_provenance_is_shown(pages: dict[str, Page]) -> None:
@@ -181,12 +147,6 @@ def test_fewer_variants_make_a_smaller_report(tmp_path: Path) -> None:
     for name in FIGURES[:2]:
         text = drawn_text((run.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8"))
         assert re.search(r"not drawn: original(, noise were| was) not run", text)
-
-
-@pytest.mark.usefixtures("no_figures")
-def test_no_headline_variant_at_all(tmp_path: Path) -> None:
-    pages = write(make(tmp_path, questions=15, variants_kept=["text_only"]))
-    assert "No image" in pages[OWN]["humblebench-headline"].text
 
 
 @pytest.mark.usefixtures("no_figures")

@@ -12,14 +12,12 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
-from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import answer_colours, answer_shares
 from known_unknowns.report.page import ExtraContent, figures_of, run_of
 from known_unknowns.report.section import section
-from known_unknowns.report.tables import all_variants, headline
 
 from .conftest import write
 from .fake_run import FakeRun, params
@@ -75,12 +73,6 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRun:
     return run
 
 
-def test_the_defaults_fit_any_benchmark() -> None:
-    """No refusal, no label of a refusal, no variant by name."""
-    default = Section("Plain")
-    assert (default.refusal, default.refusal_label, default.headline) == ("", "", ())
-
-
 def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) -> None:
     assert section("plain").figure_names == ("plain_answers", "plain_overview")
     pages = write(plain)
@@ -127,52 +119,16 @@ def test_abstained_and_cut_replies_are_parts_of_the_bars_of_answers() -> None:
     )
 
 
-def test_without_content_only_official_scores_and_what_was_recognised_are_shown() -> None:
-    rows = [
-        Metric("oracle", "humblebench", variant, 0, parser, OVERALL, name, value, None, None, 20, "none")
-        for variant, value in (("original", 0.75), ("noise", 0.25))
-        for parser in ("official", "robust")
-        for name in (
-            "accuracy",
-            "accuracy_high_bound",
-            "recognised",
-            "recognised_refused",
-            "recognised_abstained",
-            "refusal_recall",
-        )
-    ]
-    shown = run_of(params(), MetricIndex(rows), "humblebench")
-    assert shown.content_free & set(shown.variants) == {"noise"}
-    table = all_variants(shown)
-    labels = [head.text for head in table.columns]
-    found = {
-        row.heads[-1].note: dict(zip(labels, (cell.text for cell in row.cells), strict=True)) for row in table.rows
-    }
-    noise, original = found["noise"], found["original"]
-    assert (original["robust"], noise["robust"], noise[shown.parser_name("official")]) == ("75.0", "\u2013", "25.0")
-    assert noise["right, unread all right"] == "\u2013" and noise["recognised"] == noise["of it abstained"] == "25.0"
-    headline_labels = [head.text for head in headline(shown).columns]
-    assert headline_labels.count("robust") == 1 and headline_labels.count("of it refused") == 1
-
-
 @pytest.mark.parametrize(
     ("answers", "order"),
     [
-        (["cut", "abstained", "A", "no label"], ["A", "abstained", "no label", "cut"]),
         (["failed", "no label", "E", "A", "C"], ["A", "C", "E", "no label", "failed"]),
         (["10", "2", "1", "failed"], ["1", "2", "10", "failed"]),
-        (["yes", "no"], ["no", "yes"]),
         (["the second image", "Z", "J", "B"], ["B", "J", "Z", "the second image"]),
     ],
 )
 def test_answers_have_one_order(answers: list[str], order: list[str]) -> None:
     assert list(answer_colours(answers, "")) == list(answer_colours(reversed(answers), "")) == order
-
-
-def test_the_colour_of_a_letter_does_not_depend_on_other_answers() -> None:
-    few, many = answer_colours("AJ", "E"), answer_colours("ABCDEFGHIJ", "E")
-    assert {label: many[label] for label in few} == few
-    assert len(set(many.values())) == 10 and many["E"] != answer_colours("E", "")["E"]
 
 
 @pytest.mark.parametrize("benchmark", registry.names())

@@ -47,10 +47,6 @@ def test_the_policy_allows_scripts_by_hash_and_no_request(tmp_path):
     assert len(hashes) == 2
 
 
-def test_without_scripts_none_may_run(tmp_path):
-    assert "script-src" not in policy(page(tmp_path))
-
-
 def test_a_page_may_extend_the_policy(tmp_path):
     found = policy(page(tmp_path, "1;", policy={"script-src": "'strict-dynamic'", "img-src": "'self'"}))
     assert found["script-src"].endswith("' 'strict-dynamic'")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from tests.cells import ONE
 from tests.factories import question
 
 from .rows import rows_of
-from .tiny_run import HOSTILE, IMAGE_DIGEST, KEY, LONG, TinyRun
+from .tiny_run import HOSTILE, KEY, LONG, TinyRun
 
 R, W, F, X = outcomes.RIGHT, outcomes.WRONG, outcomes.REFUSED_RIGHTLY, outcomes.FAILED
 U = outcomes.UNPARSED
@@ -63,14 +62,6 @@ def test_outcomes_and_answers(run):
     refusal_is_right = [list(read(run.shards / f"{cell[5]}.js")) for cell in index["cells"]]
     assert refusal_is_right == [[0, 0, 1, 0, 0, 0], [1] * 6, [1] * 6]
     assert flags(run, 1, 0, robust)[0][4] == X
-
-
-def test_texts_are_one_string(run):
-    _, index = index_of(run)
-    (name,) = index["texts"]
-    texts = read(run.shards / f"{name}.js").decode().split("\0")
-    assert texts[1].startswith("What is blue?\nA. Red\n") and texts[1].endswith("E. None of the above\nq2")
-    assert len(texts) == 7 and texts[6] == ""
 
 
 def test_a_pair_of_parsers_disagrees_if_both_have_a_result():
@@ -148,24 +139,6 @@ def test_replies_have_their_prompt_passage_and_key(run):
     robust = next(score for score in scores if index["parsers"][score[1]] == "robust")
     assert LONG[robust[5] : robust[6]] == "B"
     assert rows[5][0][0][5] == HOSTILE
-
-
-def test_images_are_copied_once(run):
-    _, index = index_of(run)
-    files = sorted(path.name for path in (run.shards / "images").iterdir())
-    assert len(files) == 2 and f"{IMAGE_DIGEST[:32]}.png" in files
-    noise = json.loads(read(run.shards / f"{index['cells'][2][3][0]}.js"))["images"]
-    assert [image[4:] for image in noise] == [["part", "uniform-noise"]]
-
-
-def test_the_same_inputs_give_the_same_files(run, tmp_path):
-    out = tmp_path / "questions.html"
-    build(run.params, results=run.folder, data=run.folder, out=out)
-    digests = [
-        {path.relative_to(page.parent): sha256(path.read_bytes()).hexdigest() for path in page.parent.rglob("*.*")}
-        for page in (out, run.page)
-    ]
-    assert digests[0] == digests[1]
 
 
 def test_an_earlier_folder_is_replaced_and_images_can_be_left_out(run, tmp_path):

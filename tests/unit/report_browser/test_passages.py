@@ -6,7 +6,7 @@ import pytest
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Reply
-from known_unknowns.report.browser.passages import PassageFinder, Result, passage, utf16
+from known_unknowns.report.browser.passages import PassageFinder, passage, utf16
 from known_unknowns.scoring import PARSERS
 from tests.factories import question
 
@@ -31,6 +31,9 @@ def shown(text, parser, expected):
         ("Not Red, but Gold.", "D", "Gold"),
         (LONG, "B", "B"),
         ("None of the above fits.", "E", "None"),
+        ("Blue, so the answer is B.", "B", "Blue"),
+        ("B? No. The answer is B.", "B", "B"),
+        ("It is blue.", "B", "blue"),
     ],
 )
 def test_the_passage_of_the_robust_parser(text, label, found):
@@ -38,61 +41,20 @@ def test_the_passage_of_the_robust_parser(text, label, found):
     assert shown(text, "robust", ParsedAnswer(REFUSED if label == "E" else ANSWERED, label, choice)) == found
 
 
-def test_each_parser_has_its_own_passage():
-    expected = ParsedAnswer(ANSWERED, "A", 0)
-    text = "The answer is Red."
-    assert shown("It is a deep Red.", "official", expected) == "a"
-    assert shown(text, "robust", expected) == "Red"
-
-
-def test_the_passage_alone_gives_the_same_answer():
-    expected = ParsedAnswer(ANSWERED, "B", 1)
-    part = shown(LONG, "robust", expected)
-    assert PARSERS["robust"](turn(part), question()) == expected
-
-
 def test_a_result_that_the_parser_does_not_return_has_no_passage():
     assert shown("B", "robust", ParsedAnswer(ANSWERED, "C", 2)) is None
+
+
+def test_equal_replies_to_a_question_are_parsed_once(monkeypatch):
+    parsed, real = [], PARSERS["robust"]
+    monkeypatch.setitem(PARSERS, "robust", lambda part, asked: parsed.append(part.reply.text) or real(part, asked))
+    find, answer = PassageFinder(), ParsedAnswer(ANSWERED, "B", 1)
+    found = [find(turn("The answer is B."), question(), "robust", answer) for _ in range(2)]
+    count = len(parsed)
+    assert found == [(14, 15)] * 2 and find(turn("The answer is B."), question(), "robust", answer) == (14, 15)
+    assert len(parsed) == count and find(turn("B"), question(), "judge", answer) is None
 
 
 def test_places_count_as_in_javascript():
     assert [utf16("a\U0001f600b", place) for place in range(4)] == [0, 1, 3, 4]
     assert utf16("abc", 2) == 2
-
-
-def passages(texts, label):
-    asked = question()
-    answer = ParsedAnswer(ANSWERED, label, "ABCDE".index(label))
-    results = [Result(asked, tuple("ABCDE"), text, "robust", answer, False) for text in texts]
-    found = PassageFinder().passages(results, lambda i: turn(texts[i]))
-    return [span and texts[i][slice(*span)] for i, span in enumerate(found)]
-
-
-def test_a_table_that_the_parser_reproduces_is_relied_on(monkeypatch):
-    parsed = []
-    monkeypatch.setitem(
-        PARSERS,
-        "robust",
-        lambda part, asked, real=PARSERS["robust"]: parsed.append(part.reply.text) or real(part, asked),
-    )
-    texts = [f"I looked {number} times. The answer is B." for number in range(200)]
-    assert passages(texts, "B") == ["B"] * 200
-    assert len(parsed) == 20 + 1  # a sample, and the label alone
-
-
-def test_a_table_with_another_result_in_its_sample_is_not_relied_on():
-    texts = ["The answer is C, not B.", *["The answer is B."] * 199]
-    assert passages(texts, "B") == [None, *["B"] * 199]
-
-
-@pytest.mark.parametrize(
-    ("text", "label", "found"),
-    [
-        ("Blue, so the answer is B.", "B", "Blue"),  # the option's text comes first
-        ("B? No. The answer is B.", "B", "B"),
-        (" Blue.", "B", "Blue"),
-        ("It is blue.", "B", "blue"),
-    ],
-)
-def test_passages_of_a_table_that_is_relied_on(text, label, found):
-    assert passages([*["The answer is B."] * 40, text], label)[-1] == found

@@ -22,7 +22,6 @@ from known_unknowns.scoring.judge import JUDGE, judge_turn, parse_verdict, promp
 from known_unknowns.scoring.table import parse
 from tests.cells import ONE
 from tests.factories import question
-from tests.servers.client import run_all
 from tests.servers.endpoint import MODEL, Endpoint, Request, Response, completion, error
 
 LABELS = tuple("ABCDE")
@@ -214,25 +213,6 @@ def test_a_judge_that_never_answers_makes_no_table(run_folder, tmp_path):
             journal=tmp_path / "journal.jsonl",
         )
     assert not (tmp_path / "verdicts.json").exists()
-
-
-def test_an_endpoint_that_ignores_logprobs_gives_the_likelihood_parser_no_numbers(tmp_path):
-    """Nor do replies with log-probabilities of no offered label. The other parsers have their numbers."""
-    with Endpoint(lambda identifier, attempt: "no_logprobs") as server:
-        outcome = run_all(["q1", "q2"], tmp_path / "journal.jsonl", server.url)
-    asked = [question(name, answer=1) for name in ("q1", "q2")]
-    tables.write_variant(tmp_path / "variants/original.parquet", {0: asked})
-    replies, scores, scored = tmp_path / "replies.parquet", tmp_path / "scores.parquet", ["robust", "likelihood"]
-    tables.write_replies(replies, {ONE: outcome.replies[ONE]})
-    parse(tmp_path / "variants", replies, scores, cells=[ONE], parsers=scored)
-    settings = params(server)
-    settings.raw["parsers"] = scored
-    files = {"variants": tmp_path / "variants", "scores": scores, "replies": replies}
-    measure(settings, "parrot", "humblebench", **files, out=tmp_path / "metrics.parquet")
-    found = [m for m in tables.read_metrics(tmp_path / "metrics.parquet") if m.category == "Overall"]
-    assert {m.value for m in found if m.parser == "likelihood" and m.name != "chance"} == {None}
-    assert {m.n for m in found if m.parser == "likelihood"} == {2}
-    assert any(m.value is not None for m in found if m.parser == "robust" and m.name == "accuracy")
 
 
 def test_the_judge_needs_verdicts_and_is_a_model(run_folder):

@@ -3,7 +3,7 @@
 import pytest
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-from known_unknowns.records import ABSTAINED, ANSWERED, UNPARSED, AnsweredTurn, Option, Question, Reply
+from known_unknowns.records import ANSWERED, UNPARSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import likelihood, robust
 from tests.factories import question
 
@@ -45,10 +45,6 @@ def test_yes_and_no_labels(text, label):
     found = parse(text, YES_NO)
     assert (found.outcome, found.label) == ((UNPARSED, None) if label is None else (ANSWERED, label))
     assert found.choice == (None if label is None else YES_NO.labels.index(label))
-
-
-def test_no_idea_is_an_abstention():
-    assert parse("I have no idea", YES_NO) == ParsedAnswer(ABSTAINED)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,6 @@ from known_unknowns.tracking.contents import allowed_name, metric_table
 PARSERS = ["official", "robust"]
 
 
-def test_categories_of_the_papers_get_names_that_mlflow_takes() -> None:
-    assert allowed_name("Animal & Plant") == "Animal _ Plant"
-    assert allowed_name("geo-loc(counrty)") == "geo-loc_counrty_"
-    assert allowed_name("Überblick") == "Überblick"
-
-
 @given(st.text(min_size=1, max_size=40))
 def test_mlflow_takes_every_name(name: str) -> None:
     from mlflow.utils.validation import _validate_param_name

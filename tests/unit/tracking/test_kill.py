@@ -117,7 +117,7 @@ def test_repeated_kills_end_with_the_same_store(
     shutil.copy(empty_database, tmp_path / "mlflow.db")
     # 1: no experiment; 2: no run; 3: below the first model; then within the first cell, and in the runs above it at
     # their end. Each resumes the one before.
-    for at in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 4):
+    for at in (1, 2, 3, 5, 7, 9, 12, 4):
         assert run_in(processes, _track_and_die_at, tmp_path, at) == -signal.SIGKILL
         assert not world.out.exists()
     assert run_in(processes, _track, tmp_path) == 0

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import os
 import shlex
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 import yaml
@@ -27,23 +25,6 @@ def test_artifacts_are_where_params_yaml_says(world: World) -> None:
     assert experiment.artifact_location == (world.folder / "mlartifacts").as_uri()
     with open_store(world.params.tracking) as again:
         assert again.experiment_id == store.experiment_id
-
-
-def test_relative_uri_is_relative_to_the_working_directory(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """MLflow keeps its stores by their URI: two projects in one process must not share one."""
-    with open_store(world.params.tracking):
-        pass
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "mlflow.db").write_bytes((world.folder / "mlflow.db").read_bytes())
-    monkeypatch.chdir(other)
-    with (
-        pytest.raises(DataError, match=f"{other}/mlflow.db.*keeps its artifacts in {world.folder}/mlartifacts"),
-        open_store(world.params.tracking),
-    ):
-        pass
 
 
 def test_a_deleted_experiment_can_be_restored_as_the_error_says(world: World) -> None:
@@ -81,14 +62,6 @@ def test_file_that_is_not_a_database_is_unchanged(fresh: World) -> None:
     assert path.read_bytes() == b"not a database at all" * 100
 
 
-def test_damaged_database(world: World) -> None:
-    path = world.folder / "mlflow.db"
-    data = path.read_bytes()
-    path.write_bytes(data[:4096] + os.urandom(len(data) - 4096))
-    with pytest.raises(DataError, match=r"mlflow\.db: not a valid SQLite database"):
-        world.track()
-
-
 def test_database_of_another_mlflow_version_is_unchanged(world: World) -> None:
     path = world.folder / "mlflow.db"
     with closing(sqlite3.connect(path)) as database, database:
@@ -122,7 +95,7 @@ def test_folder_instead_of_the_database(fresh: World) -> None:
         fresh.track()
 
 
-@pytest.mark.parametrize("uri", ["sqlite://", "sqlite:///:memory:", "sqlite:///"])
+@pytest.mark.parametrize("uri", ["sqlite://", "sqlite:///:memory:"])
 def test_in_memory_database_is_an_error(fresh: World, uri: str) -> None:
     fresh.raw["tracking"]["uri"] = uri
     with pytest.raises(ConfigError, match=r"^tracking\.uri: .*names no file"):
@@ -133,10 +106,7 @@ def test_in_memory_database_is_an_error(fresh: World, uri: str) -> None:
     ("uri", "reason"),
     [
         ("file:./mlruns", "logs no runs to a folder; write sqlite"),
-        ("file:///srv/mlruns", "logs no runs to a folder; write sqlite"),
         ("./mlruns", "not an address of MLflow"),
-        ("uc:http://host", "not an address of MLflow"),
-        ("databricks-uc", "not an address of MLflow"),
     ],
 )
 def test_a_store_that_mlflow_refuses_is_found_by_the_check_of_the_configuration(uri: str, reason: str) -> None:
@@ -148,20 +118,12 @@ def test_a_store_that_mlflow_refuses_is_found_by_the_check_of_the_configuration(
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "shown"),
-    [
-        ("(sqlite3.OperationalError) database or disk is full", MachineError, "the disk is full"),
-        ("(sqlite3.OperationalError) attempt to write a readonly database", MachineError, "cannot be written"),
-        ("(sqlite3.DatabaseError) database disk image is malformed", DataError, "not a valid SQLite database"),
-        ("Something else\nwith details", MachineError, r"MLflow failed \(Something else\)"),
-    ],
+    ("message", "shown"),
+    [("database or disk is full", "the disk is full"), ("Some error\nand details", r"MLflow failed \(Some error\)")],
 )
-def test_sqlite_errors_name_the_file_and_a_remedy(fresh: World, said: str, kind: type[Exception], shown: str) -> None:
-    with (
-        pytest.raises(kind, match=f"here/mlflow.db: .*{shown}"),
-        stores._translate_errors("here/mlflow.db", "sqlite:///x"),
-    ):
-        raise sqlite3.OperationalError(said)
+def test_errors_of_the_database_name_it_and_a_remedy(world: World, message: str, shown: str) -> None:
+    with pytest.raises(MachineError, match=rf"mlflow\.db: .*{shown}"), open_store(world.params.tracking):
+        raise sqlite3.OperationalError(message)
 
 
 def test_a_password_is_in_no_message(

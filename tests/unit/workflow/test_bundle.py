@@ -19,8 +19,7 @@ from known_unknowns.metrics.summary import COLUMNS
 from known_unknowns.records import Metric
 from known_unknowns.report.browser import shards
 from known_unknowns.workflow import configuration
-from known_unknowns.workflow.bundle import bundle
-from known_unknowns.workflow.private_texts import PrivateTexts
+from known_unknowns.workflow.bundle import PrivateTexts, bundle
 from tests.paths import ROOT
 
 KEY = "sk-not-a-real-key-0123456789"

@@ -15,6 +15,7 @@ from known_unknowns.data import folder, rerun_stamp
 from known_unknowns.data.fetch import fetch
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration, prerequisites
+from known_unknowns.workflow import project as projects
 from known_unknowns_benchmarks.multiple_choice import loader
 from tests.paths import ROOT
 from tests.unit.benchmarks.multiple_choice.own_files import own_folder, row
@@ -208,3 +209,16 @@ def test_corrections_are_read_before_the_run(project):
     assert "c.json corrects actiview, but mmsap lists the variant" in problems(params)
     (project / "c.json").write_text('{"format": 1, "benchmark": "mmsap", "corrections": []}')
     assert prerequisites.checked(params)[1] == []
+
+
+@pytest.mark.parametrize("name", ["a{b}c", "}/below"])
+def test_a_brace_in_a_path_is_no_wildcard(project, monkeypatch, name):
+    with pytest.raises(ConfigError, match="has a brace in its name, which Snakemake takes for a wildcard; rename it"):
+        projects.create(project / name)
+    assert not list(project.iterdir())
+    (project / name).mkdir(parents=True)
+    monkeypatch.chdir(project / name)
+    assert "has a brace in its name" in problems(configured())
+    monkeypatch.chdir(project)
+    (project / "weights/sub{x}").mkdir(parents=True)
+    assert "models.m.source: weights/sub{x} has a brace in its name" in problems(configured({"m": model()}))

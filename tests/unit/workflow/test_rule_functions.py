@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from known_unknowns.workflow import configuration, rule_parameters, selection
-from known_unknowns.workflow.rule_functions import RuleFunctions
+from known_unknowns.config import Params
+from known_unknowns.workflow import configuration, rule_functions, selection
+from known_unknowns.workflow.rule_functions import RuleFunctions, Targets, any_of
 from tests.paths import ROOT
 
 
@@ -66,15 +68,68 @@ def test_an_imported_model_needs_the_variants_that_it_answered(functions: RuleFu
     assert functions.answered_variants(of(benchmark="humblebench", model="always_a")) == every
 
 
-def test_models_and_attempts_of_a_job(functions: RuleFunctions) -> None:
-    assert functions.of_model(rule_parameters.threads)(of(model="pocket")) == 1
-    doubled = functions.of_attempt(lambda params, model, attempt: f"{model} {attempt}")
-    assert doubled(of(model="pocket"), 2) == "pocket 2"
-    assert functions.probe(of(model="oracle")) == []
-    assert functions.probe(of(model="pocket")) == ["<results>/probe/pocket.json"]
-
-
 def test_what_is_compared_follows_from_the_wildcards(functions: RuleFunctions) -> None:
     wildcards = {"model": "oracle", "benchmark": "humblebench", "shard": "1"}
     found = functions.read("infer")(wildcards)
     assert found == selection.compared(functions.params, "infer", model="oracle", benchmark="humblebench")
+
+
+def test_the_code_of_an_engine_reruns_its_own_models_only():
+    params = configuration.load(ROOT / "params.yaml")
+    code = {name: rule_functions.engine_code(params, name, "mmsap") for name in ("oracle", "uniform", "pocket")}
+    assert code["oracle"] == code["uniform"] != code["pocket"]
+
+
+def test_the_files_of_a_model_are_those_of_its_folder_and_of_its_own_adapter(tmp_path):
+    params = configuration.load(ROOT / "params.yaml")
+    files = {
+        "model.safetensors",
+        "one/adapter_config.json",
+        "one/weights",
+        "two/adapter_config.json",
+        "templates/a.jinja",
+    }
+    for file in files:
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("")
+    base = params.raw["models"]["pocket"] | {"source": str(tmp_path)}
+    raw = params.raw | {"models": {"plain": base, "adapted": base | {"adapter": "one"}}}
+    found = {name: rule_functions.weights(type(params)(raw), name) for name in ("plain", "adapted")}
+    shared = {str(tmp_path / file) for file in ("model.safetensors", "templates/a.jinja")}
+    assert set(found["plain"]) == shared
+    assert set(found["adapted"]) == shared | {
+        str(tmp_path / "one" / file) for file in ("adapter_config.json", "weights")
+    }
+
+
+RAW = {
+    "edition": "mine",
+    "editions": {"mine": {"benchmarks": ["one", "two"], "models": ["a", "b"], "seeds": [0, 3]}},
+    "benchmarks": {
+        "one": {"protocol": "p", "variants": ["x"], "seeds": {"x": [5]}},
+        "two": {"protocol": "p", "protocols": ["p"], "variants": ["x"]},
+    },
+    "variants": {"x": {}},
+    "protocols": {"p": {}},
+    "models": {
+        "a": {"engine": "respondent", "behaviour": "oracle"},
+        "b": {"engine": "imported", "cells": {"two": {"p": [3]}}},
+    },
+}
+TARGETS = Targets(Params(RAW))
+
+
+def test_models_with_imported_replies_have_their_cells_only():
+    assert TARGETS.asked_models == ["a"]
+    assert TARGETS.pairs == [("a", "one"), ("a", "two"), ("b", "two")]
+    assert TARGETS.per_pair("{model}/{benchmark}") == ["a/one", "a/two", "b/two"]
+
+
+def test_each_variant_has_one_table_with_all_seeds():
+    assert TARGETS.variant_tables("two") == ["<results>/variants/two/p.parquet", "<results>/variants/two/x.parquet"]
+    assert TARGETS.variant_tables() == ["<results>/variants/one/x.parquet", *TARGETS.variant_tables("two")]
+
+
+def test_names_become_one_regular_expression():
+    assert any_of(["qwen2.5", "b"]) == r"qwen2\.5|b"
+    assert not re.fullmatch(any_of([]), "")  # an empty constraint would be none

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import MODEL, Finding, Published, PublishedCell
@@ -18,16 +19,21 @@ from known_unknowns.comparison.audit.declared import declared_relations
 from known_unknowns.comparison.published import read
 
 
-@cache
 def published(benchmark: str) -> Published:
     """Return the published numbers of a benchmark, of every kind; empty if it has no published.yaml."""
-    return read(*registry.get(benchmark).published, benchmark=benchmark)
+    return _audited(registry.get(benchmark).published, benchmark)[0]
+
+
+def audit(benchmark: str) -> tuple[Finding, ...]:
+    """Return the findings on the published numbers of a benchmark, each once, in the order of its tables."""
+    return _audited(registry.get(benchmark).published, benchmark)[1]
 
 
 @cache
-def audit(benchmark: str) -> tuple[Finding, ...]:
-    """Return the findings on the published numbers of a benchmark, each once, in the order of its tables."""
-    return audit_published(published(benchmark))
+def _audited(paths: tuple[Path, ...], benchmark: str) -> tuple[Published, tuple[Finding, ...]]:
+    """The numbers and the findings; many tables of a report need them, and they take a second to compute."""
+    numbers = read(*paths, benchmark=benchmark)
+    return numbers, audit_published(numbers)
 
 
 def audit_published(numbers: Published) -> tuple[Finding, ...]:

@@ -25,17 +25,7 @@ PERCENT = 100
 def printed_interval(printed: str, *, truncated: bool = False) -> tuple[Fraction, Fraction]:
     """Return the smallest and the largest number that is printed in this way.
 
-    Parameters
-    ----------
-    printed : str
-        The number, with all printed decimals.
-    truncated : bool
-        Whether further digits were cut off instead of rounded.
-
-    Returns
-    -------
-    tuple of Fraction
-        For rounding, both ends belong to the interval. For truncation, the upper end does not.
+    For rounding, both ends belong to the interval. If further digits were ``truncated``, the upper end does not.
     """
     plain = printed.replace(",", "")
     unit = Fraction(1, 10 ** len(plain.partition(".")[2]))
@@ -93,19 +83,9 @@ def nearest_percentages(printed: str, n: int) -> tuple[int, int]:
 
 
 def implied_n(percentages: list[str], limit: int) -> int | None:
-    """Return the smallest n up to ``limit`` that produces all percentages from whole counts.
+    """Return the smallest n up to ``limit`` that produces all printed percentages from whole counts; None if none does.
 
-    Parameters
-    ----------
-    percentages : list of str
-        Percentages of the same items, with all printed decimals.
-    limit : int
-        The largest n to try.
-
-    Returns
-    -------
-    int or None
-        The number of items, or a divisor of it; None if there is none.
+    It is the number of items, or a divisor of it.
     """
     smallest = 1
     for text in percentages:

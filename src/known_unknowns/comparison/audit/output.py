@@ -29,15 +29,7 @@ def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
 
 
 def as_text(findings: Mapping[str, Sequence[Finding]], numbers: Mapping[str, int]) -> str:
-    """Return the findings by benchmark and table.
-
-    Parameters
-    ----------
-    findings : mapping of str to sequence of Finding
-        The findings by benchmark.
-    numbers : mapping of str to int
-        The number of published numbers of each benchmark.
-    """
+    """Return the findings by benchmark and table; ``numbers`` counts the published numbers of each benchmark."""
     return "\n\n".join(_benchmark(name, found, numbers[name]) for name, found in findings.items())
 
 

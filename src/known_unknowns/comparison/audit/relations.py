@@ -96,7 +96,7 @@ def weighted_mean(
     return Derived(cell, value, slack, f"({terms}) / {whole:,g}", truncation)
 
 
-def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bool = False) -> Derived:
+def total(cell: PublishedCell, parts: Iterable[PublishedCell]) -> Derived:
     """Return the sum of cells as the implied value of another cell."""
     cells = list(parts)
     return Derived(
@@ -104,7 +104,6 @@ def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bo
         sum(part.value for part in cells),
         0.0 if _are_counts(cells) else sum(rounding_error(part) for part in cells),
         " + ".join(part.printed for part in cells),
-        truncation,
     )
 
 
@@ -126,14 +125,7 @@ def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Der
 def inconsistent(derived: Iterable[Derived], text: str, strength: str = IMPOSSIBLE) -> Iterator[Finding]:
     """Yield a finding for each value that does not follow, and for two of one column that fit after an exchange.
 
-    Parameters
-    ----------
-    derived : iterable of Derived
-        The values.
-    text : str
-        The sentence; ``{}`` in it is the implied value.
-    strength : str
-        The strength of the findings.
+    ``text`` is the sentence of the findings; ``{}`` in it is the implied value.
     """
     odd = [one for one in derived if not one.is_consistent]
     for one in odd:

@@ -98,10 +98,7 @@ class Budget:
     async def reserve(self, bound: Usage) -> None:
         """Reserve the bound. Wait for requests under way if only their reservations are in the way.
 
-        Raises
-        ------
-        BudgetExhaustedError
-            The budget does not allow it.
+        Raises BudgetExhaustedError if the budget does not allow it.
         """
         cost = self.cost(bound)
         while not self.affords(cost):

@@ -15,8 +15,6 @@ from known_unknowns.records import MAX_TOKENS, Turn, sample_of
 
 NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
 _FEW_LOGPROBS = 5  # the maximum of endpoints that do not support 20
-
-
 _PATIENCE = 3
 """Number of replies without the requested log-probabilities after which they are requested no more."""
 
@@ -52,7 +50,7 @@ class Capabilities:
             "reasoning_effort": settings.reasoning.get("effort"),
         }
         if turn.labels and self._top_logprobs:
-            wanted |= {"logprobs": True, "top_logprobs": self._top_logprobs}
+            wanted |= {"top_logprobs": self._top_logprobs, "logprobs": True}
         if turn.json_schema:
             schema = {"name": "reply", "schema": json.loads(turn.json_schema), "strict": True}
             wanted["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -61,17 +59,10 @@ class Capabilities:
     def adapt(self, sent: Mapping[str, Any], parameter: str, words: str) -> bool:
         """Return whether a rejection concerns a parameter that was sent; that parameter is then changed or omitted.
 
-        Parameters
-        ----------
-        sent : mapping
-            The parameters that were sent.
-        parameter : str
-            The parameter that the endpoint names; "" if it names none.
-        words : str
-            The endpoint's message.
+        ``parameter`` is the one that the endpoint names ("" if it names none), ``words`` its message.
         """
         names = [name for name in sent if name == parameter]
-        names += [name for name in _ALIASES if name in sent and _mentions(words, *_ALIASES[name])]
+        names += [name for name in sent if _mentions(words, name, *_OTHER_NAMES.get(name, ()))]
         if not names:
             return False
         name = names[0]
@@ -122,22 +113,12 @@ class Capabilities:
             print_message(self._settings.name, f"the endpoint does not take {name} ({words}); {instead}")
 
 
-_ALIASES = {
-    NEW_LIMIT: (NEW_LIMIT,),
-    OLD_LIMIT: (OLD_LIMIT,),
-    "top_logprobs": ("top_logprobs",),
-    "logprobs": ("logprobs", "log probabilities", "log_probs"),
-    "temperature": ("temperature",),
-    "top_p": ("top_p",),
-    "seed": ("seed",),
-    "top_k": ("top_k",),
-    "repetition_penalty": ("repetition_penalty",),
-    "stop": ("stop",),
-    "mm_processor_kwargs": ("mm_processor_kwargs",),
-    "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
-    "response_format": ("response_format", "json_schema", "structured output", "structured outputs"),
+_OTHER_NAMES = {
+    "logprobs": ("log probabilities", "log_probs"),
+    "reasoning_effort": ("reasoning effort", "reasoning.effort"),
+    "response_format": ("json_schema", "structured output", "structured outputs"),
 }
-"""Names of each parameter in the messages of endpoints."""
+"""Names of parameters in the messages of endpoints, besides their own."""
 
 
 def _mentions(words: str, *names: str) -> bool:

@@ -294,10 +294,7 @@ def redirect_error(response: httpx2.Response, key: ApiKey, path: str) -> ConfigE
 def connect(settings: EndpointSettings, *, request_limits: RequestLimits, budget: Budget) -> AsyncOpenAI:
     """Create the client of a model's endpoint. Call it inside the event loop that uses it.
 
-    Raises
-    ------
-    ConfigError
-        The API key is not in the environment.
+    Raises ConfigError if the API key is not in the environment.
     """
     timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout), pool=None)
     http = LimitedHttpClient(

@@ -22,17 +22,9 @@ _KEY_WORDS = re.compile(r"\bauth(?:entication|orization)?\b|api[ _-]?key|no conn
 
 
 def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
-    """Check whether the endpoint of the model ``name`` serves it, without asking a question.
+    """Check whether the endpoint of the model ``name`` serves it and accepts the key, without asking a question.
 
-    Returns
-    -------
-    dict
-        The result of `find_model`, with the requested name under "model".
-
-    Raises
-    ------
-    ConfigError, MachineError
-        See `find_model`. The key is checked also if the list of models needs none.
+    Returns the result of `find_model`, with the requested name under "model", and raises its errors.
     """
     settings = EndpointSettings.from_entry(name, entry)
     key = settings.key()
@@ -82,11 +74,8 @@ def _wrong_key(error: openai.APIStatusError, settings: EndpointSettings, key: Ap
 async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key: ApiKey) -> dict[str, Any]:
     """Return what the endpoint reports about the model.
 
-    Returns
-    -------
-    dict
-        {"listed": True, "id": ...} and further fields (vLLM: "root", "max_model_len"), or {"listed": None} if the
-        endpoint does not list models.
+    That is {"listed": True, "id": ...} and further fields (vLLM: "root", "max_model_len"), or {"listed": None} if the
+    endpoint does not list models.
 
     Raises
     ------

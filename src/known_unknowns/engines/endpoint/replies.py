@@ -304,7 +304,7 @@ def _after_reasoning(steps: list[Mapping[str, Any]], marks: Sequence[str] | None
 
 
 def _label_step(tokens: list[str], labels: tuple[str, ...]) -> int:
-    """Return the step of the first bare label, as `known_unknowns.engines._option_labels.label_step` does."""
+    """Return the step of the first bare label, as `known_unknowns.engines._reply_builder.label_step` does."""
     for place, token in enumerate(tokens):
         if token.strip() not in labels:
             continue
@@ -419,11 +419,8 @@ _LARGEST = _patterns(
 def fitting_limit(error: ErrorMessage, sent: int) -> int | None:
     """Return the length limit that an endpoint would take, if it refuses the value ``sent``.
 
-    Returns
-    -------
-    int or None
-        0 if the prompt alone does not fit, or if the message does not say what would fit. None if the message is not
-        about the value of the length limit: the endpoint may not know the parameter.
+    It is 0 if the prompt alone does not fit, or if the message does not say what would fit; None if the message is not
+    about the value of the length limit: the endpoint may not know the parameter.
     """
     window = _first_number(_WINDOW, error.words)
     if window is not None:

@@ -117,18 +117,8 @@ class RetryableError(Exception):
 class PendingTurn:
     """A turn that waits for its reply.
 
-    Attributes
-    ----------
-    rounds, rate_limited : int
-        Number of failed rounds, and how many of them failed because of the rate limit.
-    attempts : int
-        Number of requests.
-    faults : list of str
-        What went wrong in them.
-    asked : float
-        Time of the last round.
-    checked : bool
-        Whether the endpoint was found to work after this question had failed.
+    It was ``asked`` last at this time, in so many failed ``rounds``, some because of the rate limit, and with so many
+    requests (``attempts``). ``checked`` tells whether the endpoint was found to work after this question had failed.
     """
 
     index: int

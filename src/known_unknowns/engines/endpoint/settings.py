@@ -36,12 +36,9 @@ class ImageSettings:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """A model's entry with its defaults. schemas/params.schema.yaml and docs/endpoints.md explain the keys.
+    """A model's entry with its defaults. rules/schemas/params.schema.yaml and docs/endpoints.md explain the keys.
 
-    Raises
-    ------
-    ConfigError
-        The address contains a user, a password or a query, which would be recorded.
+    Raises ConfigError if the address contains a user, a password or a query, which would be recorded.
     """
 
     name: str
@@ -122,10 +119,7 @@ class EndpointSettings:
     def key(self) -> ApiKey:
         """Return the API key, from the environment or from ./.env.
 
-        Raises
-        ------
-        ConfigError
-            The key is missing. Local endpoints need none unless the entry names a variable.
+        Raises ConfigError if it is missing. Local endpoints need none unless the entry names a variable.
         """
         variable = self.key_env or KEY_VARIABLE
         value = os.environ.get(variable) or _from_file(variable)

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from known_unknowns import json_files, tables
-from known_unknowns.benchmark import registry
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import dual
-from known_unknowns.records import AnsweredTurn, Question, Turn
+from known_unknowns.records import Question
 from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import DialogueWriter, SharedValues
 from known_unknowns.report.browser.image_files import ImageFiles
 from known_unknowns.report.browser.outcomes import codes_of, disagreements, planes
 from known_unknowns.report.browser.shards import ShardFolder
+from known_unknowns.report.replies import replay
 from known_unknowns.report.section import section
 from known_unknowns.tables import Part
 
@@ -124,20 +123,13 @@ class BenchmarkWriter:
         scores = OrderedTable(Part(self._files.scores(model, self._name), seed, variant), tables.SCORES, questions)
         scores.keep(np.isin(scores.values("parser"), self._parsers) & (scores.rows_in(replies) >= 0))
         codes = codes_of(scores.values("outcome"), scores.values("correct"), file=scores.path)
-        replay = partial(_replay, self._params, self._name, model, variant)
-        parts = writer.parts(questions, replies, scores, codes, shared, replay)
+        again = partial(replay, self._params, self._name, model, variant)
+        parts = writer.parts(questions, replies, scores, codes, shared, again)
         names = [self._shards.write_json(part) for part in parts]
         return planes(scores, codes, self._parsers, questions), names
 
     def _plane_shards(self, models: Sequence[Planes]) -> list[list[list[str]]]:
-        """Write shards of bytes for some models together.
-
-        Returns
-        -------
-        list of list of list of str
-            For some models together: the shards of the outcomes of each parser, of its answers, and of
-            disagreements.
-        """
+        """Write shards of bytes for some models together: outcomes and answers of each parser, and disagreements."""
         names = []
         for first in range(0, len(models), TOGETHER):
             part = models[first : first + TOGETHER]
@@ -200,25 +192,3 @@ class BenchmarkWriter:
                 engine = json_files.read(path)
                 engines[model] = {key: engine[key] for key in ("entry", "facts", "about") if key in engine}
         return {"data": self._params.data(self._name).as_dict(), "engines": engines}
-
-
-def _replay(
-    params: Params, name: str, model: str, variant: str, question: Question, turns: Sequence[AnsweredTurn]
-) -> Iterator[Turn]:
-    """Yield the turns that the protocol asks after the same replies."""
-    protocol = bound(
-        registry.get(name),
-        params.protocol(name, variant),
-        parsers=params.parsers,
-        model=params.model(model).asked_in(name),
-    )
-    dialogue = protocol(question)
-    turn = next(dialogue, None)
-    for answered in turns:
-        if turn is None:
-            return
-        yield turn
-        try:
-            turn = dialogue.send(answered.reply)
-        except StopIteration:
-            return

@@ -1,15 +1,20 @@
-"""Build the page and its shards from the tables of an edition, one variant, seed and model at a time."""
+"""Build the page and its shards from the tables of an edition, one variant, seed and model at a time.
+
+The page is a template, a style sheet and the scripts of ``static/`` in the frame of all pages of the report.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.files import write_text
 from known_unknowns.progress import progress
-from known_unknowns.report.browser import page
+from known_unknowns.report import shell
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.version import __version__
@@ -19,28 +24,23 @@ if TYPE_CHECKING:
 
 SHARDS = "questions"
 """The folder of the shards, beside the page."""
+_STATIC = Path(__file__).parent / "static"
+SCRIPTS = [
+    f"{name}.js"
+    for name in ("dom", "data", "state", "filters", "list", "parts", "detail", "overview", "keyboard", "main")
+]
+"""The scripts, in order. They share the global scope."""
+POLICY = {"script-src": "'strict-dynamic'", "img-src": "'self'"}
+"""Additions to the policy of all pages. ``'strict-dynamic'`` allows the shards, which the page's own scripts load
+by name, from ``file://`` and from a server. It allows no other script element and no inline handler."""
 
 
 def build(params: Params, *, results: Path, data: Path, out: Path, with_images: bool = True) -> None:
-    """Write the page and its folder of shards. The same inputs give the same bytes.
+    """Write the page ``out``, and its shards to the folder ``questions`` beside it, which is replaced.
 
-    At most one variant and seed of the questions and one model's replies to it are in memory.
-
-    Parameters
-    ----------
-    params : Params
-        The configuration of the run.
-    results, data : Path
-        The edition's folders.
-    out : Path
-        The page. Its shards are written to the folder ``questions`` beside it, which is replaced.
-    with_images : bool
-        Whether images are copied. Without them, the page shows their digests.
-
-    Raises
-    ------
-    DataError
-        If a table of questions, replies or scores is absent or invalid.
+    The same inputs give the same bytes. At most one variant and seed of the questions and one model's replies to it are
+    in memory. Without images, the page shows their digests. Raises DataError if a table of the edition's folders
+    ``results`` and ``data`` is absent or invalid.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{SHARDS}."))
@@ -60,14 +60,25 @@ def build(params: Params, *, results: Path, data: Path, out: Path, with_images: 
             "benchmarks": [[name, registry.get(name).title, *entry] for name, entry in described],
         }
         folder.chmod(0o755)
-        _replace(out.parent / SHARDS, folder)
+        shutil.rmtree(out.parent / SHARDS, ignore_errors=True)
+        folder.replace(out.parent / SHARDS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    page.write(out, params, manifest)
+    text = shell.render(
+        shell.environment(_STATIC),
+        "questions.html.j2",
+        params,
+        file=out.name,
+        scripts=[_STATIC / name for name in SCRIPTS],
+        policy=POLICY,
+        manifest=data_block(manifest),
+    )
+    write_text(out, text)
 
 
-def _replace(old: Path, new: Path) -> None:
-    """Put a folder in the place of another."""
-    if old.exists():
-        shutil.rmtree(old)
-    new.replace(old)
+def data_block(value: Any) -> str:
+    """Return JSON that is safe inside a script element: ASCII, without "<", ">" and "&"."""
+    text = json.dumps(value, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

@@ -21,15 +21,7 @@ CHUNK = 256
 
 
 class AskedQuestions:
-    """The questions of one variant and seed, by their place among all questions of the benchmark.
-
-    Parameters
-    ----------
-    questions : iterable of Question
-        The questions.
-    places : dict of str to int
-        The place of each question of the benchmark, by id, in order.
-    """
+    """The questions of one variant and seed. ``places`` has the place of each question of the benchmark, in order."""
 
     def __init__(self, questions: Iterable[Question], places: dict[str, int]) -> None:
         self.ids = pa.array(list(places), pa.string())
@@ -60,19 +52,7 @@ class AskedQuestions:
 class OrderedTable:
     """A table with the columns ``question_id`` and ``turn``, ordered by the question's place and the turn.
 
-    Parameters
-    ----------
-    path : Path or Part
-        The table, or a part of it.
-    schema : pyarrow.Schema
-        Its columns.
-    questions : AskedQuestions
-        The questions that its rows may have.
-
-    Raises
-    ------
-    DataError
-        If the table is absent or damaged, or a row has another question.
+    Raises DataError if the table is absent or damaged, or if a row has none of the ``questions``.
     """
 
     def __init__(self, path: Source, schema: pa.Schema, questions: AskedQuestions) -> None:

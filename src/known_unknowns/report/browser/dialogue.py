@@ -13,7 +13,7 @@ from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable, coded, log_probabilities
 from known_unknowns.report.browser.outcomes import FAILED, REFUSED_RIGHTLY, RIGHT
-from known_unknowns.report.browser.passages import PassageFinder, Result, utf16
+from known_unknowns.report.browser.passages import PassageFinder, Span, utf16
 from known_unknowns.scoring import WITHOUT_TEXT
 
 Replay = Callable[[Question, Sequence[AnsweredTurn]], Iterator[Turn]]
@@ -44,13 +44,7 @@ class SharedValues:
 
 
 class DialogueWriter:
-    """Turns tables of replies and scores into JSON-able parts. One object serves one benchmark.
-
-    Parameters
-    ----------
-    parsers : sequence of str
-        Names of the parsers; parts refer to them by their index.
-    """
+    """Turns tables of replies and scores into JSON-able parts, for one benchmark. Parts have the index of a parser."""
 
     def __init__(self, parsers: Sequence[str]) -> None:
         self._parsers = {parser: index for index, parser in enumerate(parsers)}
@@ -65,20 +59,10 @@ class DialogueWriter:
         shared: Sequence[SharedValues],
         replay: Replay,
     ) -> Iterator[dict[str, Any]]:
-        """Yield the turns and scores of each part of the questions.
+        """Yield the turns and scores of each part of the questions of one variant and seed.
 
-        Parameters
-        ----------
-        questions : AskedQuestions
-            The questions of the variant and seed.
-        replies, scores : OrderedTable
-            One model's replies and their scores.
-        codes : sequence of int
-            The code of each score's outcome.
-        shared : sequence of SharedValues
-            The shared values of each part, with the images of its questions.
-        replay : Replay
-            Repeats the dialogue of a question, to find the images that a protocol composed.
+        ``codes`` are those of the outcomes of the scores. ``shared`` has the values of each part, with the images of
+        its questions. ``replay`` repeats the dialogue of a question, to find the images that a protocol composed.
         """
         turns = _Turns(questions, replies, replay)
         results = _Results(questions, turns, scores, codes, self._parsers, self._finder)
@@ -186,32 +170,21 @@ class _Results:
             }
 
     def _find_passages(self, finder: PassageFinder) -> None:
-        texts = self._turns.columns["reply"]
-        to_find = []
         rows = zip(self._labels, self._choices, self._codes, self._names, self._turn_rows, strict=True)
-        for row, (label, choice, code, name, turn) in enumerate(rows):
+        for row, (label, choice, code, name, turn_row) in enumerate(rows):
             if label is None or code == FAILED or name in WITHOUT_TEXT:
                 continue
-            text = texts[turn]
-            if text == label and choice is not None:
-                self._start[row], self._end[row] = 0, utf16(text, len(text))
-            else:
-                to_find.append(row)
-        turns = self._turn_rows
-        found = finder.passages([self._result(row) for row in to_find], lambda i: self._turns.turn(turns[to_find[i]]))
-        for row, span in zip(to_find, found, strict=True):
+            text = self._turns.columns["reply"][turn_row]
+            span: Span | None = (0, len(text))
+            if text != label or choice is None:
+                question = self._questions.at[self._places[row]]
+                assert question is not None  # OrderedTable has verified it
+                answer = ParsedAnswer(self._outcomes[row], label, choice)
+                span = finder(self._turns.turn(turn_row), question, name, answer)
             if span is None:
                 self._notes[row] = self._view_of(row)
             else:
-                self._start[row], self._end[row] = (utf16(texts[self._turn_rows[row]], place) for place in span)
-
-    def _result(self, row: int) -> Result:
-        question = self._questions.at[self._places[row]]
-        assert question is not None  # OrderedTable has verified it
-        turn = self._turn_rows[row]
-        offered, text = self._turns.labels[turn], self._turns.columns["reply"][turn]
-        answer = ParsedAnswer(self._outcomes[row], self._labels[row], self._choices[row])
-        return Result(question, offered, text, self._names[row], answer, self._view_of(row) != CHANGED)
+                self._start[row], self._end[row] = (utf16(text, place) for place in span)
 
     def _view_of(self, row: int) -> int:
         """The turn about a view whose result the final answer has, or `CHANGED`."""

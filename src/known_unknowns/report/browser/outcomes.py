@@ -61,23 +61,10 @@ def codes_of(outcomes: Iterable[str], correct: Iterable[bool], *, file: Path) ->
 def planes(
     scores: OrderedTable, codes: Sequence[int], parsers: Sequence[str], questions: AskedQuestions
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the outcomes and the answers of one model's replies, for each parser.
+    """Return for each parser a byte for the outcome, and one for the answer, of the question at each place.
 
-    Parameters
-    ----------
-    scores : OrderedTable
-        The scores of all turns. The last of the step "answer" counts.
-    codes : sequence of int
-        The code of each score's outcome.
-    parsers : sequence of str
-        Names of the parsers.
-    questions : AskedQuestions
-        The questions.
-
-    Returns
-    -------
-    dict of str to (numpy.ndarray, numpy.ndarray)
-        For each parser a byte for the outcome, and one for the answer, of the question at each place.
+    ``scores`` are those of all turns of one model's replies, and ``codes`` their outcomes. The last turn of the step
+    "answer" counts.
     """
     choice = scores.table["choice"].fill_null(-1).to_numpy()
     steps, names = (np.array(scores.values(column), dtype=object) for column in ("step", "parser"))
@@ -100,14 +87,9 @@ def planes(
 
 
 def disagreements(answers: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return bytes with a bit for each pair of parsers, in the order of `itertools.combinations`.
+    """Return bytes with a bit for each of eight pairs of parsers, in the order of `itertools.combinations`.
 
-    A byte has eight pairs.
-
-    Parameters
-    ----------
-    answers : sequence of numpy.ndarray
-        For each parser, the answer of the question at each place. 0 is no result.
+    ``answers`` has for each parser the answer of the question at each place; 0 is no result.
     """
     pairs = list(combinations(answers, 2))
     found = []

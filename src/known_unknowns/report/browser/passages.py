@@ -4,24 +4,19 @@ Parsers do not report a passage. It is found by running the parser on parts of t
 end, and then from the start, as long as the parser returns the recorded result. What remains is parsed to the same
 answer by itself. The search starts at the label or at the whole text of an option, where the passage usually is.
 
-The parser also runs on the whole reply, because a recorded result can be older than the parser or imported. In a table
-with many replies that need a passage, it runs on a sample of them (`SAMPLE`). If it returns all recorded results of the
-sample, the others are relied on, and the search ends early where the reply has the label once (`_plain_passage`).
+The parser also runs on the whole reply, because a recorded result can be older than the parser or imported.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.scoring import PARSERS
 
-SAMPLE, EVERY = 20, 50
-"""How many whole replies of a table are parsed again for each parser, before its other results are relied on: at least
-`SAMPLE`, and every `EVERY`-th."""
 _WORD = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 _EDGE = " .\n"
 _MOST_KEPT, _LONGEST_KEY = 200_000, 200
@@ -30,144 +25,40 @@ _MOST_KEPT, _LONGEST_KEY = 200_000, 200
 Span = tuple[int, int]
 
 
-class Result(NamedTuple):
-    """A parser's result for a reply, with a label, and the labels that the turn offered.
-
-    A result that ``may_be_another`` turn's, one about a view, is never relied on.
-    """
-
-    question: Question
-    offered: tuple[str, ...] | None
-    text: str
-    parser: str
-    answer: ParsedAnswer
-    may_be_another: bool
-
-    @property
-    def option(self) -> str:
-        """The text of the chosen option."""
-        return "" if self.answer.choice is None else self.question.options[self.answer.choice].text
-
-
-Turns = Callable[[int], AnsweredTurn]
-"""Returns the turn of the result with this index."""
-
-
 class PassageFinder:
     """Finds the passages of the replies of one benchmark, and keeps those of equal replies to the same question."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[object, ...], Span | None] = {}
-        self._labels: dict[tuple[object, ...], bool] = {}
 
-    def passages(self, results: Sequence[Result], turns: Turns) -> list[Span | None]:
-        """Return the passage of each result of one table; None if the parser does not return this result.
-
-        Parameters
-        ----------
-        results : sequence of Result
-            The results.
-        turns : callable
-            Returns the turn of the result with an index.
-        """
-        if len(self._found) >= _MOST_KEPT:
-            self._found.clear()
-        reliable = {
-            parser: _is_reliable(results, parser, turns)
-            for parser in dict.fromkeys(result.parser for result in results)
-        }
-        found = []
-        for index, result in enumerate(results):
-            relied = reliable[result.parser] and not result.may_be_another
-            span = _plain_passage(result) if relied else None
-            if span and result.text[slice(*span)] == result.answer.label and not self._is_label(result, index, turns):
-                span = None
-            found.append(span or self._searched(result, index, turns, reliable=relied))
-        return found
-
-    def _is_label(self, result: Result, index: int, turns: Turns) -> bool:
-        """Whether the parser returns the result for the label alone. It does so for all questions with these labels."""
-        question, label = result.question, result.answer.label or ""
-        key = (result.parser, label, result.answer.choice, len(question.options), question.refusal, result.offered)
-        if key not in self._labels:
-            self._labels[key] = _parse(label, question, turns(index), result.parser) == result.answer
-        return self._labels[key]
-
-    def _searched(self, result: Result, index: int, turns: Turns, *, reliable: bool) -> Span | None:
-        if result.parser not in PARSERS:
+    def __call__(self, turn: AnsweredTurn, question: Question, parser: str, expected: ParsedAnswer) -> Span | None:
+        """Return the `passage` of a result; None for a parser that does not parse texts."""
+        text = turn.reply.text
+        if parser not in PARSERS:
             return None
-        key = None
-        if len(result.text) <= _LONGEST_KEY:
-            question = result.question
-            asked = (question.text, question.options, question.answer, question.refusal)
-            key = (asked, result.offered, result.parser, result.text, result.answer.label, reliable)
-            if key in self._found:
-                return self._found[key]
-        span = passage(turns(index), result.question, result.parser, result.answer, reliable=reliable)
-        if key is not None:
-            self._found[key] = span
-        return span
+        if len(text) > _LONGEST_KEY:
+            return passage(turn, question, parser, expected)
+        asked = (question.text, question.options, question.answer, question.refusal)
+        key = (asked, turn.labels, parser, text, turn.reply.finish, expected)
+        if key not in self._found:
+            if len(self._found) >= _MOST_KEPT:
+                self._found.clear()
+            self._found[key] = passage(turn, question, parser, expected)
+        return self._found[key]
 
 
-def _is_reliable(results: Sequence[Result], parser: str, turns: Turns) -> bool:
-    """Whether the parser returns the recorded results of a sample of the replies."""
-    own = [i for i, result in enumerate(results) if result.parser == parser and not result.may_be_another]
-    if parser not in PARSERS or len(own) <= SAMPLE:
-        return False
-    sample = own[:: min(EVERY, len(own) // SAMPLE)]
-    return all(_parse(results[i].text, results[i].question, turns(i), parser) == results[i].answer for i in sample)
+def passage(turn: AnsweredTurn, question: Question, parser: str, expected: ParsedAnswer) -> Span | None:
+    """Return start and end of the passage of a reply that gives a parser's recorded result, which has a label.
 
-
-def _plain_passage(result: Result) -> Span | None:
-    """Return the label if the reply has it once and not after the option's text, or a whole text of the option."""
-    label, text, option = result.answer.label, result.text, _bare(result.option)
-    if label is None or result.answer.choice is None:
-        return None
-    places = [match.span() for match in _WORD.finditer(text) if match[0] == label]
-    if not places and option and option == _bare(text):
-        start = len(text) - len(text.lstrip(_EDGE))
-        return start, len(text.rstrip(_EDGE))
-    if len(places) == 1 and not (option and option in text[: places[0][0]].casefold()):
-        return places[0]
-    return None
-
-
-def _parse(text: str, question: Question, turn: AnsweredTurn, parser: str) -> ParsedAnswer:
-    reply = Reply(text, finish=turn.reply.finish)
-    part = AnsweredTurn(question.id, turn.turn, turn.step, "", (), turn.labels, "", reply)
-    return PARSERS[parser](part, question)
-
-
-def passage(
-    turn: AnsweredTurn, question: Question, parser: str, expected: ParsedAnswer, *, reliable: bool = False
-) -> Span | None:
-    """Return the passage of a reply that gives a parser's result.
-
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        A turn whose reply did not fail.
-    question : Question
-        The turn's question.
-    parser : str
-        Name of a parser of texts.
-    expected : ParsedAnswer
-        The recorded result, with a label.
-    reliable : bool
-        Whether the parser returns the recorded result for the whole reply, so that it need not run on it.
-
-    Returns
-    -------
-    tuple of (int, int) or None
-        Start and end in the reply's text; None if the parser does not return the recorded result.
+    None if the parser does not return this result for the reply, which did not fail.
     """
     text = turn.reply.text
-    known = {(0, len(text)): True} if reliable else {}
 
+    @cache
     def same(start: int, end: int) -> bool:
-        if (start, end) not in known:
-            known[start, end] = _parse(text[start:end], question, turn, parser) == expected
-        return known[start, end]
+        reply = Reply(text[start:end], finish=turn.reply.finish)
+        part = AnsweredTurn(question.id, turn.turn, turn.step, "", (), turn.labels, "", reply)
+        return PARSERS[parser](part, question) == expected
 
     if not same(0, len(text)):
         return None

@@ -15,15 +15,7 @@ Found = Sequence[tuple[int, int, str]]
 
 
 def replaced(data: bytes, find: Callable[[str], Found]) -> bytes:
-    """Return the JSON of a shard in which every text has its replacements.
-
-    Parameters
-    ----------
-    data : bytes
-        The content of a shard.
-    find : callable
-        Returns what to replace in a text.
-    """
+    """Return the JSON of a shard in which every text has its replacements. ``find`` returns those of a text."""
     return orjson.dumps(_value(orjson.loads(data), find))
 
 

@@ -1,7 +1,5 @@
 """A fake run of all pipelines of ActiView, with real protocols, parsers and metrics.
 
-    python -m tests.unit.benchmarks.actiview.fake_report build/fake-actiview      # see its results/pocket/report
-
 The scripted respondents are the real ones; "pocket" answers with seeded dice, better where it sees the annotated
 views, and writes its choices in the ways that real models do, sometimes with markup.
 """
@@ -10,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -188,11 +185,3 @@ def right(run: FakeRun, model: str, variant: str, parser: str) -> set[str]:
     """The questions whose answer a parser reads as right, straight from the table of scores."""
     scores = cells.read_scores(EditionFiles(run.data, run.results).scores(model, "actiview"), variant)
     return {s.question_id for s in scores if s.step == "answer" and s.parser == parser and s.correct}
-
-
-if __name__ == "__main__":
-    from .conftest import write
-
-    fake = make(Path(sys.argv[1]), per_class=8)
-    write(fake)
-    print(fake.page)

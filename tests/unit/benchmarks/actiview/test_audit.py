@@ -105,15 +105,10 @@ def test_a_row_without_some_questions_is_consistent():
     ("table", "row", "column", "text"),
     [
         ("Table 2", "SEAL", "Shifting-M", "among 325 questions gives it; the nearest is 40.00"),
-        ("Table 8", "Mantis", "Orient", "among 30 questions gives it; the nearest is 40.00"),
         ("Table 13", "LLaVA-1.6 13B", "Zooming ACC_QA", "Table 7 has 65.23."),  # the numbers of LLaVA-1.6 7B
-        ("Table 13", "Qwen2-VL", "Shifting-R R_select", "at least 99.81. Numbering the used views from 0 and"),
         ("Table 3", "Qwen2-VL", "#shift", "More shifts than views used (2.12)"),
-        ("Table 13", "LLaVA-1.6 13B", "ACC_GT", "annotated views; with the zooming of Table 7 it is not (65.23)."),
         ("Table 13", "SEAL", "Shifting-R R_select", "With 3.83 of four views in use, Equation 1 gives at least 93.38"),
-        ("Table 9", "Brote-IM-XL-3B", "Geo-Loc", "add up to Shifting-E of Table 2, not to Shifting-R"),
         ("Table 10", "GPT-4o", "Type I AVG", "best in the average of this type; 2 models are better"),
-        ("Table 7", "Mini-Gemini-7B", "AVG", "Below random choice (33.95)"),
         ("Table 14", "LLaVA-1.6 13B", "4 splits, AVG", "it is 55.54; 16 splits then change it by +2.73, not by -1.27"),
     ],
 )
@@ -194,20 +189,3 @@ def test_a_changed_digit_is_flagged():
     assert ("Table 14", "LLaVA-1.6 7B", "8 splits, AVG") in changed("Table 14", "LLaVA-1.6 7B", "8 splits, AVG", 61.77)
     assert ("Table 2", "Qwen2-VL", "AVG") in changed("Table 2", "Qwen2-VL", "AVG", 63.00)
     assert not changed("Table 2", "Qwen2-VL", "AVG", 62.97)  # a unit of the last place is cut off or rounded
-
-
-@pytest.mark.parametrize(
-    ("table", "row", "column", "arithmetic", "source"),
-    [
-        ("Table 14", "LLaVA-1.6 7B", "9 splits, Zooming", "66.46 < 68.92", "Appendix G.1"),
-        ("Table 14", "LLaVA-1.6 7B", "6 splits, Shifting-R", "53.85 > 51.69", "Appendix G.1"),
-        ("Table 12", "Mini-Gemini-7B", "Type I AVG", "53.70 > 45.37", "Appendix F.2"),
-        # means of the 27 rows; the other sub-classes: (81.98 + 75.32 + 62.15 + 52.50 + 58.45) / 5
-        ("Table 8", "all", "Event-S", "52.73 > 66.08 x 0.6", "Appendix F.1"),
-        ("Table 8", "all", "Orient", "50.30 > 66.08 x 0.6", "Appendix F.1"),
-    ],
-)
-def test_orders_of_the_text(table, row, column, arithmetic, source):
-    found = [f for f in findings() if (f.table, f.row, f.column) == (table, row, column) and source in f.finding]
-    assert [f.arithmetic for f in found] == [arithmetic]
-    assert found[0].strength.startswith("possible only if ")

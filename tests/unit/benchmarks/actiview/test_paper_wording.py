@@ -11,15 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.config import ResolvedProtocol
-from known_unknowns.errors import ConfigError
-from known_unknowns.protocols import check_arguments
 from known_unknowns.records import AnsweredTurn, Reply, Turn
 from known_unknowns_benchmarks.actiview.expected_replies import expected_reply
 from known_unknowns_benchmarks.actiview.metrics import DialogueViews
 from known_unknowns_benchmarks.actiview.parsing import Selection, parse_missing
 from known_unknowns_benchmarks.actiview.prompts import shown_views
-from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from tests.factories import right
 from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
 
@@ -35,31 +31,6 @@ def text(turn: Turn) -> str:
 
 def asked(name: str, *said: str | Reply, **settings: str) -> list[str]:
     return [text(turn) for turn in scripted(name, *said, **({"wording": "paper"} | settings))]
-
-
-def test_shifting():
-    first, second, answer = asked("shifting", "upper-right", "NO", "B")
-    assert first == (
-        "You will be presented with a partial image and a question concerning the full image. image 0 is <ll>, is the "
-        "lower-left part of the full image. Given image 0, please determine if you need more visual information to answer "
-        f"the question: {QUESTION}\n"
-        "Do not directly answer the question. If you can answer the question without more visual information, response with "
-        "NO. Otherwise, response with other image parts you need to see given this lower-left part, you can choose from "
-        "these views: upper-left, upper-right, lower-right. Your Response:"
-    )
-    assert second == (  # printed for one view; repeated for each
-        "You will be presented with a partial image and a question concerning the full image. image 0 is <ll>, is the "
-        "lower-left part of the full image, image 1 is <ur>, is the upper-right part of the full image. Given image 0, "
-        f"image 1, please determine if you need more visual information to answer the question: {QUESTION}\n"
-        "Do not directly answer the question. If you can answer the question without more visual information, response with "
-        "NO. Otherwise, response with other image parts you need to see given this lower-left, upper-right part, you can "
-        "choose from these views: upper-left, lower-right. Your Response:"
-    )
-    assert answer == (
-        "These are parts of an image. <ll>, the lower-left view, <ur>, the upper-right view. Carefully analysis these images "
-        "and pay attention to their original position. Answer the question from the given options. Question: "
-        f"{QUESTION}. Options: {OPTIONS}. Answer:"
-    )
 
 
 def test_mixed():
@@ -217,13 +188,3 @@ def test_invalid_selections_of_the_examination_are_counted():
 
     assert selections("what?", "upper-left", "NO", "B", wording="paper") == (False, True, True)
     assert selections("what?", "no", "B", wording="toolkit") == ()  # yes or no selects no view
-
-
-def test_the_paper_has_prompts_for_four_views_only():
-    protocol = PROTOCOLS["zooming"]
-    assert protocol.check({"split": 6, "wording": "paper"})[0] == "wording"
-    assert protocol.check({"split": 4, "wording": "paper"}) is None and protocol.check({"split": 6}) is None
-    with pytest.raises(ValueError, match="wording 'ours' is not one of toolkit, paper"):
-        scripted("zooming", wording="ours")
-    with pytest.raises(ConfigError, match="'ours' is not one of"):
-        check_arguments(ResolvedProtocol(name="zooming", wording="ours"), known=PROTOCOLS, path="protocols.x")

@@ -149,12 +149,6 @@ def test_images_are_at_their_position_in_the_prompts():
     assert "{" not in text_with_images(zoom) + text_with_images(operate)
 
 
-def test_braces_in_a_question_are_not_prompt_fields():
-    odd = question(text="What is {image} or {0}?")
-    (turn,) = [turn for turn, _ in converse("full_image", lambda _: "B", odd)]
-    assert "Question: What is {image} or {0}? Options:" in turn.text
-
-
 @pytest.mark.parametrize(
     ("template", "sentence"),
     [("commonsense", "please response with 'None'. "), ("guess", "please select a most probable one. ")],
@@ -182,14 +176,6 @@ def test_other_splits_cut_the_original(split, parser):
     turns = [turn for turn, _ in converse("shifting", lambda _: "yes", split=split, parser=parser)]
     assert len(turns) == split + (parser == "official")
     assert len(set(turns[-1].images)) == len(turns[-1].images) == split
-
-
-def test_the_start_of_another_split_is_drawn_for_each_question_and_stays():
-    def starts():
-        return [next(asked_by("shifting", question(str(k)), split=9)).images[0].source for k in range(200)]
-
-    assert starts() == starts()
-    assert len(set(starts())) == 9
 
 
 def say_view(turn):
@@ -228,12 +214,6 @@ def test_all_images_but_the_current_one_are_described_by_the_model():
     assert "<ul>, the upperleft view,," in text_with_images(turns[-1])
 
 
-def test_a_description_that_failed_is_empty():
-    replies = iter(["yes", OUT_OF_MEMORY, "no", "B"])
-    turns = [turn for turn, _ in converse("shifting", lambda _: next(replies), images="captioned")]
-    assert "full image.  , the lowerleft view, <ur>, the upperright view," in text_with_images(turns[2])
-
-
 @pytest.mark.parametrize("name", ["zooming", "groundtruth_views"])
 def test_with_one_image_each_selected_view_is_asked_separately(name):
     first = ["1,3"] if name == "zooming" else []
@@ -248,10 +228,6 @@ def test_with_one_image_each_selected_view_is_asked_separately(name):
     assert "two geese is your selected upperleft view. <ur> is your selected upperright view." in (
         text_with_images(turns[-1])
     )
-
-
-def test_one_image_and_no_selected_view_leave_the_full_image():
-    assert transcript(scripted("zooming", "-", "B", images="concatenated")) == ["select: grid", "answer: full"]
 
 
 def scores_of(pairs, parser="official"):

@@ -88,14 +88,6 @@ def test_every_view_has_the_size_of_the_initial_view(split):
     )
 
 
-def test_a_view_of_another_size_is_resized(folder):
-    halves = save(folder, np.concatenate([np.full((40, 40, 3), 10), np.full((40, 40, 3), 240)], 1).astype(np.uint8))
-    left = pixels(views.view(halves, 1, size=(10, 5)), folder)
-    assert left.shape == (5, 10, 3) and (left == 10).all()
-    whole = pixels(views.reduce(halves, size=(10, 5)), folder)
-    assert (whole[:, 0] == 10).all() and (whole[:, -1] == 240).all()
-
-
 def test_the_grid_is_red_on_white_between_the_views(folder):
     grey = save(folder, np.full((1200, 1600, 3), 128, np.uint8))
     plain, lined = pixels(views.reduce(grey), folder), pixels(views.add_grid(grey), folder)

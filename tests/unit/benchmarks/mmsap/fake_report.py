@@ -1,7 +1,5 @@
 """A run of MM-SAP that never happened, with questions of all 19 sub-tasks, measured by the real machinery.
 
-    python -m tests.unit.benchmarks.mmsap.fake_report build/fake-mmsap      # and look at its results/pocket/report
-
 The scripted respondents are the real ones; "pocket" answers with seeded dice, and sometimes with markup.
 """
 
@@ -9,7 +7,6 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -28,12 +25,12 @@ from known_unknowns_benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from tests import cells
 from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
-from tests.unit.report.fake_run import HOSTILE, RESPONDENTS, FakeRun, make_image
+from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
 from tests.unit.report.fake_run import params as of_the_repository
 
 SHUFFLED = ("shuffled_options", "shuffled_refusal_prompt")
 VARIANTS = (*SHUFFLED, "nota_only", "noise")
-MODELS = (*RESPONDENTS, "pocket")
+MODELS = ("oracle", "always_refuse", "pocket")
 
 
 def params(
@@ -124,11 +121,3 @@ def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
     if way > 0.97:
         return Reply("", error="the engine gave no reply: out of memory")
     return Reply(" ".join(HOSTILE) if way > 0.92 else letter, logprobs)
-
-
-if __name__ == "__main__":
-    from .conftest import write
-
-    fake = make(Path(sys.argv[1]), params(shuffles=5), per_task=8)
-    write(fake)
-    print(fake.page)

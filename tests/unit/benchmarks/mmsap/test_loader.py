@@ -295,25 +295,6 @@ def test_an_absent_file_is_named_with_those_that_are_there(tmp_path):
         load(tmp_path)
 
 
-@pytest.mark.parametrize(("text", "message"), [("[{", "not a readable JSON"), ("[3]", "row 0: '3' is not an object")])
-def test_a_broken_json_file_is_named(tmp_path, text, message):
-    write(tmp_path / "raw")
-    (tmp_path / "raw/KnowVisQA.json").write_text(text)
-    with pytest.raises(DataError, match=rf"KnowVisQA\.json.*{message}"):
-        load(tmp_path)
-
-
-def test_an_empty_file_and_a_truncated_parquet_are_named(tmp_path):
-    raw = write(tmp_path / "raw")
-    pq.write_table(pa.table({"id": [1]}), raw / "know.parquet")
-    (raw / "know.parquet").write_bytes((raw / "know.parquet").read_bytes()[:-9])
-    with pytest.raises(DataError, match=r"know\.parquet: not a whole Parquet file"):
-        load(tmp_path, {"files": {"KnowVisQA": "know.parquet"}})
-    (raw / "KnowVisQA.json").write_text("[]")
-    with pytest.raises(DataError, match=r"KnowVisQA\.json: holds no questions"):
-        load(tmp_path)
-
-
 QUESTION = Question(
     id="1",
     benchmark="mmsap",

@@ -7,15 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.figures import draw, our_points
+from known_unknowns.report.figures import our_points
 from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics
+from known_unknowns_benchmarks.layouts import read_layouts
 from known_unknowns_benchmarks.mmsap import figures
-from known_unknowns_benchmarks.mmsap.report import layout
+from known_unknowns_benchmarks.mmsap.audit import spread_as_published
 from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun
@@ -115,7 +117,8 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
 def table_of(made: Run, name: str, published_rows: dict[str, str]) -> PaperTable:
     cells = load("mmsap")
     compared = compare_cells(cells, made.numbers, published_rows=published_rows, parsers=made.parsers)
-    return paper_table(name, layout(name), made, cells, compared)
+    layout = read_layouts(registry.get("mmsap").folder, spread=spread_as_published)[name]
+    return paper_table(name, layout, made, cells, compared)
 
 
 def heads(found: PaperTable) -> list[tuple[str, str]]:
@@ -157,33 +160,6 @@ def test_our_numbers_are_the_metrics(run: FakeRun, made: Run):
     for table, note, variant, parser in conditions:
         values = [measured[variant, parser, category, name].value for category, name in columns]
         assert row_of(table_of(made, table, {}), "pocket", note) == [f"{100 * value:.1f}" for value in values]
-
-
-def test_flags_are_footnotes_of_the_cell_or_of_the_row(made: Run):
-    found = table_of(made, "Table 1", {})
-    cells = {named[0]: row for row, named in zip(found.table.rows, heads(found), strict=True)}
-    odd = cells["Qwen-VL-Plus"].cells[5]
-    assert odd.text == "24.18" and "give 22.96" in found.notes[odd.mark]
-    assert "give 43.39" in found.notes[cells["Gemini 1.0 Pro Vision"].cells[4].mark]
-    twin = cells["InfMLLM-7b"]
-    assert "instructblip-vicuna-7b in every digit" in found.notes[twin.heads[0].mark]
-    assert not any(cell.mark for cell in twin.cells)
-    assert not any(cell.mark for cell in cells["CogVLM-17b"].cells) and not cells["CogVLM-17b"].heads[0].mark
-
-
-def test_a_model_is_below_its_row_with_its_verdicts(run: FakeRun, made: Run):
-    found = table_of(made, "Table 1", {"pocket": "GPT-4V"})
-    assert heads(found)[-2:] == [("GPT-4V", ""), ("pocket", "this run")]
-    assert ("pocket", "this run") not in heads(found)[:-1]
-    verdicts = [cell.note for cell in found.table.rows[-1].cells]
-    assert verdicts == ["not comparable"] * 7  # the numbers of questions are not the published ones
-
-
-def test_refusals_are_a_number_of_questions(run: FakeRun, made: Run):
-    found = table_of(made, "Table 4", {})
-    assert row_of(found, "always_refuse", "this run") == ["12.0", "0.0"]  # all of 6 sub-tasks, 2 questions each
-    assert row_of(found, "oracle", "this run") == ["0.0", "–"]
-    assert row_of(found, "Qwen-VL-Max", "") == ["10.8", "14.27"]
 
 
 def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
@@ -237,13 +213,3 @@ def test_the_oracles_risk_rises_with_unanswerable_questions(run: FakeRun, made: 
     assert curve[coverage * 38 <= 26] == pytest.approx(0)
     assert curve[-1] == pytest.approx(12 / 38)
     assert np.all(np.diff(curve) >= -1e-12)
-
-
-def test_the_quadrants_add_up_and_every_sub_task_is_there(run: FakeRun, made: Run):
-    table = draw(QUADRANT, made, []).table
-    for row in table.rows:
-        assert sum(float(cell.text) for cell in row.cells) == pytest.approx(100, abs=0.3)
-    subtasks = draw(SUBTASKS, made, []).table
-    assert len(subtasks.rows) == 19
-    (food,) = [row for row in subtasks.rows if row.heads[-1].text == "Food"]
-    assert food.cells[list(run.params.models).index("always_refuse")].text == "100.0"  # a refusal is aware, by Eq. 2

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 from known_unknowns import images
 from known_unknowns.data.check import check
 from known_unknowns.errors import DataError
-from tests.encoded_images import encoded, with_orientation
+from tests.encoded_images import encoded
 from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,
@@ -114,9 +114,7 @@ def test_each_kind_of_mistake_is_one_line_with_its_rows(tmp_path):
         ("q.csv", "image,question,A,B,answer\n1.png,a,b\n", "q.csv, row 2: 3 cells under 5 columns"),
         ("q.csv", "image,image\n", "the column 'image' is there twice"),
         ("q.csv", "image;question;;\n", "q.csv, row 1: 2 columns without a name; name or remove them"),
-        ("q.csv", "image\tquestion\n1.png\tWhat?\n", "row 1: one column, and tabs in its name; name the file .tsv"),
-        ("q.tsv", "image,question\n1.png,What?\n", "row 1: one column, and commas in its name; name the file .csv"),
-        ("q.csv", "image|question\n1.png|What?\n", "one column, and vertical bars in its name; save it with commas"),
+        ("q.csv", "image\tquestion\n1.png\tWhat?\n", "row 1: one column, 'image\\tquestion'; separate the columns by"),
         ("q.csv", b"image,question\n\xff\xfe,1\n", "not UTF-8 text; save the file as UTF-8"),
         (
             "q.csv",
@@ -129,14 +127,11 @@ def test_each_kind_of_mistake_is_one_line_with_its_rows(tmp_path):
             "picture,frage\n1.png,Was?\n",
             "row 2: column question: no such column; there are picture, frage. Correct the header, or",
         ),
-        ("q.jsonl", "{}\n", "q.jsonl, row 1: column question: no such column; there are none. Correct"),
         ("q.jsonl", "[1]\n", "is not an object with keys; write one object per line"),
         ("q.jsonl", "{broken\n", "not JSON"),
         ("q.jsonl", "[" * 100_000, "not JSON"),
         ("q.jsonl", '{"answer": "A", "answer": "B"}', "q.jsonl, row 1: not JSON: the key 'answer' is given twice"),
-        ("q.jsonl", '{"id": ' + "9" * 4301 + "}", "q.jsonl, row 1: not JSON: an integer has too many digits"),
         ("q.json", '[{"question": "a", "question": "b"}]', "the key 'question' is given twice"),
-        ("q.json", '[{"question": "a"}, 3]', "'3' is not an object"),
         ("q.parquet", b"PAR1 no Parquet file", "not a whole Parquet file"),
     ],
 )
@@ -213,25 +208,14 @@ def test_an_image_that_is_too_large_is_refused(tmp_path, monkeypatch):
     assert "column image: the image has more than 20 bytes, which is the limit; make it smaller" in problems(folder)
 
 
-def test_a_truncated_image_is_an_error_of_its_row(tmp_path):
-    folder = own_folder(tmp_path / "own", [row(0), row(1)])
-    data = (folder / "images/1.png").read_bytes()
-    (folder / "images/1.png").write_bytes(data[:-30])
-    assert "questions.csv, row 3: column image: the image does not decode" in problems(folder)
-    with pytest.raises(DataError, match=r"questions\.csv, row 3: the image does not decode"):
-        load(folder, tmp_path / "out")
-
-
 @pytest.mark.parametrize(
     ("data", "text"),
     [
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n", "the formats are PNG, JPEG"),
-        (encoded(Pillow.new("RGB", (16, 16)), "ICO"), "the formats are PNG, JPEG"),
         (encoded(Pillow.fromarray(np.ones((2, 2), np.float32)), "TIFF"), "save it with 8 bits per channel"),
-        (with_orientation("JPEG", 6)[:-300], "the image does not decode"),
         (encoded(Pillow.new("RGB", (99, 99)), "WEBP")[:-20], "the image does not decode"),
     ],
-    ids=["eps", "ico", "float", "truncated jpeg", "truncated webp"],
+    ids=["eps", "float", "truncated webp"],
 )
 def test_an_image_that_questions_refuses_is_a_mistake_before(data, text, tmp_path):
     folder = own_folder(tmp_path / "own", [row(0), row(1)])

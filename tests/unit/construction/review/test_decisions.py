@@ -11,7 +11,6 @@ from known_unknowns_construction.candidates import Candidate, CandidateImage
 from known_unknowns_construction.review.decisions import (
     apply_decisions,
     content_of,
-    final_candidate,
     outcome,
     read_decisions,
     standing,
@@ -129,13 +128,6 @@ def test_two_deletions_with_different_reasons_agree():
     item = candidate()
     lines = [decision(item, "delete", reason="unclear"), decision(item, "delete", "bo", reason="no image needed")]
     assert outcome(content_of(item), lines).state == "deleted"
-
-
-def test_a_change_to_the_same_content_is_a_keep():
-    item = candidate()
-    same = decision(item, "modify", after=content_of(item))
-    found = outcome(content_of(item), [same])
-    assert found.state == "kept" and final_candidate(item, found) is item
 
 
 def test_one_of_two_required_reviewers_is_not_enough():

@@ -91,12 +91,6 @@ def test_progress_and_time_left(log):
     assert review.progress("ann")["counts"] == {"pending": 5, "kept": 3}
 
 
-def test_a_decision_on_another_version_is_pending_again(log):
-    log.append(replace(decision(CANDIDATES[0], "keep"), sha256="0" * 64))
-    review = Review(source(), log, reviewers=["ann"])
-    assert review.state("ann", 0) == "pending"
-
-
 def test_a_correction_of_a_published_question_needs_a_reason(log):
     review = Review(source(needs_reason=True), log, reviewers=["ann"])
     after = replace(content_of(CANDIDATES[0]), answer="B")

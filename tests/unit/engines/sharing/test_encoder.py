@@ -226,3 +226,10 @@ def test_wrong_features_and_positions_are_detected(folders, monkeypatch, fault):
     disabled = {entry["plan"]: entry["why"] for entry in used(engine)["not_used"]}
     assert disabled.keys() == ({CONTINUED} if fault == "position" else {FEATURES})
     assert ("TypeError: no such field" if fault == "error" else "differ") in next(iter(disabled.values()))
+
+
+def test_products_that_depend_on_the_number_of_rows_are_noticed():
+    layer = torch.nn.Linear(4, 4)
+    assert segments.rows_are_independent(torch.nn.ModuleList([layer]))
+    layer.forward = lambda inputs: inputs * (1 + len(inputs) / 10**6)
+    assert not segments.rows_are_independent(torch.nn.ModuleList([layer]))

@@ -203,3 +203,25 @@ def test_flips_and_their_gaps_by_hand(tmp_path):
         False,
         True,
     ]
+
+
+def test_yaml_reads_off_and_on_as_booleans(llava):
+    assert tiny.engine("llava", llava, sharing=False).about["sharing"] == {"asked": "off"}
+    assert tiny.engine("llava", llava, sharing=True).about["sharing"]["asked"] == "on"
+
+
+def test_prompts_with_different_prefixes_share_nothing(llava, monkeypatch):
+    """A prefix is shared only by prompts that begin with exactly its tokens."""
+    engine = tiny.engine("llava", llava, sharing="on")
+    prompts = engine._prompts
+    cut = prompts._prefix_length
+    monkeypatch.setattr(prompts, "_prefix_length", lambda ids: cut(ids) + 1)  # the question's first token with it
+    asked = [
+        turn(k, 0, content=(*TURNS[0].content[:1], text)) for k, text in enumerate(("What?", "Is it?", "What is?"))
+    ]
+    one, other, third = prompts.build(asked, Path())
+    assert one.head == third.head != other.head
+    found, expected = answers(engine, asked), answers(tiny.engine("llava", llava, sharing="on"), asked)
+    for index, reply in enumerate(expected):  # the same up to rounding, as what is computed together is other tokens
+        assert dataclasses.replace(found[index], logprobs=None) == dataclasses.replace(reply, logprobs=None)
+        assert found[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)

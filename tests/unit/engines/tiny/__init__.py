@@ -26,14 +26,15 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Tiny:
-    """``parts`` gives the model and its processor. ``least`` to ``most`` images stand in one prompt, ``tokens`` for
-    each, where that does not depend on its size. ``from_folder``: the processor loads without torchvision.
-    ``control_tokens``: the processor can keep one in a question as text. ``shares``: a prefix can be shared at all."""
+    """``parts`` gives the model and its processor. ``least`` to ``most`` images stand in one prompt.
+
+    ``from_folder``: the processor loads without torchvision. ``control_tokens``: the processor can keep one in a
+    question as text. ``shares``: a prefix can be shared at all.
+    """
 
     parts: Callable[[], tuple[Any, Any]]
     least: int = 0
     most: int = 3
-    tokens: int | None = None
     from_folder: bool = True
     control_tokens: bool = True
     shares: bool = True
@@ -53,8 +54,8 @@ CHECKPOINTS: Mapping[str, Tiny] = {
     "qwen3-vl": Tiny(qwen.qwen3_vl, from_folder=False),
     "qwen3.5": Tiny(qwen.qwen3_5, from_folder=False),
     "glm-4v": Tiny(qwen.glm4v, from_folder=False),
-    "llava": Tiny(llava.llava, tokens=16),
-    "llava-sliding": Tiny(llava.llava_sliding, tokens=16),
+    "llava": Tiny(llava.llava),
+    "llava-sliding": Tiny(llava.llava_sliding),
     "llava-next": Tiny(llava.llava_next),
     "llava-onevision": Tiny(llava.llava_onevision, from_folder=False),
     "idefics3": Tiny(tiles.idefics3, control_tokens=False),
@@ -62,11 +63,11 @@ CHECKPOINTS: Mapping[str, Tiny] = {
     "internvl": Tiny(tiles.internvl, from_folder=False),
     "mistral3": Tiny(tiles.mistral3, from_folder=False),
     "aya-vision": Tiny(tiles.aya_vision),
-    "gemma3": Tiny(others.gemma3, tokens=4),
-    "mllama": Tiny(others.mllama, tokens=1),
+    "gemma3": Tiny(others.gemma3),
+    "mllama": Tiny(others.mllama),
     "phi-4-multimodal": Tiny(phi.phi4_multimodal, from_folder=False),
-    "paligemma": Tiny(others.paligemma, least=1, tokens=16, control_tokens=False, shares=False),
-    "blip-2": Tiny(others.blip2, least=1, most=1, tokens=8, from_folder=False, shares=False),
+    "paligemma": Tiny(others.paligemma, least=1, control_tokens=False, shares=False),
+    "blip-2": Tiny(others.blip2, least=1, most=1, from_folder=False, shares=False),
 }
 
 

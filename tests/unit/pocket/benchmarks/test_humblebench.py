@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from known_unknowns_pocket.benchmarks import humblebench, scene_construction
+from known_unknowns_pocket.benchmarks import humblebench
 from known_unknowns_pocket.scenes import render
 from tests.unit.pocket.benchmarks.answer_check import Looks, check_answer
 
@@ -115,18 +115,3 @@ def test_digest_follows_content_and_not_encoding(tmp_path):
     with pytest.raises(ValueError, match="HumbleBench"):
         pq.write_table(pa.table({"question": ["?"]}), tmp_path / "foreign.parquet")
         humblebench.content_digest(tmp_path / "foreign.parquet")
-
-
-def test_an_error_keeps_the_existing_file(tmp_path, monkeypatch):
-    path = humblebench.build(tmp_path, seed=2, images=1)
-    before, steps = path.read_bytes(), []
-
-    def fail(*arguments):
-        if len(steps) == 2:
-            raise OSError("disk full")
-        return render(*arguments)
-
-    monkeypatch.setattr(scene_construction, "render", fail)
-    with pytest.raises(OSError, match="disk full"):
-        humblebench.build(tmp_path, seed=3, images=5, advance=lambda: steps.append(1))
-    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before

@@ -87,13 +87,6 @@ def test_partly_covering_needs_a_plain_part():
     assert verdicts(back, thing(0.75, 0.5, 0.16, colour="blue"))["partly covering"] is False
 
 
-def test_interlocking_shapes_do_not_touch():
-    # A disc in the corner of a cross: their enclosing circles meet, they do not.
-    scene = Scene((thing(0.5, 0.5, 0.2, "cross"), thing(0.68, 0.32, 0.07, colour="blue")))
-    assert verdict(scene, 0, 1, "partly covering") is False
-    assert verdict(scene, 0, 1, "around") is False
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.integers())
 def test_relations_are_the_converse_of_each_other_and_consistent(seed):

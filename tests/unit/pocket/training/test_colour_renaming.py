@@ -36,7 +36,7 @@ def with_other_names(processor, many=12):
 def test_a_renamed_sample_uses_no_word_for_its_own_colour(processor):
     plain, renamed = (packed(processor, samples) for samples in with_other_names(processor))
     known, own = len(processor.tokenizer), torch.tensor(Packer(processor.tokenizer, 2).colours)
-    for before, after in ((plain.tokens, renamed.tokens), (plain.replies[1], renamed.replies[1])):
+    for before, after in ((plain.tokens, renamed.tokens), (plain.labels["replies"][1], renamed.labels["replies"][1])):
         named = torch.isin(before, own)
         assert named.any()
         assert torch.equal(before[~named], after[~named])
@@ -47,5 +47,5 @@ def test_a_renamed_sample_uses_no_word_for_its_own_colour(processor):
         here = renamed.samples == number
         for colour, name in zip(own, names, strict=True):
             assert torch.equal(plain.tokens[here] == colour, renamed.tokens[here] == name)
-    assert plain.held_out_words.shape[1] and not renamed.held_out_words.shape[1]
-    assert plain.held_out_classes.shape[1] and not renamed.held_out_classes.shape[1]
+    assert plain.labels["held_out_words"].shape[1] and not renamed.labels["held_out_words"].shape[1]
+    assert plain.labels["held_out_classes"].shape[1] and not renamed.labels["held_out_classes"].shape[1]

@@ -7,13 +7,10 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
-
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import PARSERS
 from known_unknowns_benchmarks.actiview import loader as actiview
-from known_unknowns_benchmarks.actiview import prompts
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks import mmsap_emblems
@@ -21,7 +18,7 @@ from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.benchmarks.questions import TYPES, questions_for
-from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, TRAINING_PAIRS, SceneObject, sample_scene
+from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, TRAINING_PAIRS, sample_scene
 from known_unknowns_pocket.training import samples
 from known_unknowns_pocket.training.emblem_prompts import emblem_prompts, emblem_scene
 from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
@@ -31,10 +28,8 @@ from known_unknowns_pocket.training.prompts import (
     WORDS,
     TrainingPrompt,
     humblebench_prompt,
-    mmsap_prompt,
 )
 from known_unknowns_pocket.training.samples import SampleMix, TrainingSample, draw_sample
-from known_unknowns_pocket.training.subtasks import subtask_prompts
 
 PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
 
@@ -72,20 +67,12 @@ def is_asked_whole(asked: TrainingPrompt) -> bool:
     return bool(asked.reply) and all(taught for _, taught in asked.reply)
 
 
-def test_a_sample_is_determined_by_its_seed():
-    one, same, other = (draw_sample(seed, side=32, grid=4, mix=EVERYTHING) for seed in ("a", "a", "b"))
-    assert np.array_equal(one.pixels, same.pixels)
-    assert np.array_equal(one.patches, same.patches)
-    assert one.prompts == same.prompts
-    assert one.prompts != other.prompts
-
-
 def test_held_out_pairs_are_neither_drawn_nor_named_and_untaught_emblems_not_drawn(monkeypatch):
     drawn, shown = [], []
     sample, show = samples.sample_scene, samples.emblem_scene
     monkeypatch.setattr(samples, "sample_scene", lambda *a, **k: drawn.append(sample(*a, **k)) or drawn[-1])
     monkeypatch.setattr(samples, "emblem_scene", lambda *a, **k: shown.append(show(*a, **k)) or shown[-1])
-    asked = [e for one in made(80, EVERYTHING) for e in one.prompts]
+    asked = [e for one in made(50, EVERYTHING) for e in one.prompts]
     assert {thing.pair for scene in drawn for thing in scene.objects} <= TRAINING_PAIRS
     named = {pair for e in asked for pair in PAIR_NAME.findall(e.prompt + e.reply_text)}
     assert named
@@ -99,9 +86,9 @@ def test_held_out_pairs_are_neither_drawn_nor_named_and_untaught_emblems_not_dra
 
 
 def test_no_held_out_wording_is_asked():
-    stems = {e.prompt.split("\n")[0] for one in made(60, SampleMix(unanswerable=4)) for e in one.prompts}
+    stems = {e.prompt.split("\n")[0] for one in made(40, SampleMix(unanswerable=4)) for e in one.prompts}
     held_out = [w.text.split("{thing}") for w in WORDINGS if w.held_out]
-    assert len(stems) > 60
+    assert len(stems) > 40
     assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
 
 
@@ -149,19 +136,8 @@ def test_replies_match_the_scene():
     assert len(said) == 4
 
 
-def test_all_published_forms_occur_and_a_gap_does_not_tell_the_answer():
-    asked = [e for one in made(200) for e in one.prompts if "Please respond" in e.prompt]
-    relettered = [e for e in asked if "(A, B, C, or D)" in e.prompt]
-    four = [e for e in asked if len(as_question(e).options) == 4 and e not in relettered]
-    five = [e for e in asked if len(as_question(e).options) == 5]
-    assert relettered
-    assert len(five) > len(four) > len(relettered)
-    refused = [read(e, "official").outcome == REFUSED for e in four]
-    assert 0.2 < sum(refused) / len(refused) < 0.8
-
-
 def test_on_images_without_content_only_the_refusal_is_right():
-    unseen = [one for one in made(200, EVERYTHING) if not one.patches.any()]
+    unseen = [one for one in made(100, EVERYTHING) if not one.patches.any()]
     assert {len(one.pixels) for one in unseen} == {0, 1}
     for one in unseen:
         for asked in one.prompts:
@@ -189,7 +165,7 @@ def test_a_recoloured_sample_names_no_colour_and_asks_for_none():
 
 def test_refused_share_turns_answers_into_refusals():
     plain, refused_share = (
-        [e for one in made(60, replace(EVERYTHING, text_tasks=0, refused_share=share)) for e in one.prompts if e.reply]
+        [e for one in made(40, replace(EVERYTHING, text_tasks=0, refused_share=share)) for e in one.prompts if e.reply]
         for share in (0.0, 1.0)
     )
     assert len(plain) == len(refused_share)
@@ -204,13 +180,13 @@ def test_refused_share_turns_answers_into_refusals():
         assert after.refuses
         assert not after.letter or after.letter == question.options[question.refusal].label
         refused[question.benchmark] += 1
-    assert min(refused.values()) > 20
+    assert min(refused.values()) > 10
     assert len(refused) == 2
 
 
 def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
     plain, guessing = (
-        [e for one in made(60, replace(EVERYTHING, text_tasks=0, guessed_share=share)) for e in one.prompts if e.reply]
+        [e for one in made(40, replace(EVERYTHING, text_tasks=0, guessed_share=share)) for e in one.prompts if e.reply]
         for share in (0.0, 1.0)
     )
     assert len(plain) == len(guessing)
@@ -236,7 +212,7 @@ def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
             assert texts[after.letter] == text
         forms[min(len(before.reply_text), 2), before.letter != ""] += 1
     assert len(forms) >= 3
-    assert min(forms.values()) > 3
+    assert min(forms.values()) > 1
 
 
 def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
@@ -258,73 +234,3 @@ def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
     assert outcomes[True, True] > 10  # forced
     assert outcomes[False, True] == 0
     assert min(outcomes[True, False], outcomes[False, False]) > 10
-
-
-def test_steps_towards_an_answer_match_the_scene():
-    seen = set()
-    for number in range(60):
-        scene = sample_scene(f"steps/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-        rng = random.Random(number)
-        for question in questions_for(scene, rng, wanted=TYPES * 2, pairs=TRAINING_PAIRS):
-            for form in (humblebench_prompt, mmsap_prompt):
-                asked = form(question, scene, rng, seen=True)
-                for slot, index in asked.words.items():
-                    assert WORDS[slot][index] == question.truth
-                for end, ids in asked.places:
-                    seen.add(question.kind)
-                    line = asked.prompt[:end].rpartition("\n")[2]
-                    words = [
-                        word for word in re.split(r"\W+", line) if any(word in WORDS[s] for s in PATCH_LABELS[:-1])
-                    ]
-                    assert ids
-                    assert all(words[-1] in looks(scene.objects[index]) for index in ids)
-                for end, right in asked.options:
-                    assert asked.prompt[end] == "\n"
-                    line = asked.prompt[:end].rpartition("\n")[2]
-                    assert right == (line[3:] == question.truth)
-    assert {"where", "related", "colour", "shape", "texture", "existence", "owner"} == seen
-
-
-def test_prompts_are_those_of_the_benchmarks():
-    endings = Counter()
-    for one in made(60):
-        for asked in one.prompts:
-            question = as_question(asked)
-            if question.benchmark == humblebench.NAME:
-                stem, options = humblebench.parse_question(asked.prompt.rpartition("\n")[0])
-                assert stem == asked.prompt[: asked.stem]
-                assert options == question.options
-            elif question.benchmark == actiview.NAME:
-                assert f"Carefully analysis this image{asked.prompt}" == prompts.prompt(question)
-            else:
-                endings[asked.prompt] += asked.prompt == mmsap.prompt(question)
-                assert asked.prompt in (mmsap.prompt(question), mmsap.refusal_prompt(question))
-    assert 0 < sum(endings.values()) < len(endings)
-
-
-def test_subtasks_match_the_scene():
-    asked = set()
-    for number in range(40):
-        scene = sample_scene(f"drills/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-        for subtask in subtask_prompts(scene, random.Random(number), seen=True):
-            text = subtask.prompt.strip()
-            assert subtask.prompt[subtask.stem] == "\n"
-            asked |= (subtask.words or {}).keys()
-            if subtask.options:
-                ((_, present),) = subtask.options
-                matching_objects = [t for t in scene.objects if set(text.split()) - {"object"} <= looks(t)]
-                assert bool(matching_objects) == present
-                assert bool(subtask.words) == (len(matching_objects) == 1)
-                assert [scene.objects[index] for _, ids in subtask.places for index in ids] == matching_objects
-                for thing in matching_objects if subtask.words else ():
-                    assert subtask.words.keys() >= {"colour", "shape", "texture"}
-                    assert all(WORDS[slot][index] == getattr(thing, slot) for slot, index in subtask.words.items())
-            if "count" in (subtask.words or ()):
-                wanted = set(text.removesuffix("objects").split())
-                number_meant = sum(wanted <= looks(t) | {t.shape + "s", t.shape + "es"} for t in scene.objects)
-                assert subtask.words["count"] == number_meant
-    assert asked == WORDS.keys() - {"emblem"}
-
-
-def looks(thing: SceneObject) -> set[str]:
-    return {thing.colour, thing.shape, thing.texture, thing.size}

@@ -1,0 +1,321 @@
+"""What models need: memory, time and GPUs of a job, and the disk, GPU hours and money of an edition.
+
+All numbers follow from the models' entries, without a measurement.
+
+Those of a job are requests, not predictions: a job that exceeds its memory or its time is ended. `memory_mb` and
+`minutes` are therefore upper estimates, and a later attempt of a job gets more memory. If a time limit ends a job, its
+replies are kept, and the next attempt continues it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, inf
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from known_unknowns import comparison
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
+from known_unknowns.engines import memory_needs, prices
+from known_unknowns.progress import duration
+from known_unknowns.records import OVERALL
+
+RESPONDENTS = "respondents"
+"""The group of the jobs of scripted respondents: a cluster runs several of them in one submission."""
+QUESTIONS_GIB = 4.0
+"""Memory of a job without a model: the questions and replies of a benchmark of 23,000 questions in 12 variants."""
+PROCESS_GIB = 6.0
+"""Memory of a job in addition to a model: the same, Python's libraries, and prepared images."""
+UNKNOWN_GIB = 64.0
+"""Size of the weights of a model with an unknown number of parameters: 34 billion in 16 bits."""
+MORE_PER_ATTEMPT = 1.5
+"""The factor of the memory of the second attempt, and of each later one."""
+QUESTIONS = 25_000
+"""Number of questions of a benchmark whose table has not been written."""
+PREFILL_SECONDS, DECODE_SECONDS = 0.035, 0.000125
+"""GPU seconds of one turn per billion parameters: for its prompt, and for each new token.
+
+A prompt of 1,500 tokens takes 2 operations per parameter and token, at 30% of 312 TFLOP/s (an A100). A new token reads
+2 bytes per parameter at 2 TB/s, for a batch of 8."""
+CPU_FACTOR = 60
+"""How much longer a CPU takes than that GPU."""
+SLACK = 2.0
+"""The factor between the estimate and the time limit."""
+START_MINUTES = 30
+"""Minutes to load weights and to write tables."""
+MIN_MINUTES, MAX_MINUTES = 60, 1440
+"""Limits of the time limit. Many clusters end every job after a day; a longer job continues in its next attempt."""
+
+
+def memory_mb(params: Params, model: str, attempt: int = 1) -> int:
+    """Return the main memory of a job that asks a model, in MB (10**6 bytes).
+
+    A model on a CPU needs `memory_needs.memory_gib`. On a GPU, its weights only pass through main memory.
+    """
+    entry = params.model(model)
+    if entry.job.memory_gib is not None:
+        return _mb(entry.job.memory_gib, attempt)
+    if not isinstance(entry, TransformersModel):
+        return _mb(QUESTIONS_GIB if isinstance(entry, RespondentModel) else PROCESS_GIB, attempt)
+    weights = _weights_gib(entry)
+    own = weights * memory_needs.MARGIN + memory_needs.WORKING_GIB if entry.device == "cpu" else weights
+    return _mb(own + PROCESS_GIB, attempt)
+
+
+def minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
+    """Return the time limit of a job that asks a model all questions of a benchmark.
+
+    ``data`` is the edition's folder of data, whose table of questions has their number. The limit of a model behind an
+    endpoint is the longest one, because the time depends on the endpoint.
+    """
+    entry = params.model(model)
+    if entry.job.hours is not None:
+        return ceil(60 * entry.job.hours)
+    rows = rows_of(data / "questions" / benchmark / "questions.parquet")
+    questions = min(params.limit or inf, QUESTIONS if rows is None else rows)
+    seconds = _seconds(params, entry, benchmark, int(questions) * params.samples(model))
+    if seconds is None:
+        return MAX_MINUTES
+    asking = ceil(round(SLACK * seconds / (_shards(entry) or 1) / 60, 6))
+    return min(max(asking + START_MINUTES, MIN_MINUTES), MAX_MINUTES)
+
+
+def table_memory_mb(params: Params, model: str, attempt: int = 1) -> int:
+    """Return the memory of the job that writes the tables: after shards it loads no model."""
+    return _mb(QUESTIONS_GIB, attempt) if _shards(params.model(model)) else memory_mb(params, model, attempt)
+
+
+def table_minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
+    """Return the time limit of the job that writes the tables."""
+    return MIN_MINUTES if _shards(params.model(model)) else minutes(params, model, benchmark, data)
+
+
+def group(params: Params, model: str) -> str | None:
+    """Return the group of a model's jobs: scripted respondents need seconds, any other model has jobs of its own."""
+    entry = params.model(model)
+    return RESPONDENTS if isinstance(entry, RespondentModel) and not entry.seconds_per_reply else None
+
+
+def gpu_seconds(
+    params: Params,
+    entry: TransformersModel | OpenAIModel,
+    benchmark: str,
+    billions: float,
+    questions: int,
+    *,
+    replies: bool = True,
+) -> float:
+    """Return the estimated GPU seconds of a model of ``billions`` of parameters, for one turn of each question.
+
+    ``replies`` adds replies of the maximum length.
+    """
+    total, entry = 0.0, entry.asked_in(benchmark)
+    for variant, _ in params.cells(benchmark):
+        protocol = params.protocol(benchmark, variant).as_dict()
+        tokens = entry.decoding.max_new_tokens or protocol.get("max_new_tokens", 0)
+        total += questions * billions * (PREFILL_SECONDS + DECODE_SECONDS * tokens * replies)
+    return total
+
+
+def _seconds(params: Params, entry: ModelEntry, benchmark: str, questions: int) -> float | None:
+    """Return the estimated duration of all turns; None if it is unknown."""
+    if isinstance(entry, RespondentModel):
+        return len(params.cells(benchmark)) * questions * entry.seconds_per_reply
+    parameters = memory_needs.parameters(entry) if isinstance(entry, TransformersModel) else None
+    if not isinstance(entry, TransformersModel) or parameters is None:
+        return None
+    total = gpu_seconds(params, entry, benchmark, parameters / 1e9, questions)
+    return total * (CPU_FACTOR if entry.device == "cpu" else 1)
+
+
+def _weights_gib(entry: TransformersModel) -> float:
+    count = memory_needs.parameters(entry)
+    return UNKNOWN_GIB if count is None else count * memory_needs.BYTES[entry.dtype] / memory_needs.GIB
+
+
+def _shards(entry: ModelEntry) -> int | None:
+    return getattr(entry, "shards", None)
+
+
+def rows_of(path: Path) -> int | None:
+    """Return the number of rows of a table; None if it does not exist or is damaged, which the job reports."""
+    return _rows_at(path, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+@cache
+def _rows_at(path: Path, changed: int) -> int | None:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException):
+        return None
+
+
+def _mb(gib: float, attempt: int = 1) -> int:
+    return ceil(gib * MORE_PER_ATTEMPT ** (attempt - 1) * memory_needs.GIB / 1e6)
+
+
+_PROMPT_TOKENS = 1_500
+"""Tokens of a prompt with one image, for estimates."""
+_MINUTE = 60
+IN_PROCESS, SERVER, HOSTED = "in process", "server", "hosted"
+"""Where a model of the edition runs: with the engine `transformers`, behind a server of one's own, or elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNeeds:
+    """What a model of an edition needs. A number is None if the number of parameters is unknown.
+
+    Attributes
+    ----------
+    model : str
+    runs : str
+        `IN_PROCESS`, `SERVER` or `HOSTED`. A hosted model needs none of these resources.
+    disk_gb : float, optional
+        Size of the weights in GB (10**9 bytes).
+    memory_gib : float, optional
+        `memory_needs.memory_gib`.
+    gpu_hours : float, optional
+        Estimated hours of an A100 to read all prompts, one turn per question (`gpu_seconds`).
+    gpu_hours_at_most : float, optional
+        The same with replies of the maximum length.
+    """
+
+    model: str
+    runs: str
+    disk_gb: float | None = None
+    memory_gib: float | None = None
+    gpu_hours: float | None = None
+    gpu_hours_at_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the models of an edition; the memory is that of the largest model."""
+
+    models: int
+    unknown: int
+    disk_gb: float
+    memory_gib: float
+    gpu_hours: float
+    gpu_hours_at_most: float
+
+
+def of_edition(params: Params, data: Path) -> list[ModelNeeds]:
+    """Return the needs of each model of the edition that has weights or an endpoint.
+
+    Parameters
+    ----------
+    params : Params
+    data : Path
+        The folder of the edition's data. Before its tables of questions exist, the published numbers count.
+    """
+    return [
+        _of_model(params, name, entry, data)
+        for name in params.models
+        if isinstance(entry := params.model(name), TransformersModel | OpenAIModel)
+    ]
+
+
+def totals(needs: Sequence[ModelNeeds]) -> Totals:
+    """Return the sums of the known needs."""
+    local = [each for each in needs if each.runs != HOSTED]
+    return Totals(
+        models=len(local),
+        unknown=sum(each.disk_gb is None for each in local),
+        disk_gb=round(sum(each.disk_gb or 0.0 for each in local), 1),
+        memory_gib=max((each.memory_gib or 0.0 for each in local), default=0.0),
+        gpu_hours=round(sum(each.gpu_hours or 0.0 for each in local), 1),
+        gpu_hours_at_most=round(sum(each.gpu_hours_at_most or 0.0 for each in local), 1),
+    )
+
+
+def questions_of(params: Params, benchmark: str, data: Path) -> int:
+    """Return the number of questions of a benchmark: of its table, else the published one, else an upper estimate."""
+    found = rows_of(data / "questions" / benchmark / "questions.parquet")
+    if found is not None:
+        return found
+    if params.data(benchmark).source == "scenes":
+        return QUESTIONS
+    cells = comparison.load(benchmark)
+    return next((cell.questions for cell in cells if cell.category == OVERALL and cell.questions), QUESTIONS)
+
+
+def _of_model(params: Params, name: str, entry: TransformersModel | OpenAIModel, data: Path) -> ModelNeeds:
+    parameters = _parameters(entry)
+    if isinstance(entry, OpenAIModel) and parameters is None:
+        return ModelNeeds(name, HOSTED)
+    runs = IN_PROCESS if isinstance(entry, TransformersModel) else SERVER
+    if parameters is None:
+        return ModelNeeds(name, runs)
+    size = memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")]
+    weights, on_cpu = parameters * size, getattr(entry, "device", None) == "cpu"
+    billions, questions = parameters / 1e9, {name: questions_of(params, name, data) for name in params.benchmarks}
+
+    def hours(*, replies: bool) -> float:
+        seconds = (
+            gpu_seconds(params, entry, benchmark, billions, number, replies=replies)
+            for benchmark, number in questions.items()
+        )
+        return 0.0 if on_cpu else round(sum(seconds) / 3600, 1)
+
+    return ModelNeeds(
+        name,
+        runs,
+        disk_gb=round(weights / 1e9, 1),
+        memory_gib=memory_needs.with_margin(weights / memory_needs.GIB),
+        gpu_hours=hours(replies=False),
+        gpu_hours_at_most=hours(replies=True),
+    )
+
+
+def _parameters(entry: TransformersModel | OpenAIModel) -> float | None:
+    if isinstance(entry, TransformersModel):
+        return memory_needs.parameters(entry)
+    return None if entry.card is None or entry.card.parameters is None else entry.card.parameters * 1e9
+
+
+def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
+    """Return the number of questions, and the time and money that they take as far as they are known."""
+    entry, samples = params.model(model), params.samples(model)
+    total = questions_of(params, benchmark, Path("data", params.data_name))
+    questions = min(total, limit or total)
+    cells = params.cells(benchmark, model)
+    variants = len(cells) // samples
+    text = f"{questions:,} questions in {variants} variant{'s' * (variants > 1)}"
+    text += f", {samples} samples of each" * (samples > 1)
+    if isinstance(entry, TransformersModel):
+        return text + _time(params, entry, benchmark, questions * samples)
+    price = prices.load().models.get(entry.source) if isinstance(entry, OpenAIModel) else None
+    if price is None:
+        return text
+    replies = max(_reply_tokens(params, entry, benchmark, variant) for variant, _ in cells)
+    turns = questions * len(cells)
+    usd = price.of(prices.Usage(turns * _PROMPT_TOKENS, turns * replies))
+    return (
+        f"{text}, about {usd:.2f} USD at the prices of {prices.load().as_of} and {_PROMPT_TOKENS:,} tokens per prompt"
+    )
+
+
+def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
+    decoding = getattr(entry.asked_in(benchmark), "decoding", None)
+    own = decoding.max_new_tokens if decoding else None
+    return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
+
+
+def _time(params: Params, entry: TransformersModel, benchmark: str, questions: int) -> str:
+    count = memory_needs.parameters(entry)
+    if count is None:
+        return ""
+    machine = memory_needs.this_machine()
+    on_gpu = entry.device != "cpu" and bool(machine.gpus)
+    seconds = gpu_seconds(params, entry, benchmark, count / 1e9, questions)
+    need = memory_needs.memory_gib(entry)
+    memory = "" if need is None else f", {need:g} GiB of memory"
+    where = machine.gpus[0][0] if on_gpu else "this CPU"
+    asking = seconds if on_gpu else seconds * CPU_FACTOR
+    time = f"at most about {duration(asking)}" if asking > _MINUTE else "less than a minute"
+    return f", {time} on {where} besides loading{memory}"

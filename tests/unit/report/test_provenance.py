@@ -1,0 +1,134 @@
+"""The provenance: locked revisions, and how replies were computed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.config import Params
+from known_unknowns.data import lock_file
+from known_unknowns.data.files import FilePin
+from known_unknowns.data.lock_file import LockEntry
+from known_unknowns.errors import DamagedError
+from known_unknowns.report.provenance import Model, RunDescription, computations, describe_run, repeated, usage
+from known_unknowns.verification.summaries import read_summary
+from known_unknowns.verification.verify import Comparison, VerificationResult, write
+
+from .fake_run import FakeRun, make
+
+COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
+FILES = {"a.parquet": FilePin(1_500_000, sha256="a" * 64), "README.md": FilePin(500_000, git="b" * 40)}
+HUB = {"source": "hub", "repository": "maker/benchmark", "revision": "main"}
+TRANSFORMERS = {"engine": "transformers", "source": "maker/model", "revision": "main", "dtype": "float32"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> FakeRun:
+    """A run of one benchmark from the hub and one model of it, with three samples of one respondent."""
+    made = make(tmp_path_factory.mktemp("locked"), questions=15, variants_kept=["original"])
+    raw = json.loads(json.dumps(made.params.raw))
+    raw["benchmarks"]["humblebench"]["data"][made.params.edition] = HUB
+    raw["models"]["pocket"] = TRANSFORMERS
+    raw["models"]["oracle"]["samples"] = 3
+    made.params = Params(raw)
+    return made
+
+
+def described(run: FakeRun, root: Path, answered_at: str) -> RunDescription:
+    """Describe the run of replies at a commit, beside a lock of the data and the model."""
+    path = run.results / "replies/pocket/humblebench/engine.json"
+    engine = json.loads(path.read_text())
+    engine["facts"] |= {"revision": answered_at}
+    path.write_text(json.dumps(engine))
+    return describe_run(run.params, results=run.results, data=run.data, root=root)
+
+
+def test_locked_data_and_models_have_commit_and_size(run, tmp_path):
+    """Without a lock there is no revision, and none for replies of another commit."""
+    assert [data.locked for data in described(run, tmp_path, COMMIT).data] == [None]
+    keys = "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main"
+    lock_file.write(dict.fromkeys(keys, LockEntry(COMMIT, FILES)), tmp_path / lock_file.PATH)
+    found = described(run, tmp_path, COMMIT)
+    locked = "at 0123456789ab, 2 file(s), 2.0 MB"
+    assert [data.locked for data in found.data] == [locked]
+    assert {model.name: model.locked for model in found.models if model.locked} == {"pocket": locked}
+    assert found.samples == {"oracle": 3}
+    found = described(run, tmp_path, NEWER)
+    assert [data.locked for data in found.data] == [locked] and not any(model.locked for model in found.models)
+
+
+def cells(table):
+    return [[cell.text for cell in row.cells] for row in table.rows]
+
+
+def test_rejected_plans_and_changed_answers():
+    """By hand: 1 letter of 10. Wilson with z = 1.959964, z^2 = 3.841459: centre (0.1 + 0.192073) / 1.384146 =
+    0.211013, half width 1.959964 * sqrt(0.009 + 0.00960365) / 1.384146 = 0.193137. The difference is that of the plan
+    that is still in use."""
+    sharing = {
+        "asked": "auto",
+        "prompts": {"rows": 12},
+        "checked_on_pictures": 2,
+        "differences": {"packed": 0.3, "rows": 2e-6},
+        "fell_back": [{"plan": "packed", "why": "its logits differ"}],
+    }
+    certificate = {"compared": 10, "flips": 1, "rate": 0.1, "gaps": [0.031]}
+    abouts = {"sharing": sharing, "certificate": certificate}, {"sharing": {"asked": "off"}}, {"torch": "2"}
+    engines = tuple({"benchmark": "humblebench", "about": about} for about in abouts)
+    table = computations(RunDescription(models=(Model("m", {}, engines),)), {"humblebench": "HB"})
+    assert cells(table) == [
+        ["auto", "rows 12", "2e-06", "packed: its logits differ", "1 of 10"],
+        ["off", "–", "not checked", "none", "–"],
+    ]
+    notes = [cell.note for cell in table.rows[0].cells]
+    assert notes[2] == "standard deviations, on 2 images"
+    assert notes[4] == "10.0% [1.8, 40.4], Wilson; widest gap 0.031 nats"
+    assert computations(RunDescription(models=(Model("m", {}, engines[2:]),)), {}) is None
+
+
+def comparison(key: str, way: str, *, flip: bool = False, near_tie: bool | None = None, failed: bool = False):
+    return Comparison(
+        "m", "humblebench", "original", 0, key, "answer", key, way, f"<b>{way}</b> instead of 8", "A",
+        "B" if flip else "A", flip, False, failed, 0.002, None, near_tie,
+    )  # fmt: skip
+
+
+def test_replies_asked_again_are_shown_with_their_interval_and_cause(tmp_path):
+    """By hand: turn 1 changes in two ways, a near tie both times; turn 2 changes alone, not a near tie; one of 10
+    has no reply alone. Wilson of 2 in 10 with z^2 = 3.841459: centre (0.2 + 0.192073) / 1.384146 = 0.283260, half width
+    1.959964 * sqrt(0.016 + 0.00960365) / 1.384146 = 0.226575."""
+    rows = [comparison(str(key), way) for way in ("order", "alone") for key in range(3, 10)]
+    rows += [comparison("1", way, flip=True, near_tie=True) for way in ("order", "alone")]
+    rows += [comparison("2", "order"), comparison("2", "alone", flip=True, near_tie=False)]
+    rows += [comparison("10", "order"), comparison("10", "alone", failed=True)]
+    write(VerificationResult("m", "humblebench", 0, 50, {"revision": "1"}, tuple(rows)), tmp_path)
+    summary = read_summary(tmp_path, "m", "humblebench", {"revision": "1"})
+    table = repeated(RunDescription(models=(Model("m", {}, verified=(summary,)),)), {"humblebench": "HB"})
+    assert [head.text for head in table.rows[2].heads] == ["m", "HB", "order"]
+    assert cells(table) == [
+        ["one or more of the settings below", "10", "2", "1", "–"],
+        ["<b>alone</b> instead of 8", "9", "2", "1", "1"],
+        ["<b>order</b> instead of 8", "10", "1", "1", "0"],
+    ]
+    assert table.rows[0].cells[2].note == "20.0% [5.7, 51.0], Wilson, 95%"
+    assert read_summary(tmp_path, "m", "humblebench", {"revision": "2"}) is None  # of an earlier revision
+    path = tmp_path / "m/humblebench.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"changed": 2', '"changed": 0', 1), encoding="utf-8")
+    with pytest.raises(DamagedError):
+        read_summary(tmp_path, "m", "humblebench", {"revision": "1"})
+
+
+def test_columns_without_any_number_are_left_out():
+    """Imported replies have no tokens and no cost, and a model that was not run has no turns."""
+    models = Model("a", {"engine": "imported"}, ({"turns": 20}, {"turns": 30})), Model("b", {"engine": "imported"})
+    table = usage(RunDescription(models=models))
+    assert [head.text for head in table.columns] == ["engine", "turns"]
+    assert cells(table) == [["imported", "50"], ["imported", "–"]]
+    spent = {"replies": 3, "input_tokens": 1234, "output_tokens": None, "usd": 0.25, "priced": 2}
+    engines = ({"turns": 4, "reply_seconds": 1.5, "spent": spent}, {"turns": 4, "spent": spent | {"usd": None}})
+    table = usage(RunDescription(models=(replace(models[0], engines=engines),)))
+    assert cells(table) == [["imported", "8", "6", "2,468", "2", "0.2500"]]
+    assert table.rows[0].cells[-1].note == "of 4 replies"
