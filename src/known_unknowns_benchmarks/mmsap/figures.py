@@ -35,8 +35,9 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
         for model in (run.models if LIKELIHOOD in run.parsers else ())
         if (curve := _curve(run, model, variant, results=results, data=data)) is not None
     }
-    if not curves:
-        areas = [run.get(model, variant, LIKELIHOOD, AREA) for model in run.models]
+    undrawn = [model for model in run.models if model not in curves and model not in run.baselines]
+    if not curves.keys() - set(run.baselines):
+        areas = [run.get(model, variant, LIKELIHOOD, AREA) for model in undrawn or run.models]
         reason = next((area.method for area in areas if area), "no engine of this run has likelihoods of options")
         return placeholder(name, title, f"not drawn: {reason.removeprefix('undefined: ')}")
     alt_text = (
@@ -49,6 +50,7 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
         "operating point of the most likely label. A smaller area under the curve (AURC) is better. "
         f"On {run.section.name(variant)}, mean of {len(run.seeds[variant])} "
         f"{'run' if len(run.seeds[variant]) == 1 else 'runs'}."
+        + (f" The area of {', '.join(undrawn)} is undefined." if undrawn else "")
     )
     table = _risk_table(run, variant, list(curves))
     return figure(name, title, _risk_chart(curves, run, variant), alt_text, note=note, table=table, caveat=run.caveat)
