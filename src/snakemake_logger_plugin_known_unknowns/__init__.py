@@ -63,9 +63,8 @@ class Run:
         """Return the state of the run, and a line for each running job."""
         total, done = sum(self.totals.values()), sum(map(len, self.finished.values()))
         left = f", about {duration(left)} left" if done < total and (left := self.seconds_left(now)) else ""
-        jobs = [
-            f"{job.name}: {job.status or duration(now - job.start)}" for job in self.running.values() if job.started
-        ]
+        at_work = [job for job in self.running.values() if job.started]
+        jobs = [f"{job.name}: {job.status or duration(now - job.start)}" for job in at_work]
         if waiting := len(self.running) - len(jobs):
             jobs.append(f"submitted and not started: {waiting}")
         return [f"{done} of {total} jobs ({done / total:.0%}) after {duration(now - self.start)}{left}", *jobs]
@@ -116,6 +115,5 @@ class LogHandler(RichLogHandler):
                     self.console.print(Text("\n    ".join(run.lines(now))), soft_wrap=True)
 
     def close(self) -> None:
-        """End the display."""
         self._ended.set()
         super().close()
