@@ -35,8 +35,9 @@ def letter(text: str) -> str:
 class Record:
     """One loop on one set, which may be asked a part of it: for each repeat what was asked and said, and how long it
     took. ``least`` are the FLOPs that the questions of a repeat need; ``executed`` and ``counted`` those that the loop
-    executes and that are needed for a part on which torch counts them, ``launches`` the kernel launches per image of
-    that part. ``cpu_seconds`` are those of all threads and child processes."""
+    executes and that are needed for a part on which torch counts them. ``launches`` are the kernel launches per image:
+    those per question of another part, times the questions per image. ``cpu_seconds`` are those of all threads and
+    child processes."""
 
     asked: list[QuestionSet]
     least: int
@@ -113,9 +114,9 @@ def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
         record = Record(asked, least, counted=needed, executed=executed_flops(partial(loop, few, bench.folder)))
         measured.records[name] = record
         if bench.launches and record.executed:  # else another process executes the loop
-            few = maker(bench.folder, 101, COUNTED_QUESTIONS).first(most).turns
+            few = maker(bench.folder, 101, WARM_UP_QUESTIONS if name in bench.parts else COUNTED_QUESTIONS).turns
             count = launched(partial(loop, few, bench.folder), on_gpu=bench.model.device.type == "cuda")
-            record.launches = count / len({turn.images for turn in few})
+            record.launches = count / len(few) * len(sets[0].turns) / len(found)
     for repeat in range(repeats):
         measured.matrix_rates.append(rate.measure())
         if (by_onednn := rate.measure_onednn()) is not None:
