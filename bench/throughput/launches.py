@@ -131,6 +131,15 @@ def _within(times: list[tuple[int, float]], spans: list[Any]) -> int:
     )
 
 
+def launched(work: Callable[[], Any], *, on_gpu: bool) -> int:
+    """Return the kernel launches of ``work`` by this process; on a CPU, its operators stand for them."""
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
+    with profile(activities=activities) as found:
+        work()
+    names = [event.name for event in found.events()]
+    return sum(name in LAUNCHES if on_gpu else name.startswith("aten::") for name in names)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=list(model.SHAPES), default="tiny")

@@ -17,6 +17,7 @@ import psutil
 
 from bench.throughput.data import Maker, QuestionSet
 from bench.throughput.floor import Flops, Group, MatrixRate, executed_flops, groups
+from bench.throughput.launches import launched
 from bench.throughput.loops import Loop, Said
 
 PLAIN = ("plain loop, batch 1", "plain loop, batch 4")
@@ -34,13 +35,15 @@ def letter(text: str) -> str:
 class Record:
     """One loop on one set, which may be asked a part of it: for each repeat what was asked and said, and how long it
     took. ``least`` are the FLOPs that the questions of a repeat need; ``executed`` and ``counted`` those that the loop
-    executes and that are needed for a part on which torch counts them. ``cpu_seconds`` are those of all threads and
+    executes and that are needed for a part on which torch counts them. ``launches`` are the kernel launches per image:
+    those per question of another part, times the questions per image. ``cpu_seconds`` are those of all threads and
     child processes."""
 
     asked: list[QuestionSet]
     least: int
     counted: int = 0
     executed: int = 0
+    launches: float | None = None
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
     said: list[Said] = field(default_factory=list)
@@ -79,7 +82,7 @@ class Measured:
 class Bench:
     """What measuring a set needs: the loops by name, a model and a processor, a folder for images.
 
-    ``parts`` limits how many questions of a set a loop is asked.
+    ``parts`` limits how many questions of a set a loop is asked. ``launches`` counts kernel launches, too.
     """
 
     loops: Mapping[str, Loop]
@@ -88,6 +91,7 @@ class Bench:
     processor: Any
     folder: Path
     say: Callable[[str], None]
+    launches: bool = False
 
 
 def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
@@ -97,16 +101,22 @@ def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
     warm, counted = maker(bench.folder, 0, WARM_UP_QUESTIONS), maker(bench.folder, 100, COUNTED_QUESTIONS)
     found = groups(bench.processor, sets[0].turns, bench.folder)
     measured = Measured(sets, found, {})
-    needed, whole = flops.shared(groups(bench.processor, counted.turns, bench.folder)), flops.shared(found)
+    whole = flops.shared(found)
     rate = MatrixRate(bench.model, found[0])
     for name, loop in bench.loops.items():
         bench.say(f"{sets[0].name}: {name}: warming up, counting")
-        asked = [questions.first(bench.parts.get(name, sys.maxsize)) for questions in sets]
-        part = asked[0].turns
+        most = bench.parts.get(name, sys.maxsize)
+        asked = [questions.first(most) for questions in sets]
+        part, few = asked[0].turns, counted.first(most).turns
         least = whole if part == sets[0].turns else flops.shared(groups(bench.processor, part, bench.folder))
         loop(warm.turns, bench.folder)
-        done = executed_flops(partial(loop, counted.turns, bench.folder))
-        measured.records[name] = Record(asked, least, counted=needed, executed=done)
+        needed = flops.shared(groups(bench.processor, few, bench.folder))
+        record = Record(asked, least, counted=needed, executed=executed_flops(partial(loop, few, bench.folder)))
+        measured.records[name] = record
+        if bench.launches and record.executed:  # else another process executes the loop
+            few = maker(bench.folder, 101, WARM_UP_QUESTIONS if name in bench.parts else COUNTED_QUESTIONS).turns
+            count = launched(partial(loop, few, bench.folder), on_gpu=bench.model.device.type == "cuda")
+            record.launches = count / len(few) * len(sets[0].turns) / len(found)
     for repeat in range(repeats):
         measured.matrix_rates.append(rate.measure())
         if (by_onednn := rate.measure_onednn()) is not None:
@@ -176,6 +186,7 @@ def _summary(measured: Measured, name: str) -> dict[str, Any]:
         "share_of_onednns_floor": rate / statistics.median(measured.onednn_rates) if measured.onednn_rates else None,
         "executed_flops": record.executed,
         "useful_share": record.counted / record.executed if record.executed else None,
+        "launches_an_image": record.launches,
         "visual_tokens": span([n for said in record.said for n in said.visual_tokens if n is not None]),
         "letters": compare(measured, name),
     }

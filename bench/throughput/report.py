@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-COLUMNS = (
-    *("set", "loop", "questions/s", "x batch 1", "CPU-s a question", "x batch 1 (CPU)"),
-    *("of the floor", "of oneDNN's", "useful FLOPs", "visual tokens", "same letters"),
-)
-HEADER = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}"
+COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "questions/s": lambda loop: _span(loop["questions_a_second"], 2),
+    "x batch 1": lambda loop: _span(loop["ratio_to_batch_1"], 2),
+    "CPU-s a question": lambda loop: _span(loop["cpu_seconds_a_question"], 3),
+    "x batch 1 (CPU)": lambda loop: _span(loop["cpu_ratio_to_batch_1"], 2),
+    "of the floor": lambda loop: percent(loop["share_of_floor"]),
+    "of oneDNN's": lambda loop: percent(loop["share_of_onednns_floor"]),
+    "useful FLOPs": lambda loop: percent(loop["useful_share"]),
+    "launches an image": lambda loop: "" if loop["launches_an_image"] is None else f"{loop['launches_an_image']:,.0f}",
+    "visual tokens": lambda loop: tokens(loop["visual_tokens"]),
+    "same letters": lambda loop: f"{loop['letters']['equal']} of {loop['letters']['of']}{_gap(loop['letters'])}",
+}
+"""The columns after the set and the loop, computed from a loop's numbers."""
+ALWAYS = [name for name in COLUMNS if name != "launches an image"]
 
 
-def table(result: Mapping[str, Any]) -> str:
-    """The table, and under it what sharing saves in FLOPs."""
-    sets = result["sets"].values()
-    saved = [f"{of['name']} {of['floor']['unshared_flops'] / of['floor']['flops']:.2f}" for of in sets]
-    under = f"FLOPs of asking each question alone, as multiples of the floor's: {', '.join(saved)}."
-    return "\n".join([HEADER, *(row for measured in sets for row in rows(measured)), "", under])
-
-
-def rows(measured: Mapping[str, Any]) -> Iterator[str]:
-    """A row for each loop of one set."""
-    for name, loop in measured["loops"].items():
-        rate, letters = loop["questions_a_second"], loop["letters"]
-        cells = [
-            f"{measured['name']} ({measured['questions']} x {measured['repeats']})",
-            name,
-            _span(rate, 2),
-            _span(loop["ratio_to_batch_1"], 2),
-            _span(loop["cpu_seconds_a_question"], 3),
-            _span(loop["cpu_ratio_to_batch_1"], 2),
-            percent(loop["share_of_floor"]),
-            percent(loop["share_of_onednns_floor"]),
-            percent(loop["useful_share"]),
-            tokens(loop["visual_tokens"]),
-            f"{letters['equal']} of {letters['of']}{_gap(letters)}",
+def table(result: Mapping[str, Any], columns: Sequence[str] = ALWAYS) -> str:
+    """The table: a row for each loop of each set."""
+    lines = [["set", "loop", *columns], ["---"] * (2 + len(columns))]
+    for measured in result["sets"].values():
+        asked = f"{measured['name']} ({measured['questions']} x {measured['repeats']})"
+        lines += [
+            [asked, name, *(COLUMNS[column](loop) for column in columns)] for name, loop in measured["loops"].items()
         ]
-        yield f"| {' | '.join(cells)} |"
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def saved(result: Mapping[str, Any]) -> str:
+    """What sharing saves in FLOPs: the line under the table."""
+    floors = [(of["name"], of["floor"]) for of in result["sets"].values()]
+    times = ", ".join(f"{name} {floor['unshared_flops'] / floor['flops']:.2f}" for name, floor in floors)
+    return f"FLOPs of asking each question alone, as multiples of the floor's: {times}."
 
 
 def _span(values: Mapping[str, float], decimals: int) -> str:

@@ -47,7 +47,8 @@ def arguments() -> argparse.ArgumentParser:
     add("--images", type=int, help="images per set; default 8, with --quick 2")
     add("--noise-questions", type=int, help="questions on the noise image; default 48, with --quick 10")
     add("--questions", type=int, default=2000, help="of each of the HumbleBench sets")
-    add("--others", type=int, help="ask all loops but the engine's only so many questions of a set")
+    add("--others", type=int, help="ask all loops but the engine's and vLLM's only so many questions of a set")
+    add("--launches", action="store_true", help="count each loop's kernel launches per image")
     add("--repeats", type=int, help="default 3, with --quick 1")
     add("--threads", type=int, help="default: all cores")
     add("--batch-size", type=int, help="of the engine; default: the engine's own")
@@ -92,11 +93,19 @@ class Setup:
         self._model: Any = None
 
     def make(self, names: list[str]) -> dict[str, loops.Loop]:
-        """The loops by the names that they have in the table; first the engines, whose weights others may use."""
+        """The loops by the names that they have in the table; first the engines, whose weights others may use.
+
+        vLLM is left out if it does not start, and there are others.
+        """
         makers = self._makers()
         for name in sorted(names, key=lambda name: not name.startswith("ours")):
-            self.made[name] = makers[name]()
-        return {self.made[name].name: self.made[name] for name in names}
+            try:
+                self.made[name] = makers[name]()
+            except Exception as error:
+                if name != VLLM or len(names) == 1:
+                    raise
+                say(f"vLLM is left out: {type(error).__name__}: {error}")
+        return {self.made[name].name: self.made[name] for name in names if name in self.made}
 
     def _makers(self) -> dict[str, Callable[[], loops.Loop]]:
         return {
@@ -131,8 +140,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     setup = Setup(options)
     made = setup.make(options.loops)
     loaded, folder = setup.loaded(), options.cache / "images"
-    parts = {name: options.others for name, loop in made.items() if options.others and not isinstance(loop, loops.Ours)}
-    bench = measure.Bench(made, parts, loaded.model, loaded.processor, folder, say)
+    whole = (loops.Ours, vllm_offline.VllmOffline)  # batches as large as they like
+    parts = {name: options.others for name, loop in made.items() if options.others and not isinstance(loop, whole)}
+    bench = measure.Bench(made, parts, loaded.model, loaded.processor, folder, say, options.launches)
     makers = data.makers(images=options.images, noise_questions=options.noise_questions, questions=options.questions)
     result = about(setup, loaded) | {"sets": {}}
     for key in options.sets:
@@ -191,19 +201,27 @@ def all_memory(options: argparse.Namespace, given: list[str]) -> None:
     print(report.memory_table(measured))
 
 
-def main() -> None:
-    given = sys.argv[1:]
+def prepared(given: list[str]) -> argparse.Namespace:
+    """The options of a command line, with torch and transformers set up for them."""
     options = with_defaults(arguments().parse_args(given))
     torch.set_num_threads(options.threads or len(os.sched_getaffinity(0)))
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     peers.find_packages(options.peers)
+    return options
+
+
+def main() -> None:
+    given = sys.argv[1:]
+    options = prepared(given)
     if options.memory_of:
         memory_of(options)
     elif options.memory:
         all_memory(options, given)
     else:
-        print(report.table(run(options)))
+        result = run(options)
+        columns = [*report.COLUMNS] if options.launches else report.ALWAYS
+        print(report.table(result, columns), "", report.saved(result), sep="\n")
 
 
 if __name__ == "__main__":

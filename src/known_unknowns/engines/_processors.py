@@ -14,7 +14,7 @@ from inspect import signature
 from typing import Any
 
 import transformers
-from transformers import AutoConfig, AutoProcessor
+from transformers import AutoConfig, AutoProcessor, ProcessorMixin
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
 
 _VIDEOS = "video_processor"
@@ -29,6 +29,14 @@ class _NoVideos:
     """Takes the place of the part for videos."""
 
     num_frames = fps = None
+
+
+class _PartsWithoutVideos(ProcessorMixin):
+    """Accepts a part for videos by name, as Gemma 4's processor gives it, and keeps none."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.pop(_VIDEOS, None)
+        super().__init__(*args, **kwargs)
 
 
 def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
@@ -95,5 +103,5 @@ def without_videos(kind: type) -> type:
         "get_attributes": classmethod(get_attributes),
         "__module__": kind.__module__,
     }
-    found = type(kind.__name__, (kind,), members)
+    found = type(kind.__name__, (kind, _PartsWithoutVideos), members)
     return found

@@ -9,7 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from bench.throughput import data, floor, loops, measure, memory, model, peers, report
+from bench.gpu import benchmark
+from bench.throughput import data, floor, launches, loops, measure, memory, model, peers, report, throughput
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,30 @@ def test_loops_are_compared_with_the_batch_1_loop(measured, loaded):
     assert [(flip["letter"], flip["reference"]) for flip in letters["flips"]] == [("E", "C")]
     assert letters["same_replies"] == 0  # "a." and "A" are one letter, and two replies
     assert theirs["letters"]["equal"] == theirs["letters"]["of"] == theirs["letters"]["same_replies"] == 4
+
+
+def test_a_table_has_the_columns_that_are_asked_for(measured, loaded):
+    measured.records["ours"].launches = 1234.4
+    found = {"sets": {"questions": measure.summary(measured, floor.Flops(loaded.model.config))}}
+    header, _, ours, theirs = report.table(found, benchmark.COLUMNS).splitlines()
+    assert header == "| set | loop | questions/s | of the floor | launches an image | same letters |"
+    asked = "5 questions per image (2 x 2)"
+    assert ours == f"| {asked} | ours | 2.00 (2.00 to 2.00) | 500% | 1,234 | 1 of 2, gaps up to 0.010 |"
+    assert theirs.endswith("% |  | 4 of 4 |")  # not counted
+    assert "launches" not in report.table(found)
+
+
+def test_operators_stand_for_launches_on_a_cpu():
+    ones = torch.ones(2)
+    assert launches.launched(lambda: ones + ones, on_gpu=False) == 1
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_gpu_benchmark_asks_its_sets(quick):
+    given = benchmark.arguments(quick=quick, loops=["ours", "plain-1", throughput.VLLM])
+    options = throughput.with_defaults(throughput.arguments().parse_args(given))
+    assert (options.device, options.model) == (("cpu", "tiny") if quick else ("cuda", "qwen2.5-vl-7b-shape"))
+    assert options.launches and options.sets == ["questions", "noise", "single"]
 
 
 def test_memory_growth_by_hand():

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from bench.architectures.build import build
 from known_unknowns.config import TransformersModel, catalogue
 from known_unknowns.engines.transformers import TransformersEngine
 from tests.unit.engines import tiny
@@ -19,8 +20,15 @@ from tests.unit.engines.tiny import entry
 from tests.unit.engines.tiny.idefics2 import idefics2
 from tests.unit.engines.tiny.instructblip import instructblip
 
+
+def gemma4() -> tuple[Any, Any]:
+    model, processor = build("gemma4")
+    return model, processor()
+
+
 CLASSES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "gemma3": tiny.CHECKPOINTS["gemma3"].make,
+    "gemma4": gemma4,
     "glm4v": tiny.CHECKPOINTS["glm-4v"].make,
     "idefics2": idefics2,
     "idefics3": tiny.CHECKPOINTS["idefics3"].make,
@@ -32,6 +40,8 @@ CLASSES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "mllama": tiny.CHECKPOINTS["mllama"].make,
     "qwen2_5_vl": tiny.CHECKPOINTS["qwen2.5-vl"].make,
     "qwen2_vl": tiny.CHECKPOINTS["qwen2-vl"].make,
+    "qwen3_5": tiny.CHECKPOINTS["qwen3.5"].make,
+    "qwen3_vl": tiny.CHECKPOINTS["qwen3-vl"].make,
     "smolvlm": tiny.CHECKPOINTS["smolvlm"].make,
 }
 
