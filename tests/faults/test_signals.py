@@ -38,7 +38,9 @@ def infer(tmp_path):
     tables.write_variant(tmp_path / "variants/original.parquet", {0: questions})
 
     def start(url, **entry):
-        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": url, "concurrency": 4} | entry
+        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "concurrency": 4} | entry
+        if url is not None:
+            raw["models"]["parrot"]["base_url"] = url
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
         command = [
             sys.executable,
