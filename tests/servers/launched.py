@@ -1,7 +1,7 @@
 """A chat server as a program, which jobs start (`launch`): python launched.py MODEL --host HOST --port PORT [OPTIONS].
 
-It requires the key of VLLM_API_KEY, answers B, and prints its process and each question ("[q17] Which?"). SERVER_VERSION
-is the version that it reports. It needs only Python's library, so that it starts at once.
+It requires the key of VLLM_API_KEY, answers B, and prints its process and each question ("[q17] Which?").
+SERVER_VERSION is the version that it reports. It needs only Python's library, so that it starts at once.
 """
 
 from __future__ import annotations
