@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,11 +16,12 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 pytest.importorskip("openai")
 
 from known_unknowns import engines
 from known_unknowns.config import OpenAIModel, typed_model
+from known_unknowns.engines import launched_server
 from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
@@ -97,6 +99,26 @@ def test_transformers_serve(checkpoint, local, tmp_path, capsys):
         unchecked = engines.create("served", typed_model("served", entry | {"check_served": False}))
         assert_equal(answers(unchecked, SIZES), expected)
         assert "cannot list its models" not in capsys.readouterr().err
+
+
+def test_transformers_serve_as_a_server_that_the_job_starts(checkpoint, local, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "new"))
+    command = shlex.join([str(Path(sys.executable).with_name("transformers")), "serve"])
+    launch = {"command": command, "arguments": ["--device", "cpu", "--dtype", "float32"], "wait_minutes": 4}
+    entry = {"engine": "openai", "source": str(checkpoint), "max_retries": 0, "launch": launch}
+    expected = answers(local, SIZES)
+    engine = engines.create("served", typed_model("served", entry))
+    try:
+        assert_equal(answers(engine, SIZES), expected)
+        assert engine.facts["server"] == {
+            "command": ["transformers", "serve", str(checkpoint), *launch["arguments"]],
+            "version": transformers.__version__,
+        }
+        assert Path("journal/served/server.log").stat().st_size
+    finally:
+        launched_server.stop()
 
 
 @pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")

@@ -276,9 +276,12 @@ def _visible_gpus(count: int) -> dict[str, str]:
 
 
 def _version_of(program: str) -> str | None:
-    """Return the first line that a program prints for --version; None if it has no such option."""
-    try:
-        done = subprocess.run([program, "--version"], capture_output=True, timeout=_VERSION_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return next(iter(done.stdout.decode("utf-8", "replace").split("\n")), "").strip() or None
+    """Return the first line that a program prints for --version, or else for version; None if it knows neither."""
+    for word in ("--version", "version"):
+        try:
+            done = subprocess.run([program, word], capture_output=True, timeout=_VERSION_SECONDS, check=True)
+        except (OSError, subprocess.SubprocessError):
+            continue
+        if line := done.stdout.decode("utf-8", "replace").split("\n")[0].strip():
+            return line
+    return None
