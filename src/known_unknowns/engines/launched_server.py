@@ -90,6 +90,7 @@ class LaunchedServer:
     def raise_if_ended(self) -> None:
         """Raise MachineError with the end of the log if the server has ended."""
         if (status := self.process.poll()) is not None:
+            stopping.raise_if_requested()  # a scheduler's signal reaches the server as well
             raise MachineError(
                 f"models.{self.name}: the server that `launch` started has ended (exit status {status}). The replies "
                 f"so far are kept; the same command starts it again and asks only what is missing. {self.log_end()}"

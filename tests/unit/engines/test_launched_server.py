@@ -197,6 +197,14 @@ def test_a_signal_ends_the_wait(monkeypatch):
         infer(3, "--never-ready")
 
 
+def test_a_signal_that_ended_the_server_too_is_no_fault_of_the_server(monkeypatch):
+    server = infer()[1]._running_server()
+    launched_server.stop()
+    monkeypatch.setattr(stopping, "_since", 0.0)
+    with pytest.raises(stopping.StoppedError):
+        server.raise_if_ended()
+
+
 def test_the_key_is_required_and_nowhere_written(capfd, monkeypatch):
     monkeypatch.setattr(launched_server.secrets, "token_hex", lambda _: "the-key-of-this-server")
     _, engine = infer()
