@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,10 +63,11 @@ def choose(project: Path, number: int, seed: int) -> list[Mutant]:
                 places[name, candidate.line, candidate.column].append(candidate)
         groups = list(places.values())
         rng.shuffle(groups)
-        picked = [group.pop(rng.randrange(len(group))) for group in groups[:quota]]
+        order = [group.pop(rng.randrange(len(group))) for group in groups]
         rest = [candidate for group in groups for candidate in group]
-        picked += rng.sample(rest, min(quota - len(picked), len(rest)))
-        chosen += [_mutant(subject, project, candidate) for candidate in picked]
+        order += rng.sample(rest, len(rest))
+        valid = (mutant for candidate in order if (mutant := _mutant(subject, project, candidate)))
+        chosen += islice(valid, quota)
     return chosen
 
 
@@ -92,9 +94,14 @@ def _candidates(name: str, source: str) -> Iterator[_Candidate]:
                 yield _Candidate(name, line, column, *around, operator, occurrence)
 
 
-def _mutant(subject: str, project: Path, candidate: _Candidate) -> Mutant:
+def _mutant(subject: str, project: Path, candidate: _Candidate) -> Mutant | None:
+    """The changed code, or None if it is no Python."""
     source = (project / candidate.file).read_text(encoding="utf-8")
     code = mutate_code(source, get_operator(f"core/{candidate.operator}")(), candidate.occurrence)
+    try:
+        compile(code, candidate.file, "exec")
+    except SyntaxError:
+        return None
     old, new = next((a, b) for a, b in zip(source.splitlines(), code.splitlines(), strict=False) if a != b)
     text = f"{old.strip()}  ->  {new.strip()}"
     return Mutant(

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -56,11 +57,18 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
         _in_child(session, lambda: _record(session.items, files, coverage_file), cpu_seconds=3000)
     recorded = json.loads(coverage_file.read_text())
     print(f"coverage: {time.monotonic() - started:.0f} s, {len(recorded['seconds'])} tests pass", file=sys.stderr)
-    with (OUT / "mutants.jsonl").open("w") as out:
+    rows = OUT / "mutants.jsonl"
+    done = {} if not rows.exists() else {_key(row): row for row in map(json.loads, rows.read_text().splitlines())}
+    with rows.open("w") as out:
         for mutant in mutants.choose(PROJECT, NUMBER, SEED):
-            out.write(json.dumps(_outcome(session, mutant, recorded)) + "\n")
+            row = done.get(_key(vars(mutant))) or _outcome(session, mutant, recorded)
+            out.write(json.dumps(row) + "\n")
             out.flush()
     return True
+
+
+def _key(row: dict[str, object]) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("file", "line", "operator", "change"))
 
 
 def _record(items: list[pytest.Item], files: list[str], out: Path) -> None:
@@ -188,7 +196,8 @@ def _replace(mutant: mutants.Mutant) -> None:
         codes[code.co_qualname, code.co_firstlineno] = code
         found += [part for part in code.co_consts if isinstance(part, CodeType)]
     for function in _FUNCTIONS[path]:
-        function.__code__ = codes[function.__code__.co_qualname, function.__code__.co_firstlineno]
+        with suppress(ValueError):  # a closure that uses other variables; the function that makes it is replaced, too
+            function.__code__ = codes[function.__code__.co_qualname, function.__code__.co_firstlineno]
 
 
 def _in_child(session: pytest.Session, work, cpu_seconds: float) -> float:

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import torch
+from tally import mmsap_tally
 
 from known_unknowns.benchmark.protocol import Dialogue, ask
 from known_unknowns.config import TransformersModel
@@ -33,7 +34,6 @@ from known_unknowns_benchmarks.actiview import protocols as views
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_pocket.benchmarks import actiview as pocket_actiview
 from known_unknowns_pocket.benchmarks import humblebench as pocket_humblebench
-from known_unknowns_pocket.training.evaluation import mmsap_tally
 
 TYPES = ("Attribute", "Object", "Relation")
 VIEWS = (1, 2, 3, 4)

@@ -24,7 +24,7 @@ from tests.cells import ONE
 from tests.factories import question
 from tests.paths import ROOT
 
-FLIPS = 100
+FLIPS = 300
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,8 @@ def test_damage_is_named_and_set_aside(path, tmp_path, monkeypatch, capsys, kind
     assert "1 damaged (line 4)" in capsys.readouterr().out and path.read_bytes() == before
     assert call(monkeypatch, tmp_path, "repair", str(path)) == 0
     assert path.with_name("b.jsonl.damaged").read_bytes() in before
+    lines, repaired = before.splitlines(), path.read_bytes().splitlines()
+    assert (repaired[:2], repaired[-2:]) == (lines[:2], lines[-2:])  # sound batches stay as they were
     with Journal(path) as journal:
         kept = {key: journal[key].text for key in KEYS if key in journal}
         journal.append([("k", Reply("more"))])
@@ -76,3 +78,8 @@ def test_a_journal_in_use_is_not_repaired(path, tmp_path, monkeypatch, capsys):
         fcntl.flock(held, fcntl.LOCK_EX)
         assert call(monkeypatch, tmp_path, "repair") == 4
     assert "a run is writing this journal" in capsys.readouterr().err
+
+
+def test_a_missing_journal_is_named(path, tmp_path, monkeypatch, capsys):
+    assert call(monkeypatch, tmp_path, "check", "journal/other.jsonl") == 2
+    assert "no journal journal/other.jsonl" in capsys.readouterr().err

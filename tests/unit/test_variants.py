@@ -1,3 +1,4 @@
+import random
 from collections import Counter
 from dataclasses import replace
 
@@ -224,3 +225,10 @@ def test_a_seed_is_passed_to_the_functions_that_take_one():
 
     assert variants.Variant(with_seed)(question(), seed=3).text == "seed 3"
     assert variants.Variant(without_seed)(question(), seed=3).text == "no seed"
+
+
+def test_the_seed_is_added_to_the_released_one():
+    labels = list(range(5))
+    random.Random(40 + 2 + 7).shuffle(labels)
+    changed = variants.shuffled_all_options(question("7"), seed=2, first_seed=40)
+    assert [option.text for option in changed.options] == [question().options[place].text for place in labels]

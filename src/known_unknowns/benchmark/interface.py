@@ -240,6 +240,8 @@ class Benchmark(ABC):
 
     def section(self) -> Section:
         """Return what the report says of this benchmark alone: the content of section.yaml, if the folder has one."""
+        if self._module_file is None:  # a class of a notebook has no folder
+            return Section(title=self.title)
         file = self.folder / "section.yaml"
         return read_section(file) if file.is_file() else Section(title=self.title)
 
@@ -275,9 +277,13 @@ class Benchmark(ABC):
     @property
     def folder(self) -> Path:
         """The folder of the benchmark's data files: published.yaml, licence.yaml, citation.bib, captions, templates."""
-        file = sys.modules[type(self).__module__].__file__
-        assert file is not None
+        file = self._module_file
+        assert file is not None, "a class without a module's file has no data files"
         return Path(file).parent
+
+    @property
+    def _module_file(self) -> str | None:
+        return getattr(sys.modules.get(type(self).__module__), "__file__", None)
 
     @property
     def terms(self) -> Terms:

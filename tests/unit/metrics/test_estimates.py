@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from known_unknowns.benchmark.metrics import Ratio
-from known_unknowns.metrics.estimates import mean_over_seeds, ratio_estimates
+from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
+from known_unknowns.metrics.estimates import mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.intervals import CLUSTERED, FEW_GROUPS, MEAN, SINGLE, clustered_interval
 
 
@@ -56,3 +56,12 @@ def test_fractions_have_a_narrower_interval_than_flags():
 def test_seeds_of_other_groups_are_refused():
     with pytest.raises(ValueError, match="different groups"):
         mean_over_seeds([of([1, 1], [1, 1], [0, 1]), of([1, 1], [1, 1], [0, 2])])
+
+
+def test_the_variance_of_an_area_is_that_of_the_jackknife():
+    """Confidence 4 3 2 1, wrong 0 1 0 1: the areas without one question are 13/18, 2/18, 7/18 and 5/18."""
+    curve = RiskCoverage(np.array([4.0, 3, 2, 1]), np.array([0.0, 1, 0, 1]))
+    area = with_area(of([1, 0, 1, 0], [1] * 4, range(4)), "aurc", curve, np.arange(4))
+    without = np.array([13, 2, 7, 5]) / 18
+    variance = 4 / 3 * (area.residuals[:, -1] ** 2).sum() / area.sizes[:, -1].sum() ** 2
+    assert variance == pytest.approx(3 / 4 * ((without - without.mean()) ** 2).sum())

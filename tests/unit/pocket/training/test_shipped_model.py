@@ -13,14 +13,14 @@ import yaml
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from bench.pocket_model import tally as evaluation
+from bench.pocket_model.tally import Tally, actiview_tally, mmsap_tally, tally
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import Batches
 from known_unknowns.engines._checkpoint import weights_sha256
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.records import Reply, Turn
 from known_unknowns.variants import noise, nota_only, text_only
-from known_unknowns_pocket.training import evaluation
-from known_unknowns_pocket.training.evaluation import Tally, actiview_tally, mmsap_tally, tally
 from tests.paths import ROOT
 
 MODEL = ROOT / "models" / "pocket"
