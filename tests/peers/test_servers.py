@@ -10,7 +10,8 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -101,24 +102,40 @@ def test_transformers_serve(checkpoint, local, tmp_path, capsys):
         assert "cannot list its models" not in capsys.readouterr().err
 
 
-def test_transformers_serve_as_a_server_that_the_job_starts(checkpoint, local, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "new"))
-    command = shlex.join([str(Path(sys.executable).with_name("transformers")), "serve"])
-    launch = {"command": command, "arguments": ["--device", "cpu", "--dtype", "float32"], "wait_minutes": 4}
+@contextmanager
+def launched(checkpoint: Path, folder: Path, launch: dict) -> Iterator[engines.Engine]:
+    """The engine with a server that it starts."""
     entry = {"engine": "openai", "source": str(checkpoint), "max_retries": 0, "launch": launch}
-    expected = answers(local, SIZES)
-    engine = engines.create("served", typed_model("served", entry))
-    try:
-        assert_equal(answers(engine, SIZES), expected)
-        assert engine.facts["server"] == {
-            "command": ["transformers", "serve", str(checkpoint), *launch["arguments"]],
-            "version": transformers.__version__,
-        }
-        assert Path("journal/served/server.log").stat().st_size
-    finally:
-        launched_server.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in [name for name in os.environ if name.startswith(("PYTHON", "PYTEST"))]:
+            patch.delenv(name)
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+        try:
+            yield engines.create("served", typed_model("served", entry))
+            assert Path("journal/served/server.log").stat().st_size
+        finally:
+            launched_server.stop()
+
+
+def test_transformers_serve_as_a_server_that_the_job_starts(checkpoint, local, tmp_path):
+    command = shlex.join([str(Path(sys.executable).with_name("transformers")), "serve"])
+    arguments = ["--device", "cpu", "--dtype", "float32"]
+    with launched(checkpoint, tmp_path, {"command": command, "arguments": arguments, "wait_minutes": 4}) as engine:
+        assert_equal(answers(engine, SIZES), answers(local, SIZES))
+        command = ["transformers", "serve", str(checkpoint), *arguments]
+        assert engine.facts["server"] == {"command": command, "version": transformers.__version__}
+
+
+@pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")
+@pytest.mark.timeout(1200)
+def test_vllm_as_a_server_that_the_job_starts(checkpoint, local, tmp_path):
+    arguments = ["--dtype", "float32", "--seed", "0", "--limit-mm-per-prompt", '{"image": 2}', "--enforce-eager"]
+    launch = {"command": f"{VLLM} serve", "max_model_len": 1024, "arguments": arguments, "wait_minutes": 15}
+    with launched(checkpoint, tmp_path, launch) as engine:
+        assert_equal(answers(engine, TILES), answers(local, TILES))
+        assert engine.facts["server"]["version"] and engine._running_server()._get("/v1/models")[0] == 200
 
 
 @pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")
