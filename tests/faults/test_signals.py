@@ -72,7 +72,7 @@ def test_a_server_that_the_job_started_ends_with_it(infer, tmp_path, number):
     command = f"{sys.executable} {ROOT / 'tests/servers/launched.py'}"
     ignores = ["--stubborn"] if number == signal.SIGKILL else []  # then SIGTERM, and so does its child
     process = infer(None, launch={"command": command, "arguments": ["--seconds", "0.2", *ignores]})
-    log = tmp_path / "j.log"
+    log = tmp_path / "results/server_logs/parrot/j.log"
     until(lambda: log.is_file() and log.read_text().count("asked") >= 3)
     servers = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("pid")]
     process.send_signal(number)

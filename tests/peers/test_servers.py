@@ -114,7 +114,7 @@ def launched(checkpoint: Path, folder: Path, launch: dict) -> Iterator[engines.E
         patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
         try:
             yield engines.create("served", typed_model("served", entry))
-            assert Path("journal/served/server.log").stat().st_size
+            assert Path("results/server_logs/served/server.log").stat().st_size
         finally:
             launched_server.stop()
 

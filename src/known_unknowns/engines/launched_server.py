@@ -33,6 +33,8 @@ from known_unknowns.progress import duration
 
 GRACE_SECONDS = 15.0
 """Time between SIGTERM and SIGKILL for the server."""
+LOGS = Path("results", "server_logs")
+"""The folder of the logs by model, outside the journals, which are shared: a log may name paths and quote prompts."""
 HOST = "127.0.0.1"
 KEY_VARIABLES = ("VLLM_API_KEY", "LLAMA_API_KEY")
 """Environment variables from which servers (vLLM, llama.cpp) read the key that requests need."""
@@ -175,8 +177,10 @@ class LaunchedServer:
 _current: LaunchedServer | None = None
 
 
-def start(name: str, entry: OpenAIModel, launch: Launch, log: Path) -> LaunchedServer:
+def start(name: str, entry: OpenAIModel, launch: Launch, log: str) -> LaunchedServer:
     """Return the server of an entry. It is started unless it runs; another one of this process is ended before.
+
+    ``log`` is the name of its log in the model's folder of `LOGS`.
 
     Raises
     ------
@@ -193,8 +197,8 @@ def start(name: str, entry: OpenAIModel, launch: Launch, log: Path) -> LaunchedS
         _current.stop()
     require_program(name, launch)
     for _ in range(_ATTEMPTS):
-        _current = _spawn(name, command, log, launch.tensor_parallel_size)
-        print_message(name, f"starting {shlex.join(command)} (log: {log})")
+        _current = _spawn(name, command, LOGS / name / f"{log}.log", launch.tensor_parallel_size)
+        print_message(name, f"starting {shlex.join(command)} (log: {_current.log})")
         if _current.wait(launch.wait_minutes):
             return _current
     raise MachineError(f"models.{name}: other processes took the ports of the server. {_current.log_end()}")

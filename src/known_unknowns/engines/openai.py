@@ -48,7 +48,7 @@ class OpenAIEngine:
 
     Neither the endpoint nor the key is needed before there is a question that is not in the journal. The file ``notes``
     records the batches submitted to the Batch API. A server that the job starts (``launch``) is started for the first
-    of ``facts`` and `answer`, and ends with the process; its log lies beside the notes.
+    of ``facts`` and `answer`, and ends with the process.
     """
 
     scripted = False
@@ -89,11 +89,10 @@ class OpenAIEngine:
     def _running_server(self) -> LaunchedServer | None:
         """Return the server that the job starts, after its start; None if the endpoint is another one."""
         if self._server is None and self._entry.launch is not None:
-            log = self.notes or Path("journal", self.settings.name, "server")
-            log = log.with_name(f"{log.name.removesuffix('.notes.jsonl')}.log")
+            log = self.notes.name.removesuffix(".notes.jsonl") if self.notes else "server"
             self._server = server = launched_server.start(self.settings.name, self._entry, self._entry.launch, log)
             self.settings = replace(self.settings, base_url=server.base_url, launched_key=server.key)
-            self.about |= {"base_url": None, "server": {"version": server.version, "log": str(log)}}
+            self.about |= {"base_url": None, "server": {"version": server.version, "log": str(server.log)}}
         return self._server
 
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:

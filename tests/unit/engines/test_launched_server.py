@@ -29,7 +29,7 @@ from tests.servers.client import asked_once
 
 PROGRAM = shlex.join([sys.executable, str(ROOT / "tests/servers/launched.py")])
 JOURNAL = Path("journal/m/b.jsonl")
-LOG = Path("journal/m/b.log")
+LOG = Path("results/server_logs/m/b.log")
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +143,7 @@ def test_the_command_has_what_the_entry_says():
 def test_one_that_is_never_ready_is_ended_after_the_limit(capsys, monkeypatch):
     monkeypatch.setattr(launched_server, "_FIRST_REPORT", 0.2)
     with pytest.raises(
-        MachineError, match=r"not answered within 0.01 minutes \(launch.wait_minutes\). Its log is journal"
+        MachineError, match=r"not answered within 0.01 minutes \(launch.wait_minutes\). Its log is results"
     ):
         infer(3, "--never-ready", launch={"wait_minutes": 0.01})
     assert ended(servers())
