@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -38,7 +39,9 @@ def infer(tmp_path):
     tables.write_variant(tmp_path / "variants/original.parquet", {0: questions})
 
     def start(url, **entry):
-        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": url, "concurrency": 4} | entry
+        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "concurrency": 4} | entry
+        if url is not None:
+            raw["models"]["parrot"]["base_url"] = url
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
         command = [
             sys.executable,
@@ -62,6 +65,22 @@ def until(condition, seconds=60):
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
     assert condition()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_the_job_started_ends_with_it(infer, tmp_path, number):
+    command = f"{sys.executable} {ROOT / 'tests/servers/launched.py'}"
+    ignores = ["--stubborn"] if number == signal.SIGKILL else []  # then SIGTERM, and so does its child
+    process = infer(None, launch={"command": command, "arguments": ["--seconds", "0.2", *ignores]})
+    log = tmp_path / "results/server_logs/parrot/j.log"
+    until(lambda: log.is_file() and log.read_text().count("asked") >= 3)
+    servers = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("pid")]
+    process.send_signal(number)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == (-number if number == signal.SIGKILL else 5)
+    assert "Traceback" not in said
+    assert len(servers) == 1 + len(ignores)
+    until(lambda: not any(Path(f"/proc/{server}").exists() for server in servers), seconds=30)
 
 
 @pytest.mark.parametrize("numbers", [[signal.SIGTERM] * 40, [signal.SIGINT]])

@@ -7,19 +7,22 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 pytest.importorskip("openai")
 
 from known_unknowns import engines
 from known_unknowns.config import OpenAIModel, typed_model
+from known_unknowns.engines import launched_server
 from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
@@ -97,6 +100,42 @@ def test_transformers_serve(checkpoint, local, tmp_path, capsys):
         unchecked = engines.create("served", typed_model("served", entry | {"check_served": False}))
         assert_equal(answers(unchecked, SIZES), expected)
         assert "cannot list its models" not in capsys.readouterr().err
+
+
+@contextmanager
+def launched(checkpoint: Path, folder: Path, launch: dict) -> Iterator[engines.Engine]:
+    """The engine with a server that it starts."""
+    entry = {"engine": "openai", "source": str(checkpoint), "max_retries": 0, "launch": launch}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in [name for name in os.environ if name.startswith(("PYTHON", "PYTEST"))]:
+            patch.delenv(name)
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+        try:
+            yield engines.create("served", typed_model("served", entry))
+            assert Path("results/server_logs/served/server.log").stat().st_size
+        finally:
+            launched_server.stop()
+
+
+def test_transformers_serve_as_a_server_that_the_job_starts(checkpoint, local, tmp_path):
+    command = shlex.join([str(Path(sys.executable).with_name("transformers")), "serve"])
+    arguments = ["--device", "cpu", "--dtype", "float32"]
+    with launched(checkpoint, tmp_path, {"command": command, "arguments": arguments, "wait_minutes": 4}) as engine:
+        assert_equal(answers(engine, SIZES), answers(local, SIZES))
+        command = ["transformers", "serve", str(checkpoint), *arguments]
+        assert engine.facts["server"] == {"command": command, "version": transformers.__version__}
+
+
+@pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")
+@pytest.mark.timeout(1200)
+def test_vllm_as_a_server_that_the_job_starts(checkpoint, local, tmp_path):
+    arguments = ["--dtype", "float32", "--seed", "0", "--limit-mm-per-prompt", '{"image": 2}', "--enforce-eager"]
+    launch = {"command": f"{VLLM} serve", "max_model_len": 1024, "arguments": arguments, "wait_minutes": 15}
+    with launched(checkpoint, tmp_path, launch) as engine:
+        assert_equal(answers(engine, TILES), answers(local, TILES))
+        assert engine.facts["server"]["version"] and engine._running_server()._get("/v1/models")[0] == 200
 
 
 @pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")

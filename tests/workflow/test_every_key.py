@@ -82,6 +82,12 @@ HOSTED = OF_BOTH | {
     "revision": ("abc", True),
     "base_url": ("http://127.0.0.1:9/v1", True),
     "endpoint": ("the lab's", True),
+    "launch.command": ("vllm serve --enforce-eager", None),  # refused beside base_url: see the tests of the selection
+    "launch.tensor_parallel_size": (2, None),
+    "launch.quantization": ("fp8", None),
+    "launch.max_model_len": (4096, None),
+    "launch.arguments": (["--seed", "1"], None),
+    "launch.wait_minutes": (5, None),
     "key_env": ("MY_KEY", False),
     "answers_as": ("parrot-1b", False),
     "decoding.seed": (None, True),

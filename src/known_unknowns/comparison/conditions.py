@@ -106,18 +106,21 @@ def asked_as(params: Params, benchmark: str) -> Callable[[str, str], Asked]:
 
     def asked(model: str, variant: str) -> Asked:
         row = published_settings(benchmark).get(params.published(model, benchmark) or "")
-        if row is None or params.is_imported(model):
+        if params.is_imported(model):
             return Asked()
         parts = [part for part in _parts(benchmark, variant) if part in params.variants(benchmark)]
-        of_parts = {part: row.of(part) for part in parts}
+        of_parts = {part: row.of(part) if row else {} for part in parts}
         otherwise = [
             text
             for part, published in of_parts.items()
             for text in differences(
-                published, params.model(model), benchmark, params.protocol(benchmark, part).arguments["max_new_tokens"]
+                published,
+                params.model(model),
+                benchmark,
+                params.protocol(benchmark, part).arguments.get("max_new_tokens"),
             ).values()
         ]
-        unknown = [key for published in of_parts.values() for key in unknown_settings(published)]
+        unknown = [key for published in of_parts.values() if row for key in unknown_settings(published)]
         return Asked(tuple(dict.fromkeys(otherwise)), tuple(dict.fromkeys(unknown)))
 
     return cache(asked)

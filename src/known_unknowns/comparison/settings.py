@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 EXACTLY, NEARLY, UNKNOWN, NOT = LEVELS = "exactly", "nearly", "unknown", "not"
 EXPECTED = ("weights", "revision", "dtype", "system", "prompt", "order", "decoding", "processor", "attention", "kept")
 """Settings that a reproduction needs. Those that a source does not say are named."""
-KEYS = tuple(dict.fromkeys([*EXPECTED, "image_backend", "batch_size", *LocalInferenceSettings.model_fields]))
+_OTHERS = ("quantization", "image_backend", "batch_size")
+KEYS = tuple(dict.fromkeys([*EXPECTED, *_OTHERS, *LocalInferenceSettings.model_fields]))
 """Keys of a row's settings: those of a model's entry, with ``weights`` for its source. The size of a batch is shown and
-not compared, because the margin of a verdict allows for numerical flips."""
+not compared, because the margin of a verdict allows for numerical flips. ``quantization`` is that of the weights; a row
+without it was not quantised."""
 DECODING = (*Decoding.model_fields, "do_sample")
 NUMERICAL = frozenset({"dtype", "attention", "image_backend"})
 """Keys whose differences change few replies."""
 _SAMPLING = ("sampling", "temperature", "top_p", "top_k", "do_sample")
 _PLACES = ("source", "sources", "note", "unknown", "variants")
-_DEFAULTS = {"prompt": "the benchmark's", "system": "none", "kept": "the whole reply", "order": "in_place"}
+_DEFAULTS = {"prompt": "the benchmark's", "kept": "the whole reply", "order": "in_place"}
+_DEFAULTS |= dict.fromkeys(("system", "quantization"), "none")
 _LONGEST = 50
 
 
@@ -133,14 +136,15 @@ def differences(
 
     ``published`` are the settings of the row and variant (`PublishedSettings.of`), ``max_new_tokens`` is the length
     that the variant's protocol allows, unless the entry has its own. Settings that the entry cannot say, such as the
-    dtype of an endpoint, and those that no source states are left out.
+    dtype of an endpoint, and those that no source states are left out. A row was not quantised unless a source says so.
     """
     asked: Any = entry.asked_in(benchmark)
     ours = {key: getattr(asked, key) for key in KEYS if hasattr(asked, key)}
     ours["weights"] = str(getattr(asked, "source", "")).rpartition("/")[2]
     ours["revision"] = _commit(asked)
+    ours["quantization"] = getattr(getattr(asked, "launch", None), "quantization", None)
     found: dict[str, str] = {}
-    for key, value in published.items():
+    for key, value in {"quantization": None, **published}.items():
         if key == "decoding":
             length = getattr(asked.decoding, "max_new_tokens", None) or max_new_tokens
             found |= _decoding(value, asked.decoding.as_dict() | {"max_new_tokens": length})

@@ -7,6 +7,7 @@ The classes here are those of the engines that other code configures. Any other 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -190,6 +191,10 @@ class _Settings(Entry):
     not_in_the_reply: ClassVar[frozenset[str]] = frozenset({"job"})
     """Keys that cannot change a reply."""
 
+    def reply_keys(self) -> dict[str, Any]:
+        """Return the keys that were set and can change a reply."""
+        return {key: value for key, value in self.as_dict().items() if key not in self.not_in_the_reply}
+
     @property
     def greedy(self) -> bool:
         """Whether a request always gets the same reply, so that it is asked once."""
@@ -364,6 +369,47 @@ class Batch(Entry):
     poll_seconds: Positive | None = None
 
 
+class Launch(Entry):
+    """A server that the job starts and ends (docs/endpoints.md)."""
+
+    command: Text = "vllm serve"
+    """The program and its first arguments. The model's source follows, or stands in place of {source}."""
+    tensor_parallel_size: Count = 1
+    """Number of GPUs that share the model. The job waits for as many."""
+    quantization: Text | None = None
+    """Quantise the weights in this way (fp8, bitsandbytes, ...)."""
+    max_model_len: Count | None = None
+    """Maximum number of tokens of a prompt and its reply."""
+    arguments: list[Text] = []
+    """Further arguments of the command."""
+    wait_minutes: Positive = 30
+    """The time limit for the start, a download of the weights included."""
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Launch:
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise ValueError(f"command: {error}") from None
+        if not words:
+            raise ValueError("command: name a program")
+        for word in (*words, *self.arguments):
+            option = word.partition("=")[0].lstrip("-").replace("_", "-") if word.startswith("-") else ""
+            if instead := _NO_ARGUMENTS.get(option):
+                raise ValueError(f"{word.partition('=')[0]} is not allowed in a command or its arguments; {instead}")
+        return self
+
+
+_NO_ARGUMENTS = {
+    **dict.fromkeys(("tensor-parallel-size", "tp"), "write launch.tensor_parallel_size"),
+    **dict.fromkeys(("quantization", "q"), "write launch.quantization"),
+    "max-model-len": "write launch.max_model_len",
+    "revision": "write the entry's revision",
+    **dict.fromkeys(("host", "port", "api-key", "served-model-name"), "the job sets it"),
+}
+"""Arguments that `Launch` or the job sets, and what to do instead."""
+
+
 class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     """A model behind an endpoint with OpenAI's chat completions API (docs/endpoints.md)."""
 
@@ -391,6 +437,8 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     """The endpoint's address, without any secret; by default OPENAI_BASE_URL, or else OpenAI's own."""
     endpoint: Annotated[Text, AfterValidator(_no_secret_address)] | None = None
     """A name for the endpoint in a reply's identity, for addresses that change from run to run."""
+    launch: Launch | None = None
+    """Let the job start a server on this machine, in place of base_url."""
     key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     """Environment variable with the key (OPENAI_API_KEY). Never write the key itself here."""
     answers_as: Text | None = None
@@ -420,6 +468,19 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     @property
     def greedy(self) -> bool:
         return self.decoding.temperature == 0 and self.decoding.sampling is None
+
+    def reply_keys(self) -> dict[str, Any]:
+        keys = super().reply_keys()
+        if "launch" in keys:
+            keys["launch"] = {key: value for key, value in keys["launch"].items() if key != "wait_minutes"}
+        return keys
+
+    @model_validator(mode="after")
+    def _has_one_server(self) -> OpenAIModel:
+        for key in ("base_url", "endpoint", "key_env", "batch"):
+            if self.launch is not None and getattr(self, key) is not None:
+                raise ValueError(f"launch and {key} exclude each other: the job starts a server of its own")
+        return self
 
 
 _BuiltIn = ImportedModel | OpenAIModel | RespondentModel | TransformersModel

@@ -85,7 +85,9 @@ def create(name: str, entry: ModelEntry) -> Any:
         raise ConfigError(f"the module {module} has no {attribute!r}", path=f"models.{name}.engine")
     engine = kind(name, entry)
     answers = "answer_with_keys" if getattr(engine, "scripted", False) else "answer"
-    if missing := [each for each in ("facts", "about", "scripted", answers) if not hasattr(engine, each)]:
+    if missing := [
+        each for each in ("facts", "about", "scripted", answers) if not (hasattr(kind, each) or hasattr(engine, each))
+    ]:
         lacks = f"{entry.implementation} has no attribute {', '.join(missing)}"
         raise ConfigError(f"{lacks}; known_unknowns.engines.Engine describes them", path=f"models.{name}.engine")
     return engine

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import tokenizers
 import torch
 import transformers
 
+from known_unknowns.engines import gpu_locks
 from known_unknowns.errors import ConfigError
-
-_LOCKS: list[int] = []
-"""Open files: a lock lasts as long as the process."""
-
 
 CACHE_GIB = 1.0
 """Default size of the cache for prefixes and image features."""
@@ -49,29 +43,13 @@ def select_device(device: str, *, path: str) -> str:
         if not torch.cuda.is_available():
             return "cpu"
         count = torch.cuda.device_count()
-        return "cuda" if count == 1 else f"cuda:{_take_gpu(count)}"
+        return "cuda" if count == 1 else f"cuda:{gpu_locks.take(count) or 0}"
     if device.startswith("cuda"):
         index = int(device.partition(":")[2] or 0)
         if index >= torch.cuda.device_count():
             message = f"there is no {device}: torch sees {torch.cuda.device_count()} GPU(s); use cpu or auto"
             raise ConfigError(message, path=path)
     return device
-
-
-def _take_gpu(count: int) -> int:
-    """Return the index of a GPU that no process has locked, and lock it until this process ends; 0 if there is none."""
-    folder = Path(tempfile.gettempdir(), f"known-unknowns-{os.getuid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for index in range(count):
-        file = os.open(folder / f"gpu{index}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-        else:
-            _LOCKS.append(file)
-            return index
-    return 0
 
 
 def device_name(device: str) -> str:

@@ -111,7 +111,7 @@ def require_memory(name: str, entry: TransformersModel, device: str) -> None:
         print(f"{name}: it may not fit into memory: {numbers}", file=sys.stderr, flush=True)
 
 
-def parameters(entry: TransformersModel) -> float | None:
+def parameters(entry: TransformersModel | OpenAIModel) -> float | None:
     """Return the number of parameters: of a folder, those of its weights; else that of the entry's card."""
     folder = Path(entry.source).expanduser()
     if folder.is_dir():

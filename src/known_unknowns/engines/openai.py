@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import openai
 
 from known_unknowns.config import OpenAIModel
-from known_unknowns.engines import prices
+from known_unknowns.engines import launched_server, prices
 from known_unknowns.engines.endpoint.batch_api import BatchRunner
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.capabilities import Capabilities
@@ -21,6 +23,7 @@ from known_unknowns.engines.endpoint.endpoint_check import find_model
 from known_unknowns.engines.endpoint.request import ImageEncoder, PendingTurn, Requester
 from known_unknowns.engines.endpoint.request_queue import RequestQueue, Rows
 from known_unknowns.engines.endpoint.settings import EndpointSettings, print_message
+from known_unknowns.engines.launched_server import LaunchedServer
 from known_unknowns.engines.unusable import MAX_FIRST
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
@@ -44,7 +47,8 @@ class OpenAIEngine:
     labels that the endpoint reports. Replies come in the order in which they are finished.
 
     Neither the endpoint nor the key is needed before there is a question that is not in the journal. The file ``notes``
-    records the batches submitted to the Batch API.
+    records the batches submitted to the Batch API. A server that the job starts (``launch``) is started for the first
+    of ``facts`` and `answer`, and ends with the process.
     """
 
     scripted = False
@@ -52,7 +56,8 @@ class OpenAIEngine:
 
     def __init__(self, name: str, entry: OpenAIModel) -> None:
         self.settings = EndpointSettings.from_entry(name, entry)
-        self.facts = self.settings.facts()
+        self._entry = entry
+        self._server: LaunchedServer | None = None
         self.notes: Path | None = None
         self.proven: Turn | None = None
         self._price, priced_as_of = prices.find(self.settings.source) or (None, None)
@@ -75,11 +80,28 @@ class OpenAIEngine:
             "spent": self._budget.spent,
         }
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything that can change a reply. If the job starts the server, this does, because of its version."""
+        server = self._running_server()
+        return self.settings.facts() | ({} if server is None else {"server": server.facts})
+
+    def _running_server(self) -> LaunchedServer | None:
+        """Return the server that the job starts, after its start; None if the endpoint is another one."""
+        if self._server is None and self._entry.launch is not None:
+            log = self.notes.name.removesuffix(".notes.jsonl") if self.notes else "server"
+            self._server = server = launched_server.start(self.settings.name, self._entry, self._entry.launch, log)
+            self.settings = replace(self.settings, base_url=server.base_url, launched_key=server.key)
+            self.about |= {"base_url": None, "server": {"version": server.version, "log": str(server.log)}}
+        return self._server
+
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
         """Answer every turn once, in batches of the finished replies.
 
         Raises the class's errors, and DataError for an unreadable image, after the finished replies were yielded.
         """
+        if (server := self._running_server()) is not None:
+            server.raise_if_ended()
         with LoopThread() as loop:
             requester = loop.run(self._connect(folder))
             pending = [PendingTurn(index, turn) for index, turn in enumerate(turns)]
@@ -92,7 +114,13 @@ class OpenAIEngine:
                 loop.run(requester.client.close())
 
     def _at_once(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Generator[Rows]:
-        questions = RequestQueue(requester, pending, concurrency=self.settings.concurrency, proven=self.proven)
+        questions = RequestQueue(
+            requester,
+            pending,
+            concurrency=self.settings.concurrency,
+            proven=self.proven,
+            raise_if_ended=self._server.raise_if_ended if self._server else lambda: None,
+        )
         try:
             while rows := loop.run(questions.next_batch()):
                 self.proven = questions.proven

@@ -1,11 +1,12 @@
 """Engines that load their model only if a question is missing from the journal.
 
 The key of a reply in the journal contains the engine's facts. The facts of a model that runs in this process are known
-only when its weights are loaded. The facts of a finished run are therefore written beside the journal, to
-<benchmark>.facts.json. A later run with the same entry, commit, code and files of a local folder, wherever it lies,
-uses them, and creates the engine only if a question has to be asked. A finished journal can thus be read without the
-weights and without a GPU: if a local folder is not there, its pinned sha256 stands for it. (The facts of other engines
-follow from the entry alone; their files tell `has_finished` which entry the last finished run had.)
+only when its weights are loaded, those of a server that the job starts only when it runs. The facts of a finished run
+are therefore written beside the journal, to <benchmark>.facts.json. A later run with the same entry, commit, code and
+files of a local folder, wherever it lies, uses them, and creates the engine only if a question has to be asked. A
+finished journal can thus be read without the weights and without a GPU: if a local folder is not there, its pinned
+sha256 stands for it. (The facts of other engines follow from the entry alone; their files tell `has_finished` which
+entry the last finished run had.)
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from known_unknowns import engines, json_files
-from known_unknowns.config import ModelEntry, ModelSettings, TransformersModel
+from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel
 from known_unknowns.data import lock_file
-from known_unknowns.engines import Batches, Engine, ScriptedEngine
+from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
@@ -39,12 +40,18 @@ class LazyEngine:
 
     scripted = False
 
-    def __init__(self, name: str, entry: TransformersModel, stored: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, entry: ModelEntry, stored: Mapping[str, Any]) -> None:
         self._name, self._entry = name, entry
         self._engine: Engine | None = None
         self.facts: Mapping[str, Any] = stored["facts"]
         self._about: Mapping[str, Any] = stored["about"]
         self.notes: Path | None = None
+        self.proven: Turn | None = None
+
+    @property
+    def ends_requests(self) -> bool:
+        """Whether the engine finishes the requests under way after a signal."""
+        return getattr(self._engine, "ends_requests", False)
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -62,6 +69,8 @@ class LazyEngine:
             if _plain(engine.facts) != _plain(self.facts):
                 raise FactsChanged(engine)
             self._engine = engine
+        if isinstance(self._engine, UsesProvenTurn):
+            self._engine.proven = self._engine.proven or self.proven
         yield from self._engine.answer(turns, folder=folder)
 
 
@@ -72,7 +81,7 @@ def facts_file(journal: Path) -> Path:
 
 def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngine:
     """Return a model's engine: a `LazyEngine` if the facts beside ``journal`` apply to the entry, else a new one."""
-    if isinstance(entry, TransformersModel):
+    if _is_loaded(entry):
         stored = _read(facts_file(journal))
         if stored is not None and _is_of(stored, entry) and _is_locked_at(entry, stored["facts"]):
             return LazyEngine(name, entry, stored)
@@ -104,15 +113,22 @@ def has_finished(entry: ModelEntry, journals: Path) -> bool:
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:
     """The keys of an entry that can change a reply. The sha256 of a local folder's weights is one; its path is none."""
-    left_out = {*entry.not_in_the_reply, "asked", "kept", "samples"}  # of other benchmarks, of parsers, of the turns
+    left_out = {"asked", "kept", "samples"}  # of other benchmarks, of parsers, of the turns
     if isinstance(entry, TransformersModel) and lock_file.is_folder_pin(entry.revision):
         left_out.add("source")
-    return {key: value for key, value in entry.as_dict().items() if key not in left_out}
+    return {key: value for key, value in entry.reply_keys().items() if key not in left_out}
 
 
-def _is_of(stored: Mapping[str, Any], entry: TransformersModel) -> bool:
+def _is_loaded(entry: ModelEntry) -> TypeGuard[TransformersModel | OpenAIModel]:
+    """Whether the facts are known only after weights are loaded: in this process, or by a server that it starts."""
+    return isinstance(entry, TransformersModel) or (isinstance(entry, OpenAIModel) and entry.launch is not None)
+
+
+def _is_of(stored: Mapping[str, Any], entry: TransformersModel | OpenAIModel) -> bool:
     """Whether the stored facts are those of the entry. If its pinned folder is not there, the pin decides."""
     origin, of = _origin(entry), stored["of"]
+    if isinstance(entry, OpenAIModel):
+        return _plain(of) == _plain(origin)
     if origin["folder"] is None and lock_file.is_folder_pin(entry.revision):
         if stored["facts"].get("revision") != entry.revision:
             return False
@@ -125,14 +141,18 @@ def _is_of(stored: Mapping[str, Any], entry: TransformersModel) -> bool:
 def _origin(entry: ModelSettings) -> dict[str, Any]:
     """What determines the facts: the entry and, in this process, the files of a local folder and the engines' code."""
     if not isinstance(entry, TransformersModel):
-        return {"entry": _settings(entry)}
+        return {"entry": _settings(entry)} | ({"code": _code()} if _is_loaded(entry) else {})
     folder, adapter = Path(entry.source).expanduser(), lock_file.adapter_folder(entry.source, entry.adapter)
     return {
         "entry": _settings(entry),
         "folder": _digest(folder, "*") if folder.is_dir() else None,
         "adapter": _digest(adapter, "*") if adapter else None,
-        "code": _digest(Path(engines.__file__).parent, "*.py"),
+        "code": _code(),
     }
+
+
+def _code() -> str:
+    return _digest(Path(engines.__file__).parent, "*.py")
 
 
 def _digest(folder: Path, pattern: str) -> str:
@@ -144,7 +164,7 @@ def _digest(folder: Path, pattern: str) -> str:
     return digest.hexdigest()
 
 
-def _is_locked_at(entry: TransformersModel, facts: Mapping[str, Any]) -> bool:
+def _is_locked_at(entry: ModelEntry, facts: Mapping[str, Any]) -> bool:
     """Whether params.lock.yaml allows the commit and the adapter of these facts. It does unless it names others."""
     locked, adapter = lock_file.model_entry(entry), lock_file.adapter_entry(entry)
     pins = {} if adapter is None else {name: pin.sha256 for name, pin in adapter.files.items() if pin.sha256}

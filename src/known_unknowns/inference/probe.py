@@ -30,10 +30,12 @@ _SKIP = "check_served: false in its entry skips this check"
 def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[str, Any]:
     """Check a model, and return what was found.
 
-    An endpoint must serve the model, accept the key, and answer a question about an image. The files of a model in a
-    local folder must be complete, and hold what the model needs (`known_unknowns.engines.checkpoint_check`). Nothing
-    is checked of a model that has finished the runs of all its ``journals`` with this entry, except that a folder, if
-    it is there, is complete: a clone with journals needs neither an endpoint nor weights.
+    An endpoint must serve the model, accept the key, and answer a question about an image. Of a server that the job
+    starts, the program must exist; it is not started, because that takes the job's GPUs and minutes. The files of a
+    model in a local folder must be complete, and hold what the model needs
+    (`known_unknowns.engines.checkpoint_check`). Nothing is checked of a model that has finished the runs of all its
+    ``journals`` with this entry, except that a folder, if it is there, is complete: a clone with journals needs neither
+    an endpoint nor weights.
 
     Raises ConfigError or MachineError if the model cannot answer.
     """
@@ -44,6 +46,10 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
             raise ConfigError(f"{problem}; copy the model again", path=f"models.{model}.source")
     if journals is not None and lazy_engine.has_finished(entry, journals):
         return found | {"checked": "journal"}
+    if isinstance(entry, OpenAIModel) and entry.launch is not None:
+        from known_unknowns.engines.launched_server import require_program
+
+        return found | {"checked": "program", "program": require_program(model, entry.launch)}
     if isinstance(entry, OpenAIModel) and entry.check_served:
         from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 

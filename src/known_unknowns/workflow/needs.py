@@ -54,11 +54,14 @@ MIN_MINUTES, MAX_MINUTES = 60, 1440
 def memory_mb(params: Params, model: str, attempt: int = 1) -> int:
     """Return the main memory of a job that asks a model, in MB (10**6 bytes).
 
-    A model on a CPU needs `memory_needs.memory_gib`. On a GPU, its weights only pass through main memory.
+    A model on a CPU needs `memory_needs.memory_gib`. On a GPU, its weights only pass through main memory, as those of a
+    server that the job starts.
     """
     entry = params.model(model)
     if entry.job.memory_gib is not None:
         return _mb(entry.job.memory_gib, attempt)
+    if isinstance(entry, OpenAIModel) and entry.launch is not None:
+        return _mb(_weights_gib(entry) + PROCESS_GIB, attempt)
     if not isinstance(entry, TransformersModel):
         return _mb(QUESTIONS_GIB if isinstance(entry, RespondentModel) else PROCESS_GIB, attempt)
     weights = _weights_gib(entry)
@@ -132,9 +135,10 @@ def _seconds(params: Params, entry: ModelEntry, benchmark: str, questions: int) 
     return total * (CPU_FACTOR if entry.device == "cpu" else 1)
 
 
-def _weights_gib(entry: TransformersModel) -> float:
+def _weights_gib(entry: TransformersModel | OpenAIModel) -> float:
     count = memory_needs.parameters(entry)
-    return UNKNOWN_GIB if count is None else count * memory_needs.BYTES[entry.dtype] / memory_needs.GIB
+    size = memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")]
+    return UNKNOWN_GIB if count is None else count * size / memory_needs.GIB
 
 
 def _shards(entry: ModelEntry) -> int | None:

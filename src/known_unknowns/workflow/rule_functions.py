@@ -102,6 +102,8 @@ def shard_records(params: Params, model: str, benchmark: str) -> list[str]:
 def threads(params: Params, model: str) -> int:
     """Return the CPU threads of a model. Snakemake tells them to the numeric libraries."""
     entry = params.model(model)
+    if launch := getattr(entry, "launch", None):
+        return int(2 + launch.tensor_parallel_size)  # vLLM has a process for each GPU and two more
     return (entry.threads or 2) if isinstance(entry, TransformersModel) else 1
 
 
@@ -111,8 +113,10 @@ def table_threads(params: Params, benchmark: str) -> int:
 
 
 def gpus(params: Params, model: str) -> int:
-    """Return 1 for a job of a model that may use a GPU. It counts only if a profile limits the resource."""
+    """Return the number of GPUs of a job that asks a model. It counts only if a profile limits the resource."""
     entry = params.model(model)
+    if launch := getattr(entry, "launch", None):
+        return int(launch.tensor_parallel_size)
     return int(isinstance(entry, TransformersModel) and entry.device != "cpu")
 
 

@@ -123,10 +123,7 @@ def compared(params: Params, step: str, **names: str) -> Raw:
     raw = dict(select(params, step, **names).raw)
     if step in _ASKING:
         entries = {name: params.model(name).asked_in(names.get("benchmark", "")) for name in raw["models"]}
-        raw["models"] = {
-            name: {key: value for key, value in entry.items() if key not in entry.not_in_the_reply}
-            for name, entry in entries.items()
-        }
+        raw["models"] = {name: entry.reply_keys() for name, entry in entries.items()}
         locked = {name: lock_file.model_entry(entry) for name, entry in entries.items()}
         locked |= {f"{name} adapter": lock_file.adapter_entry(entry) for name, entry in entries.items()}
         raw["commits"] = {name: entry.commit for name, entry in locked.items() if entry is not None}

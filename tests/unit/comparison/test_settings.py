@@ -135,6 +135,17 @@ def test_an_endpoint_cannot_say_its_dtype():
     assert not differences({"dtype": "float16", "attention": "eager"}, entry, "humblebench", 16)
 
 
+@pytest.mark.parametrize("published", ["LLaVA-7b", "no such row"])
+def test_a_quantised_model_was_asked_otherwise(published: str):
+    """Also than a row whose settings nobody has looked up."""
+    served = {"engine": "openai", "source": "llava-hf/llava-1.5-7b-hf", "published": {"mmsap": published}}
+    quantised = served | {"launch": {"quantization": "fp8"}}
+    for model, otherwise in ((quantised, ("quantization fp8 instead of none",)), (served | {"launch": {}}, ())):
+        asked = conditions_of(params(model), "mmsap", {}).asked("ours", "shuffled_options")
+        assert asked.otherwise == otherwise
+    assert not differences({"quantization": "fp8"}, typed_model("ours", quantised), "mmsap", 16)
+
+
 MULBERRY = MODEL | {"source": "HuanjinYao/Mulberry_qwen2vl_7b", "published": {"humblebench": "Mulberry"}}
 QWEN = MODEL | {"source": "Qwen/Qwen2-VL-7B-Instruct", "published": {"actiview": "Qwen2-VL"}}
 

@@ -10,7 +10,7 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration, needs
+from known_unknowns.workflow import configuration, needs, rule_functions
 from known_unknowns.workflow.needs import ModelNeeds
 from tests.factories import question
 from tests.paths import ROOT
@@ -26,6 +26,7 @@ EIGHT = {  # 8 billion parameters in 16 bits: 16,000 MB
 ON_CPU = EIGHT | {"device": "cpu"}
 ORACLE = {"engine": "respondent", "behaviour": "oracle"}
 ENDPOINT = {"engine": "openai", "source": "m"}
+SERVER = ENDPOINT | {"launch": {"tensor_parallel_size": 4}}
 GIB = 1073.741824  # MB
 
 
@@ -51,6 +52,8 @@ def params_of(entry: dict[str, Any], tokens: int = 200) -> Params:
         (EIGHT | {"job": {"memory_gib": 10}}, 1, 10 * GIB),
         (ORACLE, 1, 4 * GIB),
         (ENDPOINT, 1, 6 * GIB),
+        (SERVER, 1, (64 + 6) * GIB),
+        (SERVER | {"card": EIGHT["card"]}, 1, 16_000 + 6 * GIB),
     ],
 )
 def test_memory(entry, attempt, expected):
@@ -118,6 +121,15 @@ def test_the_job_that_writes_the_tables_of_shards_needs_no_model(tmp_path):
     assert needs.table_memory_mb(sharded, "m") == 4295 and needs.table_memory_mb(whole, "m") == 22443
     assert needs.table_minutes(sharded, "m", "humblebench", tmp_path) == 60
     assert needs.table_minutes(whole, "m", "humblebench", tmp_path) == 430
+
+
+@pytest.mark.parametrize(
+    ("entry", "gpus", "threads"), [(EIGHT, 1, 2), (ON_CPU, 0, 2), (ENDPOINT, 0, 1), (SERVER, 4, 6), (ORACLE, 0, 1)]
+)
+def test_a_server_has_the_gpus_that_share_its_model(entry, gpus, threads):
+    found = params_of(entry)
+    assert rule_functions.gpus(found, "m") == rule_functions.gpus_besides_shards(found, "m") == gpus
+    assert rule_functions.threads(found, "m") == threads
 
 
 def test_only_fast_respondents_share_a_job():

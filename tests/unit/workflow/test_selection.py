@@ -11,6 +11,7 @@ import pytest
 
 from known_unknowns.comparison import Conditions, compare_cells, load, summarise
 from known_unknowns.config import Params
+from known_unknowns.config.models import Launch
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.selection import STEPS, NotSelected, compared, select
 from tests.paths import ROOT
@@ -110,6 +111,27 @@ def test_a_changed_key_runs_the_steps_that_read_it_again(raw, path, value, steps
         raw[last] = value
 
     assert changed(raw, change) == steps
+
+
+LAUNCH = {
+    "command": ("python server.py", True),
+    "tensor_parallel_size": (2, True),
+    "quantization": ("fp8", True),
+    "max_model_len": (4096, True),
+    "arguments": (["--seed", "1"], True),
+    "wait_minutes": (5, False),
+}
+"""The keys of a server that the job starts, with another value, and whether it can change a reply."""
+
+
+@pytest.mark.parametrize("key", LAUNCH)
+def test_the_time_limit_of_a_server_changes_no_reply(raw, key):
+    assert LAUNCH.keys() == Launch.model_fields.keys()
+    raw = deepcopy(raw)
+    raw["models"]["hosted"] = {"engine": "openai", "source": "parrot", "launch": {}}
+    value, decides = LAUNCH[key]
+    steps = changed(raw, lambda raw: raw["models"]["hosted"]["launch"].update({key: value}))
+    assert steps == (MODEL if decides else {"import_released", *SHOWN})
 
 
 def test_the_order_of_keys_and_of_models_runs_nothing_that_takes_long(raw):

@@ -302,6 +302,7 @@ def connect(settings: EndpointSettings, *, request_limits: RequestLimits, budget
         budget=budget,
         deadline=settings.timeout,
         follow_redirects=False,
+        trust_env=settings.launched_key is None,  # no proxy reaches a server of this job
         timeout=timeout,
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
     )

@@ -12,7 +12,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from known_unknowns.engines import stopping
@@ -91,9 +91,15 @@ class RequestQueue:
     """
 
     def __init__(
-        self, requester: Requester, pending: Iterable[PendingTurn], *, concurrency: int, proven: Turn | None = None
+        self,
+        requester: Requester,
+        pending: Iterable[PendingTurn],
+        *,
+        concurrency: int,
+        proven: Turn | None = None,
+        raise_if_ended: Callable[[], None] = lambda: None,
     ) -> None:
-        self._requester, self._concurrency = requester, concurrency
+        self._requester, self._concurrency, self._raise_if_ended = requester, concurrency, raise_if_ended
         self._waiting = deque(pending)
         self._running: dict[asyncio.Task[Reply], PendingTurn] = {}
         self._series = FailureSeries()
@@ -106,7 +112,8 @@ class RequestQueue:
     async def next_batch(self) -> Rows:
         """Return the next replies; [] when all are there.
 
-        An error that stops the run is raised after all questions under way have ended and their replies were returned.
+        An error that stops the run is raised after all questions under way have ended and their replies were returned;
+        that of a server that has ended (``raise_if_ended``), when no more replies are there.
         """
         while self._waiting or self._running or self._suspects_endpoint():
             self._launch()
@@ -121,6 +128,7 @@ class RequestQueue:
                 break
             if batch:
                 return self._timed(batch)
+            self._raise_if_ended()
         if self._stop is not None:
             raise self._stop
         return self._timed(self._series.end())

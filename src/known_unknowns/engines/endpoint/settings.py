@@ -69,6 +69,7 @@ class EndpointSettings:
     max_cost: Mapping[str, float] = field(default_factory=dict)
     batch: Mapping[str, float] | None = None
     check_served: bool = True
+    launched_key: ApiKey | None = None
 
     @classmethod
     def from_entry(cls, name: str, entry: OpenAIModel) -> EndpointSettings:
@@ -78,6 +79,8 @@ class EndpointSettings:
             raise ConfigError(mistake, path=f"models.{name}.base_url")
         values = entry.as_dict()
         of_turns = ("images", "prompt", "order", "kept", "asked", "samples")  # they change the turns, or what is read
+        if values.pop("launch", None) is not None:
+            values["endpoint"] = "launch"
         for key in ("engine", "published", "card", "job", "base_url", "decoding", "image", *of_turns):
             values.pop(key, None)
         image, decoding = ImageSettings(**entry.image.as_dict()), entry.decoding.as_dict()
@@ -121,6 +124,8 @@ class EndpointSettings:
 
         Raises ConfigError if it is missing. Local endpoints need none unless the entry names a variable.
         """
+        if self.launched_key is not None:
+            return self.launched_key
         variable = self.key_env or KEY_VARIABLE
         value = os.environ.get(variable) or _from_file(variable)
         if value:
