@@ -48,7 +48,7 @@ def tensors(file: Path) -> Mapping[str, Mapping[str, Any]]:
             found = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
             end = _LENGTH_BYTES + length + max((tensor["data_offsets"][1] for tensor in found.values()), default=0)
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
-            raise DataError("not a safetensors file", file=file) from None
+            raise DataError("not a safetensors file; copy the model again", file=file) from None
     if end != size:
-        raise DataError(f"it has {size:,} bytes instead of {end:,}", file=file)
+        raise DataError(f"it has {size:,} bytes instead of {end:,}; copy the model again", file=file)
     return found

@@ -43,7 +43,7 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
     folder = Path(entry.source).expanduser() if isinstance(entry, TransformersModel) else None
     if folder is not None and folder.is_dir():
         for problem in _incomplete(folder):
-            raise ConfigError(f"{problem}; copy the model again", path=f"models.{model}.source")
+            raise ConfigError(problem, path=f"models.{model}.source")
     if journals is not None and lazy_engine.has_finished(entry, journals):
         return found | {"checked": "journal"}
     if isinstance(entry, OpenAIModel) and entry.launch is not None:
@@ -67,7 +67,7 @@ def _incomplete(folder: Path) -> Iterator[str]:
     for index in sorted(folder.glob("*.safetensors.index.json")):
         named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
         yield from (
-            f"{folder / name}, which {index.name} names, is missing"
+            f"{folder / name}, which {index.name} names, is missing; copy the model again"
             for name in sorted(named)
             if not (folder / name).is_file()
         )

@@ -17,7 +17,7 @@ from known_unknowns.cli import try_model
 from known_unknowns.config import catalogue
 from known_unknowns.data import download
 from known_unknowns.engines import memory_needs
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import ConfigError, DataError, MachineError
 from tests.factories import png
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
@@ -84,7 +84,7 @@ def test_another_folder_is_a_new_model(project, monkeypatch):
     monkeypatch.chdir(project)
     (project / "pocket/model.safetensors").write_bytes(save(TENSORS)[:-9])
     broken = invoke("./pocket", "--dry-run")
-    assert isinstance(broken.exception, ConfigError) and "copy the model again" in str(broken.exception)
+    assert isinstance(broken.exception, DataError) and "copy the model again" in str(broken.exception)
 
 
 def test_a_repository_of_the_hub(monkeypatch):

@@ -53,7 +53,7 @@ def test_a_model_without_a_number_is_no_rival(tmp_path: Path) -> None:
 
 
 def test_the_most_frequent_unusable_reply_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fake_run, "_reply", lambda *_: Reply("I am \x1b[31m a fox"))
+    monkeypatch.setattr(fake_run, "make_reply", lambda *_: Reply("I am \x1b[31m a fox"))
     run = fake_run.make(tmp_path, questions=5, variants_kept=["original", "nota_only"], models=("oracle", "pocket"))
     files = {
         "out": "metrics.json",
