@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 ANSWERED, REFUSED, ABSTAINED, UNPARSED, CUT, FAILED = "answered", "refused", "abstained", "unparsed", "cut", "failed"
 OUTCOMES = (ANSWERED, REFUSED, ABSTAINED, UNPARSED, CUT, FAILED)
@@ -193,6 +193,9 @@ class Turn:
         The run's seed in the tables (`SAMPLE`). Engines that sample add the number of the sample to their own seed.
     json_schema : str
         JSON text of the schema that the reply must follow, "" for none. Engines without constrained decoding ignore it.
+    continuations : tuple of str, optional
+        Texts of the options on offer, parallel to ``labels``. Such a turn asks for their log-probabilities as the
+        reply (`Reply.continuations`), and for no text.
     """
 
     question_id: str
@@ -202,6 +205,7 @@ class Turn:
     max_new_tokens: int = 16
     seed: int = 0
     json_schema: str = ""
+    continuations: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -229,6 +233,8 @@ class Turn:
         }
         if self.json_schema:
             request["json_schema"] = self.json_schema
+        if self.continuations is not None:
+            request["continuations"] = self.continuations
         if answer_key is None and sample_of(self.seed):
             request["sample"] = sample_of(self.seed)
         if answer_key is not None:
@@ -263,6 +269,16 @@ def is_token_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
 
 
+class Continuation(NamedTuple):
+    """The likelihood of a text as the reply.
+
+    ``logprob`` is the sum of the natural log-probabilities of its tokens, and ``tokens`` their number.
+    """
+
+    logprob: float
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The reply of an engine to a turn.
@@ -284,6 +300,8 @@ class Reply:
         replies are reproducible.
     details : Mapping, optional
         Other JSON-able values of the engine (reasoning, request, cost). Kept in the journal only.
+    continuations : Mapping, optional
+        The likelihood of the text of each offered option, by its label, if the turn asks for it.
     """
 
     text: str
@@ -295,11 +313,15 @@ class Reply:
     error: str | None = None
     seconds: float = 0.0
     details: Mapping[str, Any] | None = None
+    continuations: Mapping[str, Continuation] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredTurn:
-    """One row of the table of replies: a question's ``turn``-th turn (from 0) and its reply."""
+    """One row of the table of replies: a question's ``turn``-th turn (from 0) and its reply.
+
+    ``labels`` are those of the options that the reply may choose; None for a turn whose reply is not parsed as one.
+    """
 
     question_id: str
     turn: int

@@ -20,6 +20,10 @@ ANSWER, FORCED, VIEW = "answer", "forced", "view"
 """Steps: the question, the question without its refusal option, and the question about one of several views. The
 answer to a question is the reply of its last "answer" step (`known_unknowns.scoring.table`)."""
 
+LIKELIHOOD, CONFIDENCE = "likelihood", "confidence"
+"""Steps after a question's answer that ask for confidences (`known_unknowns.scoring.confidence`): the likelihood of the
+options' texts, and a number that the model says."""
+
 MANY, CONCATENATED, CAPTIONED = "many", "concatenated", "captioned"
 """Image support of a model: several images in one turn, one image (several are put side by side), or one image (the
 model describes the others first)."""

@@ -40,7 +40,7 @@ def class_of(reply: Reply) -> str | None:
     """Return the class of a reply without an answer; None if it has one."""
     if reply.error is not None:
         return reply.finish if reply.finish in REMEDIES else ERROR
-    if reply.text.strip():
+    if reply.text.strip() or reply.continuations is not None:
         return None
     return CUT_OFF if reply.finish == CUT_OFF else EMPTY
 

@@ -21,7 +21,7 @@ from zlib import crc32
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.files import atomic_path
 from known_unknowns.files.append_file import AppendFile, Closing
-from known_unknowns.records import Reply, is_token_count
+from known_unknowns.records import Continuation, Reply, is_token_count
 
 _to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=dict).encode
 _FIELDS = [(field.name, field.default) for field in fields(Reply)]
@@ -142,6 +142,8 @@ def _reply(values: dict[str, Any]) -> Reply:
     for name in ("input_tokens", "visual_tokens", "output_tokens"):
         if not is_token_count(values.get(name)):
             values[name] = None
+    if found := values.get("continuations"):
+        values["continuations"] = {label: Continuation(*each) for label, each in found.items()}
     return Reply(**values)
 
 

@@ -58,7 +58,7 @@ class _Dialogue:
                 step=turn.step,
                 text=turn.text,
                 images=tuple(image.sha256 for image in turn.images),
-                labels=turn.labels,
+                labels=turn.labels if turn.continuations is None else None,
                 key=self.key,
                 reply=reply,
             )

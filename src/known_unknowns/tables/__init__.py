@@ -26,7 +26,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import pyarrow as pa
 
 from known_unknowns.errors import DamagedError, DataError
-from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
+from known_unknowns.records import AnsweredTurn, Continuation, Image, Metric, Option, Question, Reply, Score
 from known_unknowns.tables.parquet import SEED as SEED
 from known_unknowns.tables.parquet import Cell as Cell
 from known_unknowns.tables.parquet import Part as Part
@@ -60,6 +60,7 @@ def schema_of(row: type) -> pa.Schema:
 
 _OPTION = pa.struct(_required(letter=_TEXT, text=_TEXT, mark=_TEXT))
 _IMAGE = pa.struct(_required(source=_TEXT, sha256=_TEXT, width=_INT, height=_INT))
+_CONTINUATION = pa.struct(_required(logprob=_FLOAT, tokens=_INT))
 QUESTIONS = pa.schema(
     [
         *_required(id=_TEXT, benchmark=_TEXT, text=_TEXT, options=pa.list_(_OPTION)),
@@ -79,6 +80,7 @@ REPLIES = pa.schema(
         *(pa.field(name, _INT) for name in ("input_tokens", "visual_tokens", "output_tokens")),
         *_required(finish=_TEXT),
         pa.field("error", _TEXT),
+        pa.field("continuations", pa.map_(_TEXT, _CONTINUATION)),
     ]
 )
 SCORES = pa.schema([f.with_name("letter") if f.name == "label" else f for f in schema_of(Score)])
@@ -200,7 +202,7 @@ def write_replies(path: str | Path, cells: Mapping[Cell, Iterable[AnsweredTurn]]
 
 def _reply_row(turn: AnsweredTurn) -> tuple[Any, ...]:
     """The values in the order of `REPLIES`."""
-    reply = turn.reply
+    reply, found = turn.reply, turn.reply.continuations
     return (
         turn.question_id,
         turn.turn,
@@ -216,6 +218,7 @@ def _reply_row(turn: AnsweredTurn) -> tuple[Any, ...]:
         reply.output_tokens,
         reply.finish,
         reply.error,
+        None if found is None else sorted((label, each._asdict()) for label, each in found.items()),
     )
 
 
@@ -229,9 +232,23 @@ def _answered_turn(  # the columns of `REPLIES`
     key: str,
     reply: str,
     logprobs: list[tuple[str, float]] | None,
-    *others: Any,
+    input_tokens: int | None,
+    visual_tokens: int | None,
+    output_tokens: int | None,
+    finish: str,
+    error: str | None,
+    continuations: list[tuple[str, dict[str, Any]]] | None,
 ) -> AnsweredTurn:
-    answer = Reply(reply, None if logprobs is None else dict(logprobs), *others)
+    answer = Reply(
+        reply,
+        None if logprobs is None else dict(logprobs),
+        input_tokens,
+        visual_tokens,
+        output_tokens,
+        finish,
+        error,
+        continuations=None if continuations is None else {label: Continuation(**each) for label, each in continuations},
+    )
     return AnsweredTurn(
         question_id, turn, step, text, tuple(images), None if labels is None else tuple(labels), key, answer
     )

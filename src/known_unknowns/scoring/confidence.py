@@ -1,0 +1,88 @@
+"""Confidences: numbers from 0 to 1 about the answer that a reply gives.
+
+A confidence is about the option that a parser reads (``choice``, as in `known_unknowns.records.Score`). It is None if
+the source was not asked, the reply failed, or no number was said. See docs/confidence.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from known_unknowns.records import AnsweredTurn, Question
+from known_unknowns.scoring.likelihood import LEAST_MASS, label_mass
+
+OPTION_TEXT, LETTERS, SAMPLES, SHUFFLES, VERBALISED, REFUSAL = (
+    "option_text",
+    "letters",
+    "samples",
+    "shuffles",
+    "verbalised",
+    "refusal",
+)
+SOURCES: Mapping[str, str] = {
+    OPTION_TEXT: "The probability of the option's text as the reply, among the texts of the offered options.",
+    LETTERS: "The probability of the option's label as the first token, among the offered labels.",
+    SAMPLES: "The share of the samples of the reply that give the answer.",
+    SHUFFLES: "The share of the orders of the options in which the answer has the same text.",
+    VERBALISED: "The number from 0 to 100 that the model says of its answer, divided by 100.",
+    REFUSAL: "0 if the reply refuses or abstains, 1 if it attempts an answer.",
+}
+"""The sources of a confidence, in the order of tables and pages, with a sentence each."""
+
+
+def letters(turn: AnsweredTurn, question: Question, choice: int | None) -> float | None:
+    """Return the probability of the chosen option's label as the first token, among the offered labels.
+
+    None if the labels together have less than `LEAST_MASS` of the probability.
+
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        The turn of the step "answer".
+    question : Question
+        Its question.
+    choice : int or None
+        Index of the chosen option.
+    """
+    mass = label_mass(turn)
+    if mass is None or mass < LEAST_MASS:
+        return None
+    logprobs = turn.reply.logprobs or {}
+    offered = question.labels if turn.labels is None else turn.labels
+    return _share({label: logprobs.get(label, -math.inf) for label in offered}, question, choice)
+
+
+def option_text(turn: AnsweredTurn, question: Question, choice: int | None, *, normalise: bool = True) -> float | None:
+    """Return the probability of the chosen option's text as the reply, among the texts of the offered options.
+
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        The turn of the step "likelihood".
+    question : Question
+        Its question.
+    choice : int or None
+        Index of the chosen option.
+    normalise : bool
+        Divide the log-probability of each text by its number of tokens.
+    """
+    found = turn.reply.continuations
+    if turn.reply.error is not None or not found:
+        return None
+    values = {label: each.logprob / each.tokens if normalise else each.logprob for label, each in found.items()}
+    return _share(values, question, choice)
+
+
+def verbalised(turn: AnsweredTurn) -> float | None:
+    """Return the number from 0 to 100 in the reply to a turn of the step "confidence", divided by 100."""
+    raise NotImplementedError
+
+
+def _share(logprobs: Mapping[str, float], question: Question, choice: int | None) -> float | None:
+    """Return the softmax of some labels' values for the chosen option; None if it has none."""
+    value = -math.inf if choice is None else logprobs.get(question.options[choice].label, -math.inf)
+    highest = max(logprobs.values(), default=-math.inf)
+    if not math.isfinite(highest) or choice is None or question.options[choice].label not in logprobs:
+        return None
+    return math.exp(value - highest) / sum(math.exp(each - highest) for each in logprobs.values())
