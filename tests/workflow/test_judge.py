@@ -1,4 +1,4 @@
-"""The parser judge in the workflow: an endpoint with scripted judgements, some of them wrong or no judgements at all."""
+"""The parser judge in the workflow: an endpoint with scripted judgements, some of them wrong or none at all."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class _Judged:
 def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: Path) -> None:
     """Write the judgements on the replies that robust leaves unparsed to ``out``, and what was asked beside them.
 
-    ``out`` is a JSON file: {"judge", "prompt", ..., "judgements": {key: the judge's reply}}; ``journal`` has the judge's
+    ``out`` is a JSON file: {"judge", "prompt", ..., "judgements": {key: the judge's reply}}; ``journal`` has all
     replies.
 
     Raises
