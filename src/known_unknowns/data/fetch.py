@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from known_unknowns.config import DataEntry, FolderData, GitData, HttpData, Params, ReleasedData, ScenesData
-from known_unknowns.data import download, folder, git, hub, lock_file, released, rendered, rerun_stamp
+from known_unknowns.data import download, folder, git, hub, lock_file, rendered, rerun_stamp
 from known_unknowns.data.download import Remote
 from known_unknowns.data.fetch_files import FetchPlan, fetch_files
 from known_unknowns.data.store import Store
@@ -66,7 +66,7 @@ def fetch(
             return folder.copy(entry, store, path=f"benchmarks.{name}.data.{params.data_name}.path")
     with store.lock():
         if isinstance(entry, GitData):
-            git.check_out(name, entry, store, user_folder=user_folder)
+            git.fetch(name, entry, store, user_folder=user_folder)
             print(f"{out}: at {entry.revision}")
         elif isinstance(entry, ReleasedData):
             _fetch_released(name, entry, store, user_folder, lock_path)
@@ -92,7 +92,7 @@ def _fetch_released(
                 entries |= new
             print(f"{name}: locked for the first time: {', '.join(new)}, in {lock_path}", file=sys.stderr)
 
-    released.fetch(name, entry, store, user_folder=user_folder, full_names=full_names, on_names=lock)
+    git.fetch(name, entry, store, user_folder=user_folder, full_names=full_names, on_names=lock)
 
 
 def entry_of(params: Params, name: str) -> DataEntry:

@@ -36,8 +36,8 @@ from known_unknowns.config import (
 from known_unknowns.config.errors import dotted, explained
 from known_unknowns.data import hub
 from known_unknowns.data.files import FilePin, Files, human, safe
+from known_unknowns.data.git import FULL, full_name, revisions
 from known_unknowns.data.lock_format import LockFile
-from known_unknowns.data.released import FULL, full_name, revisions
 from known_unknowns.errors import ConfigError
 from known_unknowns.files import write_text
 from known_unknowns.yaml_reader import parse_yaml

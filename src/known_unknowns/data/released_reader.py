@@ -25,7 +25,8 @@ from known_unknowns.benchmark.loading import read_json
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import MANIFEST, read_manifest
+from known_unknowns.data.git import read_manifest
+from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
 from known_unknowns.files import link_or_copy
 from known_unknowns.images import files_of

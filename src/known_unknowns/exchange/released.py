@@ -1,6 +1,6 @@
 """Released replies as models of the workflow: which cells the files have, and the replies of a cell.
 
-The data's entry in params.yaml has the source "released" (`known_unknowns.data.released`). A benchmark describes its
+The data's entry in params.yaml has the source "released" (`known_unknowns.data.git`). A benchmark describes its
 files by a `Released`. A model of the edition with the engine "imported" and without ``cells`` has the cells that the
 files have.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark.released import ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import Params
-from known_unknowns.data.released import read_manifest
+from known_unknowns.data.git import read_manifest
 from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
