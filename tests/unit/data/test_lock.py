@@ -9,14 +9,11 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
-from pydantic import ValidationError
 
-from known_unknowns.config import Params, catalogue, schema, typed_model
-from known_unknowns.data import lock_command, lock_file, lock_format
+from known_unknowns.config import Params, catalogue, typed_model
+from known_unknowns.data import lock_command, lock_file
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.errors import ConfigError, DataError, MachineError
@@ -68,7 +65,7 @@ def locked_sources():
 
 
 @given(entries=locked_sources())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10)
 def test_a_written_lock_is_read_back(entries, tmp_path):
     path = tmp_path / "params.lock.yaml"
     lock_file.write(entries, path)
@@ -79,38 +76,9 @@ def test_a_written_lock_is_read_back(entries, tmp_path):
     assert text.startswith("# The sources in params.yaml")
 
 
-def test_the_shipped_lock_matches_its_schema_and_params(full):
-    raw = yaml.safe_load((ROOT / "params.lock.yaml").read_text(encoding="utf-8"))
-    schema = yaml.safe_load((ROOT / "rules/schemas/params.lock.schema.yaml").read_text(encoding="utf-8"))
-    Draft202012Validator(schema).validate(raw)
+def test_the_shipped_lock_matches_params(full):
     actiview = lock_file.data_source("actiview", full.data("actiview"))
     assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview")["revision"]
-
-
-def test_the_schema_of_the_lock_is_current():
-    assert (ROOT / lock_format.FILE).read_text(encoding="utf-8") == schema.text(lock_format.LockFile), "make schema"
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {},
-        {"commit": None},
-        {"commit": "main"},
-        {"files": {"x": {"size": 1}}},
-        {"files": {"x": {"size": 1, "git": COMMIT, "sha256": "0" * 64}}},
-    ],
-)
-def test_the_schema_refuses_what_the_class_refuses(entry):
-    lock = {"version": 1, "sources": {KEY: entry}}
-    assert not Draft202012Validator(lock_format.LockFile.model_json_schema()).is_valid(lock)
-    with pytest.raises(ValidationError):
-        lock_format.LockFile.model_validate(lock)
-
-
-def test_the_schema_refuses_an_unknown_kind_of_source():
-    lock = {"version": 1, "sources": {"ftp:x": {"commit": COMMIT}}}
-    assert not Draft202012Validator(lock_format.LockFile.model_json_schema()).is_valid(lock)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +89,9 @@ def test_the_schema_refuses_an_unknown_kind_of_source():
         (f"version: 1\nsources: {{'{KEY}': {{commit: main}}}}", "should match pattern"),
         (f"version: 1\nsources: {{'{KEY}': {{files: {{../x: {{size: 1, git: {COMMIT}}}}}}}}}", "leads out of"),
         (f"version: 1\nsources: {{'{KEY}': {{files: {{x: {{size: 1, crc: 1}}}}}}}}", "crc"),
+        (f"version: 1\nsources: {{'{KEY}': {{files: {{x: {{size: 1}}}}}}}}", "one hash"),
+        (f"version: 1\nsources: {{'{KEY}': {{}}}}", "a commit, files or both"),
+        (f"version: 1\nsources: {{'ftp:x': {{commit: {COMMIT}}}}}", "should match pattern"),
         ("- 1", "should be a valid dictionary"),
     ],
 )
