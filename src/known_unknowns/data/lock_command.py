@@ -10,10 +10,10 @@ from pathlib import Path
 from known_unknowns.config import ModelEntry, Params, TransformersModel, catalogue
 from known_unknowns.data import download, lock_file
 from known_unknowns.data.fetch import default_out
+from known_unknowns.data.fetch_files import download_unlocked
 from known_unknowns.data.files import Files
 from known_unknowns.data.lock_file import LockEntry, Source
 from known_unknowns.data.store import Store
-from known_unknowns.data.unlocked_download import download_unlocked
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
 
