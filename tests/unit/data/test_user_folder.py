@@ -66,17 +66,6 @@ def test_any_folder_layout_is_accepted(offline, tmp_path, layout):
     assert all((mine / layout[path]).read_bytes() == content for path, content in FILES.items())
 
 
-def test_the_hubs_cache_is_accepted(offline, tmp_path):
-    blobs = write(tmp_path / "hub/blobs", {str(number): content for number, content in enumerate(FILES.values())})
-    for number, path in enumerate(FILES):
-        link = tmp_path / "hub/snapshots/abc" / path
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(blobs / str(number))
-    offline.fetch(user_folder=tmp_path / "hub")
-    assert offline.files() == FILES
-    assert not any(path.is_symlink() for path in offline.out.rglob("*"))
-
-
 def test_among_files_of_one_name_the_right_hash_is_selected(offline, tmp_path):
     wrong = {"data/train-0.parquet": OTHER, "a/train-0.parquet": LARGE[::-1], "z/train-0.parquet": LARGE}
     offline.fetch(user_folder=write(tmp_path / "mine", FILES | wrong))
@@ -98,12 +87,6 @@ def test_a_wrong_file_is_refused_with_both_hashes(offline, tmp_path, capsys):
     write(mine, {"again/train-0.parquet": LARGE})
     (mine / "data/train-1.parquet").unlink()  # it was taken already
     offline.fetch(user_folder=mine)
-    assert offline.files() == FILES
-
-
-def test_files_placed_in_the_folder_are_verified(offline):
-    write(offline.out, FILES)
-    offline.fetch()
     assert offline.files() == FILES
 
 
