@@ -91,12 +91,6 @@ def test_published_models_are_those_of_the_editions_benchmarks():
     assert configuration.check(raw | own).model("llava-1.5-7b")["batch_size"] == 2
 
 
-def test_pillow_prepares_images_wherever_it_can():
-    """torchvision is for Phi-4's images, which transformers prepares by nothing else, and for rows that used it."""
-    others = {"llava-next-mistral-7b", "glm-4.1v-9b-thinking"}
-    assert {name for name in OF_TRANSFORMERS if "image_backend" in ENTRIES[name]} == {"phi-4-multimodal"} | others
-
-
 @pytest.mark.parametrize("benchmark", catalogue.absent())
 def test_every_published_row_has_a_model_or_a_reason_for_its_absence(benchmark):
     rows = {cell.model for cell in load(benchmark)}
@@ -105,22 +99,10 @@ def test_every_published_row_has_a_model_or_a_reason_for_its_absence(benchmark):
     assert sorted(standing + absent) == sorted(rows)  # each once
 
 
-def test_an_entry_is_off_until_an_edition_names_it():
-    assert "gemma-3-4b" not in check(["oracle"]).raw["models"]
-    assert check(["gemma-3-4b"]).model("gemma-3-4b") == ENTRIES["gemma-3-4b"]
-
-
 def test_params_yaml_overrides_keys_of_an_entry():
     params = check(["oracle", "gemma-3-4b"], own={"gemma-3-4b": {"device": "cpu", "dtype": "float32"}})
     assert params.model("gemma-3-4b") == ENTRIES["gemma-3-4b"] | {"device": "cpu", "dtype": "float32"}
     assert catalogue.entries()["gemma-3-4b"]["dtype"] == "bfloat16"
-
-
-def test_a_mistake_in_an_overridden_key_is_named():
-    with pytest.raises(ConfigError, match=r"models\.gemma-3-4b\.dtpye: .*'dtpye'.*did you mean 'dtype'"):
-        check(["gemma-3-4b"], own={"gemma-3-4b": {"dtpye": "float32"}})
-    with pytest.raises(ConfigError, match=r"editions\.full\.models\[0\]"):
-        check(["gemma-3-5b"])
 
 
 @pytest.mark.parametrize("raw", [None, [], {}, {"models": 3}, {"models": {}, "editions": 3}, {"models": {"a": 1}}])
@@ -187,16 +169,6 @@ def test_a_model_may_correspond_to_another_row_in_each_benchmark():
     assert model_entry("openai", source="x", published="GPT-4V").published_row("mmsap") == "GPT-4V"  # one name for all
 
 
-def test_a_second_entry_stands_for_the_row_with_descriptions():
-    """`models --absent` says so for three rows of Table 15 of ActiView."""
-    row = "LLaVA-1.6 7B, textual descriptions"
-    described = ENTRIES["llava-next-vicuna-7b"] | {"images": "captioned", "published": {"actiview": row}}
-    params = check(["described"], own={"described": described})
-    _check_rows(params, {"actiview": load("actiview")})
-    assert _published_rows(params, "actiview") == {"described": row}
-    assert "images: captioned" in catalogue.absent()["actiview"][row]
-
-
 @pytest.mark.parametrize(
     ("published", "message"),
     [
@@ -209,17 +181,6 @@ def test_a_row_that_is_not_published_names_the_key(published, message):
     params = check(["idefics3-8b"], own={"idefics3-8b": {"published": published}})
     with pytest.raises(ConfigError, match=rf"models\.idefics3-8b\.{message}"):
         _check_rows(params, {name: load(name) for name in params.benchmarks})
-
-
-def settings(entry: dict) -> EndpointSettings:
-    return EndpointSettings.from_entry("m", OpenAIModel(**entry))
-
-
-def test_a_card_changes_no_reply():
-    entry = ENTRIES["molmo-7b-d"]
-    bare = {key: value for key, value in entry.items() if key not in ("card", "published")}
-    assert settings(entry).facts() == settings(bare).facts()
-    assert "card" in OpenAIModel(**entry).not_in_the_reply
 
 
 def run(*arguments):
@@ -254,12 +215,6 @@ def test_the_needs_of_the_edition_papers_are_printed():
     assert found["questions"] == {"humblebench": 22_831, "mmsap": 1_150, "actiview": 325}
     printed = run("--needs", "--edition", "papers").splitlines()
     assert next(line for line in printed if line.startswith("gpt-4o")).split()[1:] == ["hosted", "-", "-", "-"]
-
-
-def test_rows_without_a_model_are_listed_with_the_reason():
-    printed = run("--absent")
-    assert any(line.startswith("actiview     Gemini-1.5-pro") for line in printed.splitlines())
-    assert "no longer served" in printed
 
 
 @pytest.mark.parametrize(

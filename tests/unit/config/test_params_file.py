@@ -82,7 +82,7 @@ def test_an_unknown_edition():
         add_to_edition(TEXT, "mine2", "c")
 
 
-@pytest.mark.parametrize("text", ["#", "a: 'b", "- {x", "null"])
+@pytest.mark.parametrize("text", ["#", "a: 'b"])
 def test_any_text_in_an_entry_of_the_real_file(text):
     """The shipped params.yaml keeps every line but one, which has another name at its end."""
     real = (ROOT / "params.yaml").read_text(encoding="utf-8")
