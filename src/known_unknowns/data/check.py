@@ -6,7 +6,6 @@ A benchmark's check (`Benchmark.check`) reports all mistakes. A loader stops at 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.text_columns import align
 
 EXIT_CODES = {None: 0, NOTE: 0, WARNING: 1, ERROR: 3}
 """Exit codes of the command by the worst severity."""
@@ -103,7 +103,7 @@ def as_table(checked: CheckResult) -> str:
     """Return the numbers beside the expected ones, then the findings, worst first."""
     lines = [f"{checked.benchmark} in {checked.raw}", ""]
     rows = [("", "found", "expected", ""), *(_quantity_row(number) for number in checked.quantities)]
-    lines += _align_columns(rows)
+    lines += align(rows, right={1, 2})
     counts = Counter(finding.severity for finding in checked.findings)
     lines += ["", ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in reversed(SEVERITIES))]
     shown: Counter[tuple[str, str]] = Counter()
@@ -124,11 +124,3 @@ def _quantity_row(number: Quantity) -> tuple[str, str, str, str]:
         return number.name, f"{number.observed:,.10g}", "", ""
     verdict = "" if number.agrees else f"differs from {number.source or 'the source'}"
     return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", verdict
-
-
-def _align_columns(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return [
-        f"{what:<{widths[0]}}  {found:>{widths[1]}}  {expected:>{widths[2]}}  {verdict}".rstrip()
-        for what, found, expected, verdict in rows
-    ]

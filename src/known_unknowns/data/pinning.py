@@ -14,7 +14,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,13 +118,12 @@ def _outputs_by_stage(edition: str, root: Path) -> dict[str, list[str]]:
     try:
         stages = parse_yaml(file.read_text(encoding="utf-8"))["stages"]
         outputs = {name: list(_outputs(stage)) for name, stage in stages.items()}
-        return {name: paths for name, paths in outputs.items() if any(map(_below(edition), paths))}
+        below = Path("results", edition)
+        return {
+            name: paths for name, paths in outputs.items() if any(Path(path).is_relative_to(below) for path in paths)
+        }
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError, KeyError, TypeError) as error:
         raise DataError("not a DVC file; restore it from git", file=file) from error
-
-
-def _below(edition: str) -> Callable[[str], bool]:
-    return lambda path: Path(path).is_relative_to(Path("results", edition))
 
 
 def _outputs(stage: Mapping[str, Any]) -> Iterator[str]:
