@@ -45,22 +45,8 @@ class CheckResult:
 def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, edition: str = "") -> CheckResult:
     """Check the published files of a benchmark. If it defines no check, the only finding is a note that says so.
 
-    Parameters
-    ----------
-    benchmark : str
-    raw : Path
-        The folder of published files.
-    settings : DataEntry, optional
-        The data's entry in params.yaml.
-    edition : str, optional
-        The edition of params.yaml that the data belong to, for the message of a missing folder.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such benchmark.
-    DataError
-        If there is no such folder.
+    ``settings`` is the data's entry in params.yaml, and ``edition`` its edition, for the message of a missing folder.
+    Raises ConfigError if there is no such benchmark, and DataError if there is no such folder.
     """
     if benchmark not in registry.names():
         raise ConfigError(unknown_name(benchmark, ["params", *registry.names()]))

@@ -22,22 +22,10 @@ def fetch(
     user_folder: Path | None = None,
     lock_path: str | Path = lock_file.PATH,
 ) -> None:
-    """Put the files of a data set into a folder.
+    """Put the files of a benchmark, or of a data set that a benchmark is made from, into the folder ``out``.
 
     The files are those that params.yaml pins (rendered data, a git repository) or that the lock lists. A source
-    without an entry in the lock is locked first.
-
-    Parameters
-    ----------
-    params : Params
-    name : str
-        A benchmark, or a data set that a benchmark is made from.
-    out : Path
-        The folder to write.
-    user_folder : Path, optional
-        A folder of files that the user has. Files with the right hash are copied from it.
-    lock_path : str or Path
-        The lock.
+    without an entry in the lock is locked first. Files with the right hash are copied from ``user_folder``.
 
     Raises
     ------

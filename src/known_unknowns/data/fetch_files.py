@@ -27,19 +27,9 @@ _MEGABYTE = 10**6
 
 @dataclass(frozen=True)
 class FetchPlan:
-    """The files of a data set, and where to download them.
+    """The files of a data set, and the addresses of those that have one.
 
-    Parameters
-    ----------
-    name : str
-    origin : str
-        Where the data set is published, for messages.
-    command : str
-        The command line that fetches it, for messages.
-    files : Files
-        The expected hashes.
-    remotes : mapping
-        Path to address, of the files that have one.
+    ``origin`` is where the data set is published, and ``command`` the command line that fetches it, for messages.
     """
 
     name: str
@@ -52,19 +42,9 @@ class FetchPlan:
 def fetch_files(plan: FetchPlan, store: Store, *, user_folder: Path | None = None) -> None:
     """Make ``store.out`` contain exactly the files of ``plan``. Correct files are not fetched again.
 
-    Parameters
-    ----------
-    plan : FetchPlan
-    store : Store
-    user_folder : Path, optional
-        A folder of files that the user has, in any layout. Files with the right hash are copied.
-
-    Raises
-    ------
-    MachineError
-        If files cannot be downloaded. The message lists them.
-    DataError
-        If the network sends wrong files. In both cases, ``store.out`` is unchanged, and correct files are kept.
+    Files with the right hash are copied from ``user_folder``, in any layout. Raises MachineError, which lists the files
+    that cannot be downloaded, or DataError if the network sends wrong files: ``store.out`` is unchanged, and correct
+    files are kept.
     """
     if not store.missing_in_folder(plan.files):
         unexpected = store.unexpected_files(plan.files)
@@ -220,16 +200,8 @@ def missing_message(plan: FetchPlan, files: Files, cause: str) -> str:
 def download_unlocked(name: str, source: Source, store: Store, user_folder: Path | None) -> dict[str, FilePin]:
     """Copy or download every file of an http source into the store, and return their hashes.
 
-    Files in ``user_folder`` are used as they are.
-
-    Raises
-    ------
-    ConfigError
-        If several files in ``user_folder`` have the right name.
-    MachineError
-        If a file has no address and is not in ``user_folder``.
-    download.FAILURES
-        If a download fails.
+    Files in ``user_folder`` are used as they are. Raises ConfigError if several of them have the right name,
+    MachineError if a file has no address and is not there, and download.FAILURES.
     """
     named = _by_name(user_folder) if user_folder else {}
     found = {path: _candidates(path, user_folder, named) if user_folder else [] for path in source.addresses}

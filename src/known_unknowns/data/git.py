@@ -61,18 +61,9 @@ def fetch(
 ) -> None:
     """Put the files into ``store.out``. Contents that are in the store are not fetched again.
 
-    Parameters
-    ----------
-    name : str
-    entry : GitData or ReleasedData
-        The data's entry in params.yaml.
-    store : Store
-    user_folder : Path, optional
-        A clone that has the commits, which is used instead of the repository.
-    full_names : mapping, optional
-        Abbreviated commits of the entry to the full names that are locked.
-    on_names : callable, optional
-        Called with the full name of each commit of the entry, before files are fetched.
+    ``user_folder`` is a clone that has the commits, which is used instead of the repository. ``full_names`` are the
+    locked full names of abbreviated commits. ``on_names`` is called with the full name of each commit of the entry,
+    before files are fetched.
 
     Raises
     ------
@@ -105,12 +96,8 @@ def fetch(
 def full_name(repository: str, revision: str) -> str:
     """Return the full name of an abbreviated commit of a git repository.
 
-    Raises
-    ------
-    ConfigError
-        If several commits have the abbreviated name.
-    MachineError
-        If the repository cannot be read, or no branch has the commit.
+    Raises ConfigError if several commits have the abbreviated name, and MachineError if no branch has the commit, or
+    the repository cannot be read.
     """
     with TemporaryDirectory() as folder, _clone(repository, repository, Path(folder), None) as clone:
         return clone.open([revision])[0]

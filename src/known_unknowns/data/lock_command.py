@@ -27,27 +27,10 @@ def run(
 ) -> bool:
     """Lock sources, update their entries, or compare the entries with the sources.
 
-    Parameters
-    ----------
-    params : Params
-    names : sequence of str
-        Benchmarks, data sets that benchmarks are made from, and models. By default, everything in params.yaml and in
-        the lock that a hub or git has.
-    update : bool
-        Also update existing entries, and print the changes.
-    check : bool
-        Write nothing, and print the differences.
-    lock_path : str or Path
-
-    Returns
-    -------
-    bool
-        False if ``check`` is set and a source has changed or is not locked.
-
-    Raises
-    ------
-    MachineError
-        If a source does not answer. All other sources are locked first.
+    ``names`` are benchmarks, data sets that benchmarks are made from, and models; by default, everything in params.yaml
+    and in the lock that a hub or git has. With ``update``, existing entries change too. With ``check``, nothing is
+    written, and the result is False if a source has changed or is not locked. Raises MachineError if a source does not
+    answer, after all others are locked.
     """
     named = _named(params, names, lock_file.read(lock_path))
     unreachable: list[str] = []

@@ -67,14 +67,7 @@ _HEADER = """\
 class Source:
     """The source that an entry of params.yaml names.
 
-    Parameters
-    ----------
-    kind : str
-        "dataset" or "model" (on the hub), "git", or "http".
-    repository : str
-    revision : str
-    addresses : mapping
-        Path to address of the files of an http source.
+    ``kind`` is "dataset" or "model" (on the hub), "git", or "http", whose ``addresses`` are those of the files by path.
     """
 
     kind: str
@@ -211,10 +204,7 @@ def adapter_entry(entry: ModelEntry, path: str | Path = PATH) -> LockEntry | Non
 def read(path: str | Path = PATH) -> dict[str, LockEntry]:
     """Read the lock: keys of sources and their entries. It is empty if there is no file.
 
-    Raises
-    ------
-    ConfigError
-        If the file is not a lock. The error names the path of the bad key.
+    Raises ConfigError with the path of the bad key if the file is not a lock.
     """
     path = Path(path)
     try:
@@ -253,18 +243,8 @@ def update(path: str | Path = PATH) -> Iterator[dict[str, LockEntry]]:
 def resolve(source: Source, download_http: Callable[[Source], Files]) -> LockEntry:
     """Return the current state of a source.
 
-    Parameters
-    ----------
-    source : Source
-    download_http : callable
-        Downloads the files of an http source and returns their hashes.
-
-    Raises
-    ------
-    known_unknowns.data.download.FAILURES
-        If a request fails.
-    MachineError
-        If a git repository cannot be read.
+    ``download_http`` downloads the files of an http source and returns their hashes. Raises download.FAILURES, or
+    MachineError if a git repository cannot be read.
     """
     if source.kind == "git":
         is_full = git.FULL.fullmatch(source.revision)

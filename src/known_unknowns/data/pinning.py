@@ -45,14 +45,8 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
     """Pin the existing data and journals of an edition, and return the pins.
 
     If a stage of dvc.yaml has the edition's results as outputs, dvc.lock is updated too: DVC finds them through it.
-
-    Parameters
-    ----------
-    params : Params
-    redistribute : collection of str
-        Benchmarks whose data the user may redistribute although their licence does not allow it. It must be given for
-        each pin; without it, the data are no longer pushed.
-    root : Path
+    ``redistribute`` are benchmarks whose data the user may redistribute although their licence does not allow it. It
+    must be given for each pin; without it, the data are no longer pushed.
 
     Raises
     ------
@@ -190,13 +184,7 @@ def _dvc(command: str, *arguments: str | Path, root: Path) -> None:
 
 
 def _repository(root: Path) -> Path:
-    """Return the DVC repository that a folder is in.
-
-    Raises
-    ------
-    ConfigError
-        If it is in none.
-    """
+    """Return the DVC repository that a folder is in. ConfigError if it is in none."""
     for folder in (root.absolute(), *root.absolute().parents):
         if (folder / ".dvc").is_dir():
             return folder

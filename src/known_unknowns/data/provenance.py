@@ -116,10 +116,7 @@ def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
 def dvc_hash(path: str | Path) -> str | None:
     """Return the DVC hash of ``path`` from ``path``.dvc ("<md5>.dir" for a folder), or None without a pin.
 
-    Raises
-    ------
-    DataError
-        If the pin is not a DVC file that names ``path``.
+    Raises DataError if the pin is not a DVC file that names ``path``.
     """
     path = Path(path)
     pin = path.with_name(path.name + ".dvc")

@@ -28,27 +28,11 @@ _CHANGED_TEXT = "the correction changes the text that was asked"
 
 
 def import_released(params: Params, model: str, benchmark: str, *, raw: Path, variants: Path, out: Path) -> None:
-    """Write the replies of a model as inference does: replies.parquet and engine.json.
+    """Write the replies of a model as inference does: replies.parquet and engine.json in the folder ``out``.
 
-    A question without a usable reply has a failed one, with the reason.
-
-    Parameters
-    ----------
-    params : Params
-    model, benchmark : str
-    raw : Path
-        The folder of fetched files.
-    variants : Path
-        The benchmark's folder of variants.
-    out : Path
-        The folder to write.
-
-    Raises
-    ------
-    ConfigError
-        If the model has no released replies to the benchmark.
-    DataError
-        If the files were not fetched.
+    A question without a usable reply has a failed one, with the reason. ``raw`` is the folder of fetched files, and
+    ``variants`` the benchmark's folder of variants. Raises ConfigError if the model has no released replies to the
+    benchmark, and DataError if the files were not fetched.
     """
     entry = released_entry(params, benchmark)
     files = fetched_files(params, benchmark, raw)
@@ -122,21 +106,8 @@ def _turns(model: str, question: Question, turns: Sequence[ReleasedTurn]) -> Ite
 def write_published(params: Params, benchmark: str, *, raw: Path, variants: Path, out: Path) -> None:
     """Write the numbers that were released with the replies: {"cells": [], "rows": []}, as JSON.
 
-    Parameters
-    ----------
-    params : Params
-    benchmark : str
-    raw : Path
-        The folder of fetched files.
-    variants : Path
-        The benchmark's folder of variants.
-    out : Path
-        The JSON file.
-
-    Raises
-    ------
-    DataError
-        If the files were not fetched.
+    ``raw`` is the folder of fetched files, and ``variants`` the benchmark's folder of variants. Raises DataError if the
+    files were not fetched.
     """
     entry, files = released_entry(params, benchmark), fetched_files(params, benchmark, raw)
     models = names_in_files(params, benchmark)

@@ -28,12 +28,8 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 def parse_table(file: Path) -> list[Row]:
     """Parse a table: JSON lines, a JSON list of objects, CSV, TSV, XLSX or Parquet, by the file's suffix.
 
-    Cells of CSV, TSV and XLSX stay texts: a reply can be "None" or "NA".
-
-    Raises
-    ------
-    DataError
-        If there are no rows, or if a line is not a row; the message names the line.
+    Cells of CSV, TSV and XLSX stay texts: a reply can be "None" or "NA". Raises DataError if there are no rows, or if a
+    line is not a row; the message names the line.
     """
     parsers = {
         ".jsonl": _json_lines,
