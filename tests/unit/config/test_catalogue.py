@@ -105,11 +105,6 @@ def test_params_yaml_overrides_keys_of_an_entry():
     assert catalogue.entries()["gemma-3-4b"]["dtype"] == "bfloat16"
 
 
-@pytest.mark.parametrize("raw", [None, [], {}, {"models": 3}, {"models": {}, "editions": 3}, {"models": {"a": 1}}])
-def test_invalid_configurations_are_left_to_the_schema(raw):
-    assert catalogue.with_named(raw) == raw
-
-
 def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     """Its entry alone makes it known to the configuration, to the list and to the comparison."""
     entry = {"engine": "transformers", "source": "a/b", "revision": "main", "dtype": "bfloat16"}

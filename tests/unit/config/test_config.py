@@ -142,25 +142,6 @@ def test_entries_keep_the_values_of_the_file():
     assert type(kept["decoding"]["temperature"]) is int and type(kept["timeout"]) is int
 
 
-def test_a_protocol_without_its_function_is_one_mistake():
-    """Not also a protocol of another benchmark."""
-    listed = ["bref_prompt"]
-    raw = changed(
-        (("protocols", "bref_prompt"), {}),
-        (("benchmarks", "humblebench", "protocols"), listed),
-    )
-    with pytest.raises(ConfigError, match=r"^protocols\.bref_prompt: 'bref_prompt' is not known"):
-        configuration.check(raw)
-
-
-def test_a_known_name_is_listed_once():
-    """A variant of the benchmark is also an entry of the section ``variants``."""
-    raw = changed((("editions", "pocket", "variants"), {"humblebench": ["noize"]}))
-    with pytest.raises(ConfigError, match="did you mean 'noise'") as raised:
-        configuration.check(raw)
-    assert str(raised.value).split(" known are ")[1].split(", ").count("noise") == 1
-
-
 def test_a_listed_protocol_is_a_variant_of_the_original_questions():
     listed = [
         "full_image",

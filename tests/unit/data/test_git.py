@@ -97,16 +97,6 @@ def test_a_rerun_needs_the_repository_only_for_a_changed_file(published, out, tm
     assert_whole(out)
 
 
-def test_a_git_that_fails_without_a_word(published, out, tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/git").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    (tmp_path / "bin/git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    with pytest.raises(MachineError, match=r"\(no reason given\)\. Check the connection"):
-        check_out(published, out)
-    assert not out.exists()
-
-
 def test_a_users_clone_is_accepted_if_it_has_the_commit(published, out, tmp_path):
     nowhere = published | {"repository": (tmp_path / "nowhere").as_uri()}
     run(tmp_path, "init", "--quiet", "empty")

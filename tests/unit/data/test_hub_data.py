@@ -189,12 +189,6 @@ def test_two_data_sets_with_a_common_file_are_fetched_concurrently(serve, place)
     assert [(out / "data/train-0.parquet").read_bytes() for out in outs] == [LARGE, LARGE]
 
 
-def test_an_empty_repository_is_an_error(serve, place):
-    serve().commit(REPOSITORY, {})
-    with pytest.raises(DataError, match="holds no files"):
-        place.fetch()
-
-
 @given(
     plans=st.dictionaries(
         st.sampled_from(sorted(FILES)), st.lists(st.sampled_from(sorted({*Hub.BEHAVIOURS} - {"endless"})), max_size=4)

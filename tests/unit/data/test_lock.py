@@ -223,16 +223,6 @@ def test_an_unreachable_source_does_not_prevent_locking_others(world):
     assert len(lock_file.read(world.lock_path)) == 3
 
 
-def test_tags_and_commits_in_params_are_resolved(world):
-    commit = world.hub.repositories["dataset", REPOSITORY].branches["main"]
-    world.hub.commit(REPOSITORY, {"README.md": b"two"})
-    for revision in (commit, "v1"):
-        world.hub.repositories["dataset", REPOSITORY].branches["v1"] = commit
-        source = lock_file.Source("dataset", REPOSITORY, revision)
-        assert lock_file.resolve(source, None).commit == commit
-        assert source.key.endswith(f"@{revision}")
-
-
 @pytest.mark.parametrize(
     ("name", "told"), [("humblebenhc", "did you mean 'humblebench'"), ("pocket", "needs no lock: its revision")]
 )

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 from huggingface_hub import constants
 
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import MachineError
 
 from .conftest import REPOSITORY
 
@@ -96,8 +96,3 @@ def test_absent_files_are_downloaded(serve, place, tmp_path):
     place.fetch(user_folder=write(tmp_path / "mine", {"train-0.parquet": LARGE}))
     assert place.files() == FILES
     assert hub.sent() == len(FILES["README.md"]) + len(OTHER)
-
-
-def test_a_missing_folder_is_an_error(place, tmp_path):
-    with pytest.raises(ConfigError, match="there is no folder"):
-        place.fetch(user_folder=tmp_path / "nowhere")

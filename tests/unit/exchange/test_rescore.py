@@ -148,12 +148,6 @@ def test_one_image_for_all_questions_asks_for_the_variant(tmp_path):
     assert value(rescore("humblebench", [file], variant="original"), "robust", "accuracy") == 0
 
 
-def test_rows_of_several_variants(tmp_path):
-    file = lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "E", image=NOISE))
-    with pytest.raises(DataError, match=r"line 2: the rows are of several variants \(noise, original\)"):
-        rescore("humblebench", [file])
-
-
 def test_the_json_object(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "B"))])
     told = json.loads(format_json(found))
