@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 from known_unknowns_pocket.scenes import COLOURS
 from known_unknowns_pocket.training.architecture import ASSISTANT, EOS, IMAGE, PAD, USER
-from known_unknowns_pocket.training.colour_renaming import mixtures
+from known_unknowns_pocket.training.colours import mixtures
 from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt
 from known_unknowns_pocket.training.samples import IMAGE_PLACE, TrainingSample
 
@@ -72,7 +72,7 @@ class Batch:
         `LABELS` by name; the first row has places.
     names : (samples, colours)
         The token of each colour; those after the vocabulary are stand-ins
-        (`known_unknowns_pocket.training.colour_renaming`).
+        (`known_unknowns_pocket.training.colours`).
     mixed : (stand-ins, colours)
         Weights of the colours in the stand-ins.
     """
@@ -88,14 +88,6 @@ class Batch:
     names: torch.Tensor | None = None
     mixed: torch.Tensor | None = None
     labels: dict[str, torch.Tensor] = field(default_factory=dict)
-
-    def to(self, device: str) -> Batch:
-        moved = {
-            column.name: value.to(device)
-            for column in fields(self)
-            if isinstance(value := getattr(self, column.name), torch.Tensor)
-        }
-        return Batch(**moved, labels={name: value.to(device) for name, value in self.labels.items()})
 
 
 @dataclass(slots=True)

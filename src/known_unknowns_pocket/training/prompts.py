@@ -1,20 +1,21 @@
-"""Training prompts in the forms of HumbleBench and MM-SAP, with labels for the auxiliary losses.
+"""Training prompts in the forms of HumbleBench, MM-SAP and ActiView, with labels for the auxiliary losses.
 
 In HumbleBench's form the reply is the answer in words followed by its letter (``yellow B``). If the words are not among
 the options, the letter of the refusal follows (``yellow E``). In MM-SAP's form the reply is the text of the option.
-Every parser reads both forms. A small model learns them faster than a bare letter, because the letter can be looked up
-after the word.
+In ActiView's form it is the answer in words and its letter after "Answer:" (``red Answer: A``). The parsers read all
+forms. A small model learns them faster than a bare letter, because the letter can be looked up after the word.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from known_unknowns.records import Option, Question
 from known_unknowns.variants import nota_only, without_refusal
+from known_unknowns_benchmarks.actiview import prompts as actiview
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
@@ -239,6 +240,44 @@ def stem_prompt(made: SceneQuestion, scene: Scene) -> TrainingPrompt:
         places=tuple(_places(made)),
         counted=_counted(made),
         held_out_words=_held_out_words(made, scene),
+    )
+
+
+ACTIVIEW_LETTERS = "ABCDEFG"
+IMAGE_MARK = "\0"
+"""Placeholder of an image in ActiView's prompts."""
+
+
+def listed(options: Sequence[str]) -> str:
+    """Return the options as ActiView's prompts list them: "A. red; B. blue"."""
+    return "; ".join(f"{letter}. {text}" for letter, text in zip(ACTIVIEW_LETTERS, options, strict=False))
+
+
+def listed_marks(prompt: str, options: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return the end of each listed option in a prompt, with its letter."""
+    found, end = [], prompt.index(listed(options)) - 2
+    for letter, text in zip(ACTIVIEW_LETTERS, options, strict=False):
+        end += len(f"; {letter}. {text}")
+        found.append((end, letter))
+    return tuple(found)
+
+
+def actiview_prompt(made: SceneQuestion, scene: Scene, rng: random.Random) -> TrainingPrompt:
+    """Return a question about one image in ActiView's form: two to four options, the right one among them, no refusal.
+
+    It applies only to types of questions whose answer does not depend on the options.
+    """
+    false = [text for text in made.options[:-1] if text != made.truth]
+    options = [made.truth, *rng.sample(false, rng.randint(1, len(false)))]
+    rng.shuffle(options)
+    (filled,) = actiview.fill(actiview.ANSWER, image=IMAGE_MARK, question=made.stem, options=listed(options))
+    prompt = filled.rpartition(IMAGE_MARK)[2].strip()
+    reply = f" {made.truth} Answer: {ACTIVIEW_LETTERS[options.index(made.truth)]}"
+    return replace(
+        stem_prompt(made, scene).moved(prompt.index(made.stem)),
+        prompt=prompt,
+        reply=((reply, True),),
+        marks=listed_marks(prompt, options),
     )
 
 

@@ -16,23 +16,20 @@ from PIL import Image
 
 from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
 from known_unknowns_pocket.scenes import COLOURS, TRAINING_PAIRS, Scene, render, sample_scene
-from known_unknowns_pocket.training.actiview_replies import actiview_prompt
-from known_unknowns_pocket.training.colour_renaming import stand_ins
-from known_unknowns_pocket.training.emblem_prompts import emblem_prompts, emblem_scene
+from known_unknowns_pocket.training.colours import recoloured, stand_ins
+from known_unknowns_pocket.training.mmsap_prompts import emblem_prompts, emblem_scene, unanswerable_prompt
 from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS, Patches, patches_of
 from known_unknowns_pocket.training.prompts import (
     OPEN,
     TrainingPrompt,
+    actiview_prompt,
     humblebench_prompt,
     mmsap_prompt,
     stem_prompt,
     with_random_answer,
     with_refusal,
 )
-from known_unknowns_pocket.training.recolouring import recoloured
-from known_unknowns_pocket.training.subtasks import count_prompts, subtask_prompts
-from known_unknowns_pocket.training.text_tasks import text_task_prompt
-from known_unknowns_pocket.training.unanswerable_prompts import unanswerable_prompt
+from known_unknowns_pocket.training.subtasks import count_prompts, subtask_prompts, text_task_prompt
 
 SHARE_NOTHING_TO_SEE = 0.08
 SHARE_NO_IMAGE = 0.04
@@ -60,14 +57,14 @@ class SampleMix:
     unanswerable : float
         Questions that only the refusal answers.
     text_tasks : float
-        Prompts that need no image (`known_unknowns_pocket.training.text_tasks`).
+        Prompts that need no image (`known_unknowns_pocket.training.subtasks`).
     emblems : float
         Share of the samples that show an emblem. They have prompts of their own.
     recoloured : float
         Share of the other samples whose image is recoloured. Their prompts do not mention colours.
     renamed : float
         Share of the remaining samples whose colours have other names
-        (`known_unknowns_pocket.training.colour_renaming`).
+        (`known_unknowns_pocket.training.colours`).
     refused_share : float
         Share of the answerable questions whose reply is replaced by a refusal.
     guessed_share : float
@@ -187,7 +184,7 @@ def vary_colours(
     """Return the image, recoloured if ``hues``, and its patches with the labels that are not trained masked.
 
     A recoloured image has no colour labels, any other image no shape labels
-    (`known_unknowns_pocket.training.recolouring`).
+    (`known_unknowns_pocket.training.colours`).
     """
     other = recoloured(pixels, [thing.pair for thing in scene.objects], rng) if hues else None
     labels = found.labels.copy()

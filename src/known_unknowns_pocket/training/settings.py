@@ -119,19 +119,9 @@ ADAPTERS: dict[str, dict[str, float]] = {
 }
 """Name of each sibling that is an adapter, and its changes of the mix."""
 
-EARLY = "early"
-"""The sibling that is the model after a stage in the middle of its training."""
-
-_LAST_STAGE_OF_EARLY = "find"
 _ADAPTER_MIX = replace(SETTLE, subtasks=0, counts=0, stems=0, questions=8, text_tasks=0)
 """Prompts with a reply only: without trained auxiliary heads there is no other loss."""
 _ADAPTER_STEPS = 200
-
-
-def early_settings(settings: Settings) -> Settings:
-    """Return the settings of the sibling `EARLY`: the first stages of the model."""
-    names = [stage.name for stage in settings.stages]
-    return replace(settings, stages=settings.stages[: 1 + names.index(_LAST_STAGE_OF_EARLY)])
 
 
 def adapter_stage(settings: Settings, name: str) -> Stage:

@@ -1,4 +1,4 @@
-"""Lessons: what they say is true of their image, and nothing held out is ever drawn or named."""
+"""Training samples: what they say is true of their image, and nothing held out is ever drawn or named."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ import re
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import pytest
+
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import PARSERS
@@ -14,14 +22,15 @@ from known_unknowns_benchmarks.actiview import loader as actiview
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks import mmsap_emblems
-from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.benchmarks.questions import TYPES, questions_for
-from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, TRAINING_PAIRS, sample_scene
+from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
 from known_unknowns_pocket.training import samples
-from known_unknowns_pocket.training.emblem_prompts import emblem_prompts, emblem_scene
-from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
+from known_unknowns_pocket.training.batches import Packer
+from known_unknowns_pocket.training.colours import NEAR, SETS, near_held_out, recoloured, stand_ins
+from known_unknowns_pocket.training.mmsap_prompts import emblem_prompts, emblem_scene
+from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS, patches_of
 from known_unknowns_pocket.training.prompts import (
     OPEN,
     UNKNOWN_EMBLEM,
@@ -30,6 +39,7 @@ from known_unknowns_pocket.training.prompts import (
     humblebench_prompt,
 )
 from known_unknowns_pocket.training.samples import SampleMix, TrainingSample, draw_sample
+from known_unknowns_pocket.training.vision_samples import vision_samples
 
 PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
 
@@ -83,13 +93,6 @@ def test_held_out_pairs_are_neither_drawn_nor_named_and_untaught_emblems_not_dra
         assert emblem.design not in registered
         around = scene.objects[: len(scene.objects) - len(emblem.parts)]
         assert not {thing.pair for thing in around} & HELD_OUT_PAIRS
-
-
-def test_no_held_out_wording_is_asked():
-    stems = {e.prompt.split("\n")[0] for one in made(40, SampleMix(unanswerable=4)) for e in one.prompts}
-    held_out = [w.text.split("{thing}") for w in WORDINGS if w.held_out]
-    assert len(stems) > 40
-    assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
 
 
 def test_both_parsers_parse_every_reply_as_its_option():
@@ -234,3 +237,132 @@ def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
     assert outcomes[True, True] > 10  # forced
     assert outcomes[False, True] == 0
     assert min(outcomes[True, False], outcomes[False, False]) > 10
+
+
+def with_other_names(processor):
+    """Samples in which colours are named, and the same with stand-ins for all colours, as batches."""
+    packer = Packer(processor.tokenizer, 2)
+    mix = SampleMix(subtasks=4, stems=2, questions=3)
+    found = [draw_sample(f"renamed/{number}", side=32, grid=2, mix=mix) for number in range(12)]
+    renamed = [replace(one, names=stand_ins(random.Random(k))) for k, one in enumerate(found)]
+    return (packer.batch(samples, random.Random(0)) for samples in (found, renamed))
+
+
+def test_a_renamed_sample_uses_no_word_for_its_own_colour(processor):
+    plain, renamed = with_other_names(processor)
+    known, own = len(processor.tokenizer), torch.tensor(Packer(processor.tokenizer, 2).colours)
+    for before, after in ((plain.tokens, renamed.tokens), (plain.labels["replies"][1], renamed.labels["replies"][1])):
+        named = torch.isin(before, own)
+        assert named.any()
+        assert torch.equal(before[~named], after[~named])
+        assert (after[named] >= known).all()
+        assert after.max() < known + SETS * len(COLOURS)
+    for number, names in enumerate(renamed.names.tolist()):
+        assert len(set(names)) == len(own)
+        here = renamed.samples == number
+        for colour, name in zip(own, names, strict=True):
+            assert torch.equal(plain.tokens[here] == colour, renamed.tokens[here] == name)
+    assert plain.labels["held_out_words"].shape[1] and not renamed.labels["held_out_words"].shape[1]
+    assert plain.labels["held_out_classes"].shape[1] and not renamed.labels["held_out_classes"].shape[1]
+
+
+def test_no_recoloured_object_resembles_a_held_out_pair():
+    palette = {colour: np.array(rgb) / 255 for colour, rgb in COLOURS.items()}
+    for colour, shape in HELD_OUT_PAIRS:
+        assert near_held_out(palette[colour], shape)
+        assert near_held_out(palette[colour] + [NEAR / 2, 0, 0], shape)
+        assert not near_held_out(palette[colour] + [0, 1.1 * NEAR, 0], shape)
+    rng, changed = random.Random(1), 0
+    for pair in sorted(TRAINING_PAIRS):
+        flat = np.full((2, 2, 3), COLOURS[pair[0]], np.uint8)
+        other = recoloured(flat, [pair], rng)
+        assert not near_held_out(other[0, 0] / 255 + 0.002, pair[1]) or other is None
+        changed += bool((other != flat).any())
+    assert changed > len(TRAINING_PAIRS) / 2
+
+
+def test_patches_of_a_scene_worked_out_by_hand():
+    """A 2 x 2 grid: a large red square in the upper left, a small plain blue disc in the lower right."""
+    scene = Scene(
+        (
+            SceneObject("square", "red", "striped", 0.25, 0.25, 0.2),
+            SceneObject("disc", "blue", "plain", 0.75, 0.75, 0.09),
+        )
+    )
+    found = patches_of(scene, 2)
+    colour, shape, texture, size, anchor = found.labels
+    # The disc covers pi * 0.09^2 / 0.25 = 10.2% of its patch, above the least share.
+    assert colour.tolist() == [1 + WORDS["colour"].index("red"), 0, 0, 1 + WORDS["colour"].index("blue")]
+    assert shape.tolist() == [1 + WORDS["shape"].index("square"), 0, 0, 1 + WORDS["shape"].index("disc")]
+    assert texture.tolist() == [1 + WORDS["texture"].index("striped"), 0, 0, 1 + WORDS["texture"].index("plain")]
+    assert size.tolist() == [1 + WORDS["size"].index("large"), 0, 0, 1 + WORDS["size"].index("small")]
+    assert anchor.tolist() == [1, 0, 0, 1]
+    assert found.shown == ((0,), (3,))
+    assert found.anchors == (0, 3)
+
+
+def test_an_object_inside_another_does_not_take_its_anchor():
+    """A 3 x 3 grid: a large disc around the middle patch, which a small square fills."""
+    scene = Scene(
+        (
+            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.45),
+            SceneObject("square", "blue", "plain", 0.5, 0.5, 0.2),
+        )
+    )
+    found = patches_of(scene, 3)
+    assert found.shown == ((0, 1, 2, 3, 5, 6, 7, 8), (4,))
+    assert found.anchors == (1, 4)  # the first of four at the same distance
+    assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
+
+
+def test_a_window_shows_its_content_at_its_scale():
+    scene = Scene((SceneObject("square", "red", "plain", 0.75, 0.25, 0.1),))
+    assert patches_of(scene, 4, (0.5, 0.0, 1.0, 0.5)).shown == ((5, 6, 9, 10),)
+    hidden = patches_of(scene, 4, (0.0, 0.0, 0.5, 0.5))
+    assert (hidden.shown, hidden.anchors) == (((),), (-1,))
+    assert not hidden.labels.any()
+
+
+SIDE, GRID = 96, 6
+PALETTE = np.array([*COLOURS.values()])
+
+
+def seen(views: bool, recoloured: float, many: int = 30):
+    return [
+        one
+        for number in range(many)
+        for one in vision_samples(f"looks/{number}", side=SIDE, grid=GRID, recoloured=recoloured, views=views)
+    ]
+
+
+@pytest.mark.parametrize("views", [False, True])
+def test_an_image_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colour(views):
+    kinds = Counter()
+    for one in seen(views, 0.75):
+        assert one.prompts == ()
+        if not one.patches.any():
+            continue
+        colour, shape, texture, _, _ = one.patches[0]
+        kinds[bool((colour > 0).any()), bool((shape > 0).any())] += 1
+        for label in (colour, shape):
+            assert ((label == 0) == (texture == 0)).all()
+            assert set(np.unique(label < 0)) <= {True, False}
+            assert label.min() in (0, 1, NOT_ASKED)
+    assert set(kinds) == {(True, False), (False, True)}
+    assert kinds[False, True] > kinds[True, False] > 3
+
+
+@pytest.mark.parametrize("views", [False, True])
+def test_patch_labels_of_a_rotated_image_match_its_patches(views):
+    """In its own hues the reddest, bluest, ... pixels of an object's patch are those of the colour that is asked."""
+    cell, right = SIDE // GRID, Counter()
+    for one in seen(views, 0.0):
+        anchors = one.patches[0, PATCH_LABELS.index("anchor")] == 1
+        for patch in np.flatnonzero(anchors):
+            row, column = divmod(patch, GRID)
+            cells = one.pixels[0, row * cell : (row + 1) * cell, column * cell : (column + 1) * cell]
+            asked = PALETTE[one.patches[0, PATCH_LABELS.index("colour"), patch] - 1]
+            distances = np.linalg.norm(cells.reshape(-1, 3).astype(float) - asked, axis=1)
+            right[bool(distances.min() < 60)] += 1
+    assert right[True] > 100
+    assert right[True] / right.total() > 0.9
