@@ -69,24 +69,12 @@ function for each image that starts its dialogue."""
 
 @dataclass(frozen=True, slots=True)
 class QuestionGenerator:
-    """A way to make questions.
+    """A way to make questions."""
 
-    Attributes
-    ----------
-    description : str
-        One line for ``--help`` and the datasheet.
-    generate : callable
-        See `Generate`.
-    needs_model : bool
-        Whether its dialogues have turns.
-    prompt : str
-        The prompt's template; its digest is part of every candidate's source.
-    """
-
-    description: str
+    description: str  # one line for ``--help`` and the datasheet
     generate: Generate
-    needs_model: bool
-    prompt: str = ""
+    needs_model: bool  # whether its dialogues have turns
+    prompt: str = ""  # the prompt's template; its digest is part of every candidate's source
 
 
 def problem_of(reply: Reply) -> Rejection | None:

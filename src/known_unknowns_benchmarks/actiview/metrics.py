@@ -71,26 +71,15 @@ def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class DialogueViews:
-    """The views of one dialogue.
+    """The views of one dialogue."""
 
-    Attributes
-    ----------
-    steps : frozenset of str
-        Steps of the dialogue.
-    used : frozenset of int
-        Views that the answer is from, numbered from 1.
-    zoomed, shifted : frozenset of int, optional
-        Views that the mixed pipeline zoomed into, and views that were shifted to; None if the pipeline has no such
-        operation.
-    selections : tuple of Selection
-        Selections of views, as one parser parses them.
-    """
-
-    steps: frozenset[str]
-    used: frozenset[int]
+    steps: frozenset[str]  # steps of the dialogue
+    used: frozenset[int]  # views that the answer is from, numbered from 1
+    # views that the mixed pipeline zoomed into, and views that were shifted to; None if the pipeline has no such
+    # operation
     zoomed: frozenset[int] | None
     shifted: frozenset[int] | None
-    selections: tuple[Selection, ...]
+    selections: tuple[Selection, ...]  # selections of views, as one parser parses them
 
     @classmethod
     def of(cls, question: Question, turns: Sequence[AnsweredTurn], parser: str) -> DialogueViews:
@@ -227,24 +216,12 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
 
 @dataclass(frozen=True, slots=True)
 class ViewNecessity:
-    """Numbers of questions that a pipeline answers correctly with and without its views.
+    """Numbers of questions that a pipeline answers correctly with and without its views."""
 
-    Attributes
-    ----------
-    right : int
-        Correct with the views.
-    needed : int
-        Correct with the views and wrong without them.
-    spoiled : int
-        Wrong with the views and correct without them.
-    n : int
-        All questions.
-    """
-
-    right: int
-    needed: int
-    spoiled: int
-    n: int
+    right: int  # correct with the views
+    needed: int  # correct with the views and wrong without them
+    spoiled: int  # wrong with the views and correct without them
+    n: int  # all questions
 
     @property
     def share(self) -> float | None:

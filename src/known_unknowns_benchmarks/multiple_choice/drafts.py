@@ -73,28 +73,16 @@ class Problem:
 
 @dataclass(slots=True)
 class Drafts:
-    """All questions of a folder, and all mistakes.
-
-    Attributes
-    ----------
-    questions : list of Draft
-    problems : list of Problem
-    answer_is : str
-        What the answers are (`answers.MEANINGS`).
-    columns : dict
-        Part of a question to the columns that it was read from.
-    unused : list of str
-        Columns that no part of a question was read from.
-    images : dict
-        The sha256 of each distinct image to the choices that it needs, if images were decoded.
-    """
+    """All questions of a folder, and all mistakes."""
 
     folder: Path
     questions: list[Draft] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    answer_is: str = ""
+    answer_is: str = ""  # what the answers are (`answers.MEANINGS`)
+    # part of a question to the columns that it was read from
     columns: dict[str, set[str]] = field(default_factory=dict)
-    unused: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)  # columns that no part of a question was read from
+    # the sha256 of each distinct image to the choices that it needs, if images were decoded
     images: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def check(self) -> None:

@@ -85,27 +85,13 @@ def standing(decisions: Iterable[Decision]) -> dict[str, dict[tuple[str, str], D
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the decisions make of one item.
+    """What the decisions make of one item."""
 
-    Attributes
-    ----------
-    state : str
-        One of `STATES`.
-    content : Content or None
-        The final content; None if the item is deleted, pending or disputed.
-    decisions : tuple of Decision
-        The decisions that count, in the order in which they were made.
-    adjudicated : bool
-        Whether an adjudicator decided.
-    stale : int
-        Number of decisions that are about another version of the item.
-    """
-
-    state: str
-    content: Content | None
-    decisions: tuple[Decision, ...] = ()
-    adjudicated: bool = False
-    stale: int = 0
+    state: str  # one of `STATES`
+    content: Content | None  # the final content; None if the item is deleted, pending or disputed
+    decisions: tuple[Decision, ...] = ()  # the decisions that count, in the order in which they were made
+    adjudicated: bool = False  # whether an adjudicator decided
+    stale: int = 0  # number of decisions that are about another version of the item
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -167,21 +153,11 @@ def final_candidate(candidate: Candidate, found: Outcome) -> Candidate | None:
 
 @dataclass(frozen=True, slots=True)
 class AppliedDecisions:
-    """Candidates merged with decisions, in the order of the candidates.
+    """Candidates merged with decisions, in the order of the candidates."""
 
-    Attributes
-    ----------
-    final : tuple of Candidate
-        The kept and the modified candidates.
-    outcomes : Mapping
-        Id of each candidate to its outcome.
-    unknown : int
-        Number of decisions on ids that no candidate has.
-    """
-
-    final: tuple[Candidate, ...]
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    unknown: int = 0
+    final: tuple[Candidate, ...]  # the kept and the modified candidates
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)  # id of each candidate to its outcome
+    unknown: int = 0  # number of decisions on ids that no candidate has
 
     def ids(self, state: str) -> list[str]:
         """Return the ids of the candidates in a state: one of `STATES`."""

@@ -38,32 +38,17 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question to review.
-
-    Attributes
-    ----------
-    id, group, category : str
-    content : Content
-    images : tuple of ItemImage
-    objects : tuple of SceneObject
-        Objects of the first image to outline.
-    flags : tuple of (str, str)
-        Name of a filter, and its reason.
-    facts : Mapping
-        Further texts to show, by name.
-    wrong : WrongAnswer, optional
-        For reviews of errors.
-    """
+    """One question to review."""
 
     id: str
     group: str
     category: str
     content: Content
     images: tuple[ItemImage, ...]
-    objects: tuple[SceneObject, ...] = ()
-    flags: tuple[tuple[str, str], ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
-    wrong: WrongAnswer | None = None
+    objects: tuple[SceneObject, ...] = ()  # objects of the first image to outline
+    flags: tuple[tuple[str, str], ...] = ()  # name of a filter, and its reason
+    facts: Mapping[str, str] = field(default_factory=dict)  # further texts to show, by name
+    wrong: WrongAnswer | None = None  # for reviews of errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,22 +17,13 @@ ROLES = (REVIEWER, ADJUDICATOR)
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The part of a question that a reviewer judges and can change.
+    """The part of a question that a reviewer judges and can change."""
 
-    Parameters
-    ----------
-    question : str
-        The question without its options.
-    labels, options : tuple of str
-        Labels and texts of the options. Their number never changes.
-    answer : str or None
-        Label of the correct option; None if none is correct.
-    """
-
-    question: str
+    question: str  # the question without its options
+    # labels and texts of the options. Their number never changes.
     labels: tuple[str, ...]
     options: tuple[str, ...]
-    answer: str | None
+    answer: str | None  # label of the correct option; None if none is correct
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.options):
@@ -48,48 +39,20 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One line of a decision file.
+    """One line of a decision file."""
 
-    Parameters
-    ----------
-    key : str
-        Identifier of the decision, unique within all files. The same key twice is the same decision.
-    item : str
-        Id of the question.
-    sha256 : str
-        `Content.sha256` of the question as the reviewer saw it.
-    reviewer : str
-        Name of the reviewer.
-    time : str
-        When the server wrote the decision: ISO 8601, UTC.
-    action : str
-        One of `ACTIONS`.
-    role : str
-        One of `ROLES`.
-    reason : str
-        Why, in the reviewer's words.
-    after : Content, optional
-        The question as the reviewer changed it, for the action "modify".
-    tag : str
-        The kind of error, for the action "tag".
-    undoes : str
-        Key of the decision that is withdrawn, for the action "undo".
-    seconds : float, optional
-        Time that the question was shown before the decision.
-    """
-
-    key: str
-    item: str
-    sha256: str
-    reviewer: str
-    time: str
-    action: str
-    role: str = REVIEWER
-    reason: str = ""
-    after: Content | None = None
-    tag: str = ""
-    undoes: str = ""
-    seconds: float | None = None
+    key: str  # identifier of the decision, unique within all files. The same key twice is the same decision.
+    item: str  # id of the question
+    sha256: str  # `Content.sha256` of the question as the reviewer saw it
+    reviewer: str  # name of the reviewer
+    time: str  # when the server wrote the decision: ISO 8601, UTC
+    action: str  # one of `ACTIONS`
+    role: str = REVIEWER  # one of `ROLES`
+    reason: str = ""  # why, in the reviewer's words
+    after: Content | None = None  # the question as the reviewer changed it, for the action "modify"
+    tag: str = ""  # the kind of error, for the action "tag"
+    undoes: str = ""  # key of the decision that is withdrawn, for the action "undo"
+    seconds: float | None = None  # time that the question was shown before the decision
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:

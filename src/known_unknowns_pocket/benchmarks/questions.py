@@ -31,27 +31,18 @@ _TEMPLATES: dict[str, tuple[tuple[QuestionTemplate, float], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with five options, the last of which is always "None of the above".
-
-    Attributes
-    ----------
-    truth : str
-        The true answer in words, also if it is not an option and `answer` is "E".
-    facts : tuple of Fact
-        The statements about the scene that make the answer true, such as ("colour", 2, "red") or ("left of", 0,
-        3) with ids of objects.
-    topic : tuple
-        What the question asks about. No two questions on a scene share it.
-    """
+    """A question with five options, the last of which is always "None of the above"."""
 
     type: str
     kind: str
     stem: str
     options: tuple[str, ...]
     answer: str
-    truth: str
+    truth: str  # the true answer in words, also if it is not an option and `answer` is "E"
+    # the statements about the scene that make the answer true, such as ("colour", 2, "red") or ("left of", 0, 3)
+    # with ids of objects
     facts: tuple[Fact, ...]
-    topic: tuple[str | int, ...]
+    topic: tuple[str | int, ...]  # what the question asks about. No two questions on a scene share it.
 
     @property
     def text(self) -> str:

@@ -97,21 +97,11 @@ class ActiViewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShownScene:
-    """The part of a scene that a prompt shows.
+    """The part of a scene that a prompt shows."""
 
-    Attributes
-    ----------
-    scene : Scene
-        The scene.
-    shown : tuple of int
-        Numbers of the images.
-    seen, anchors : tuple
-        As in `TrainingSample`, for 2 * objects: first each object in any image, then each in the full image
-        alone.
-    """
-
-    scene: Scene
-    shown: tuple[int, ...]
+    scene: Scene  # the scene
+    shown: tuple[int, ...]  # numbers of the images
+    # as in `TrainingSample`, for 2 * objects: first each object in any image, then each in the full image alone
     seen: tuple[tuple[int, ...], ...]
     anchors: tuple[int, ...]
 

@@ -306,18 +306,10 @@ COLOUR_UNITS = slice(1, 1 + len(WORDS["colour"]))
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Hidden states of the text model after each layer, the last one normalised.
+    """Hidden states of the text model after each layer, the last one normalised."""
 
-    Attributes
-    ----------
-    prefix : tuple of Tensor, shape (samples, prefix, width)
-        States of the prefixes.
-    chunks : tuple of Tensor, shape (chunks, length, width)
-        States of the chunks that follow them.
-    """
-
-    prefix: tuple[torch.Tensor, ...]
-    chunks: tuple[torch.Tensor, ...]
+    prefix: tuple[torch.Tensor, ...]  # states of the prefixes
+    chunks: tuple[torch.Tensor, ...]  # states of the chunks that follow them
 
     def at(self, places: torch.Tensor, *, before_last: int = 0) -> torch.Tensor:
         """Return the chunks' states at places (see `Batch`), ``before_last`` layers before the last.

@@ -57,45 +57,24 @@ _SUBJECT_AND_TARGET = re.compile(r"Where is the (.+) in relation to the (.+)\?")
 
 @dataclass(frozen=True, slots=True)
 class TrainingPrompt:
-    """A prompt, its reply, and labels at characters of the prompt for the auxiliary losses.
+    """A prompt, its reply, and labels at characters of the prompt for the auxiliary losses."""
 
-    Attributes
-    ----------
-    prompt : str
-        The text after the last image.
-    reply : tuple of (str, bool)
-        Parts of the reply, each with whether it is trained; the other parts are given. Empty for a subtask.
-    options : tuple of (int, bool)
-        The end of an option's line, and whether the option is right.
-    stem : int
-        The end of the stem, where ``words`` are predicted.
-    words : dict of str to int, optional
-        What the answer says: slot to index into `WORDS`.
-    places : tuple of (int, tuple of int)
-        The end of an object's name, and the ids of the objects that it names.
-    marks : tuple of (int, str)
-        The end of an option's line and its letter, if the reply contains letters.
-    counted : (int, tuple of int), optional
-        The end of the name of what is counted, and the ids of the counted objects.
-    letter : str
-        The letter of the right option. It is predicted beside an MM-SAP reply, which may not contain it.
-    refuses : bool
-        Whether the reply is a refusal.
-    held_out_words : tuple of str
-        Words that would make a held-out pair with the object. They are excluded from the loss: as negatives in every
-        example, they would be learned as impossible.
-    """
-
-    prompt: str
+    prompt: str  # the text after the last image
+    # parts of the reply, each with whether it is trained; the other parts are given. Empty for a subtask.
     reply: tuple[tuple[str, bool], ...] = ()
-    options: tuple[tuple[int, bool], ...] = ()
-    stem: int = 0
-    words: dict[str, int] | None = None
+    options: tuple[tuple[int, bool], ...] = ()  # the end of an option's line, and whether the option is right
+    stem: int = 0  # the end of the stem, where ``words`` are predicted
+    words: dict[str, int] | None = None  # what the answer says: slot to index into `WORDS`
+    # the end of an object's name, and the ids of the objects that it names
     places: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    marks: tuple[tuple[int, str], ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()  # the end of an option's line and its letter, if the reply contains letters
+    # the end of the name of what is counted, and the ids of the counted objects
     counted: tuple[int, tuple[int, ...]] | None = None
+    # the letter of the right option. It is predicted beside an MM-SAP reply, which may not contain it.
     letter: str = ""
-    refuses: bool = False
+    refuses: bool = False  # whether the reply is a refusal
+    # words that would make a held-out pair with the object. They are excluded from the loss: as negatives in every
+    # example, they would be learned as impossible.
     held_out_words: tuple[str, ...] = ()
 
     @property

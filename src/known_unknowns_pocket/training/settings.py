@@ -16,39 +16,20 @@ class Stage:
     A stage whose ``mix`` has no prompts trains the vision tower on the labels of the patches. Any other stage trains
     all parameters but the tower. The tower's heads are trained with it until the projector is initialised from them;
     after that they are frozen.
-
-    Attributes
-    ----------
-    name : str
-        The seeds of the samples follow from it.
-    steps : int
-        Length of the learning rate schedule: a cosine from ``learning_rate`` to 3% of it.
-    samples : int
-        Samples in a step.
-    learning_rate : float
-        The largest learning rate.
-    mix : SampleMix
-        The prompts of a sample.
-    warm_up : int
-        Steps of linear warm-up.
-    stop_after : int, optional
-        Number of steps after which the stage ends, if before ``steps``.
-    actiview_share : float
-        Share of the steps in ActiView's form, with half as many samples, as these are longer. In a vision stage, the
-        share of the images.
-    embedding_rate : float
-        Learning rate of the word embeddings relative to ``learning_rate``. At the full rate the embeddings of the
-        colours become more alike with every step.
     """
 
-    name: str
-    steps: int
-    samples: int
-    learning_rate: float
-    mix: SampleMix = IMAGES_ONLY
-    warm_up: int = 50
-    stop_after: int | None = None
+    name: str  # the seeds of the samples follow from it
+    steps: int  # length of the learning rate schedule: a cosine from ``learning_rate`` to 3% of it
+    samples: int  # samples in a step
+    learning_rate: float  # the largest learning rate
+    mix: SampleMix = IMAGES_ONLY  # the prompts of a sample
+    warm_up: int = 50  # steps of linear warm-up
+    stop_after: int | None = None  # number of steps after which the stage ends, if before ``steps``
+    # share of the steps in ActiView's form, with half as many samples, as these are longer. In a vision stage, the
+    # share of the images.
     actiview_share: float = 0.0
+    # learning rate of the word embeddings relative to ``learning_rate``. At the full rate the embeddings of the
+    # colours become more alike with every step.
     embedding_rate: float = 1.0
 
     @property
