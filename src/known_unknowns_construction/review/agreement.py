@@ -9,8 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from known_unknowns_construction.review.decisions import Standing, result
-from known_unknowns_construction.review.records import REVIEWER, Content, Decision
+from known_unknowns_construction.review.decisions import REVIEWER, Content, Decision, Standing, result
 
 KAPPA, ALPHA = "Cohen's kappa", "Krippendorff's alpha"
 RESAMPLES = 2000
