@@ -125,9 +125,9 @@ def test_a_level_that_the_file_lacks_has_no_start(tmp_path):
     ("changes", "message"),
     [
         ({"answer": 3}, "the answer is 3, where the options are 0 to 2"),
-        ({"category": "weather"}, "the category is 'weather', not one of"),
-        ({"contains_bbox": ["no", "no", "some", 1]}, "contains_bbox has 'some'"),
-        ({"images": ["./images/a.jpg"]}, "the images are .* not a list of 7"),
+        ({"category": "weather"}, "category: Input should be 'geo-loc.*, not 'weather'"),
+        ({"contains_bbox": ["no", "no", "some", 1]}, "contains_bbox.2: Input should be .*, not 'some'"),
+        ({"images": ["./images/a.jpg"]}, "images: List should have at least 7 items"),
         ({"id": "actiview0001"}, "the question id actiview0001 is already that of .*row 0"),
     ],
 )

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from known_unknowns.records import AnsweredTurn, Reply, Turn
-from known_unknowns_benchmarks.actiview.expected_replies import expected_reply
 from known_unknowns_benchmarks.actiview.metrics import DialogueViews
 from known_unknowns_benchmarks.actiview.parsing import Selection, parse_missing
+from known_unknowns_benchmarks.actiview.protocols import expected_reply
 from tests.factories import right
 from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
 

@@ -13,7 +13,7 @@ from known_unknowns.report.formatting import Row
 from known_unknowns.report.paper_tables import PaperTable
 from known_unknowns.report.tables import Run
 from known_unknowns_benchmarks.actiview import figures, report
-from known_unknowns_benchmarks.actiview.averages import AVERAGED
+from known_unknowns_benchmarks.actiview.metrics import AVERAGED
 from known_unknowns_benchmarks.actiview.outcomes import Outcomes, empty_metric
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import right
