@@ -107,10 +107,7 @@ class Flag:
 class Candidate:
     """A generated question.
 
-    Raises
-    ------
-    ValueError
-        If there are no options or too many, or if the answer is not a label of an option.
+    Raises ValueError if there are no options or too many, or if the answer is not a label of an option.
     """
 
     id: str  # unique within the file
@@ -149,10 +146,8 @@ _CANDIDATE = TypeAdapter(Candidate)
 def read_candidates(path: str | Path) -> Iterator[Candidate]:
     """Yield the candidates of a file, one line at a time.
 
-    Raises
-    ------
-    DataError
-        If a line is not a candidate, or repeats the id of an earlier line. The message names the file and the line.
+    Raises DataError if a line is not a candidate, or repeats the id of an earlier line. The message names the file and
+    the line.
     """
     seen: dict[str, int] = {}
     for number, candidate in read_records(path, _CANDIDATE, "candidate"):

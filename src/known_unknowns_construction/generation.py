@@ -127,35 +127,12 @@ def run_generator(
     questions: int | None = None,
     seed: int = 0,
 ) -> tuple[list[Candidate], dict[str, Any]]:
-    """Generate questions about every image.
+    """Return the questions about every image in order, and a report.
 
-    Parameters
-    ----------
-    name : str
-        The generator's name, which candidates record.
-    generator : QuestionGenerator
-    graphs : sequence of SceneGraph
-    folder : Path
-        The folder of the graph file, which paths of images are relative to.
-    model, entry, journal : optional
-        The model's name in params.yaml, its entry, and the journal of its replies. A generator that uses a model needs
-        all three.
-    questions : int, optional
-        About how many questions an image should have.
-    seed : int
-        The seed of template generators.
-
-    Returns
-    -------
-    candidates : list of Candidate
-        In the order of the graphs.
-    report : dict
-        Counts; ``rejections`` has the reason and the image of each reply, or entry of a reply, that is no question.
-
-    Raises
-    ------
-    ConfigError
-        If the model is missing.
+    ``folder`` is that of the graph file, which paths of images are relative to. A generator that uses a model needs its
+    name in params.yaml, its entry there, and the journal of its replies; ConfigError is raised if the model is missing.
+    ``questions`` is about how many an image should have, ``seed`` that of template generators. The report has counts;
+    its ``rejections`` are the reason and the image of each reply, or entry of a reply, that is no question.
     """
     source: dict[str, Any] = {"model": None, "revision": None, "prompt": None}
     newly_asked = 0

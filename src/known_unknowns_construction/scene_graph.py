@@ -63,10 +63,7 @@ class Relation:
 class SceneGraph:
     """An image with its objects and relations.
 
-    Raises
-    ------
-    ValueError
-        If ids repeat, or a relation names an object that is not there.
+    Raises ValueError if ids repeat, or a relation names an object that is not there.
     """
 
     id: str  # unique within the file

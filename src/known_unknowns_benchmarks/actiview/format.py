@@ -98,19 +98,10 @@ class Files(NamedTuple):
 
 
 def read_files(raw: Path, *, require_all: bool = True) -> Files:
-    """Decode the files. Rows are not checked.
+    """Decode the files in a folder or below it (the repository has them in ``asset``). Rows are not checked.
 
-    Parameters
-    ----------
-    raw : Path
-        The folder of the files, a folder above it (the repository has them in ``asset``), or data.json under any name.
-    require_all : bool
-        Whether the two files beside data.json must exist.
-
-    Raises
-    ------
-    DataError
-        If a file is missing or has another format.
+    ``raw`` may also be data.json under any name. Raises DataError if a file is missing or has another
+    format; with ``require_all`` also if one of the two files beside it is missing.
     """
     file = _data_file(raw)
     data = read_json(file)

@@ -292,17 +292,9 @@ WITHOUT: Mapping[str, str] = {
 
 
 def view_necessity(with_views: Mapping[str, bool], without: Mapping[str, bool]) -> ViewNecessity:
-    """Count the questions that need the views.
+    """Count the questions that need the views, given which ids were answered correctly with them and without.
 
-    Parameters
-    ----------
-    with_views, without : mapping from str to bool
-        Whether each question, by its id, was answered correctly.
-
-    Raises
-    ------
-    ValueError
-        If the questions differ.
+    Raises ValueError if the questions differ.
     """
     if with_views.keys() != without.keys():
         unpaired = sorted(with_views.keys() ^ without.keys())
@@ -332,15 +324,7 @@ class Cost:
 def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     """Compute the mean cost per question. An image that is shown in two turns counts twice.
 
-    Parameters
-    ----------
-    dialogues : sequence of sequence of AnsweredTurn
-        All turns of each question of one variant.
-
-    Raises
-    ------
-    ValueError
-        If there are no questions.
+    Raises ValueError if there are no questions.
     """
     if not dialogues:
         raise ValueError("no dialogues: the cost of a question is not defined")

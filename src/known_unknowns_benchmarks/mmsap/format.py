@@ -70,10 +70,7 @@ class Fields:
 
         Rendered files and those of a git repository have the default names.
 
-        Raises
-        ------
-        ConfigError
-            For an unknown name, or a value that is not a text. It has the path of the key.
+        Raises ConfigError for an unknown name, or a value that is not a text. It has the path of the key.
         """
         given = settings.as_dict() if isinstance(settings, HubData | FolderData) else {}
         fields = _texts(given, "fields", ("id", "image", "question", "options", "answer", "sub_task"))

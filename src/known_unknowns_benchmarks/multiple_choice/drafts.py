@@ -130,23 +130,9 @@ def ranges(numbers: Sequence[int], most: int = 10) -> str:
 def read_drafts(
     folder: Path, settings: Settings, *, store: ImageStore | None = None, advance: Advance | None = None
 ) -> Drafts:
-    """Read every question, and decode every image.
+    """Read every question in the files of a folder, and decode every image; with a ``store``, store them.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the files.
-    settings : Settings
-        How the files are read.
-    store : ImageStore, optional
-        Where images are stored; without it they are only decoded.
-    advance : callable, optional
-        Called after each question.
-
-    Raises
-    ------
-    DataError
-        If there are no files with questions. Mistakes in rows are in the result.
+    Raises DataError if there are no files with questions. Mistakes in rows are in the result.
     """
     drafts = Drafts(folder)
     files, reader = question_files(folder, settings.files), _RowImages(drafts, settings, store)

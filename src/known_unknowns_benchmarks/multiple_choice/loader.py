@@ -28,10 +28,7 @@ _SHOWN_TEXTS, _SHOWN_COLUMNS = 5, 10
 def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
     """Count the questions of a folder (`known_unknowns.benchmark.interface.Contents`).
 
-    Raises
-    ------
-    DataError
-        For all mistakes in the files at once.
+    Raises DataError for all mistakes in the files at once.
     """
     chosen = Settings.of(settings)
     drafts = read_drafts(folder, chosen)
@@ -100,10 +97,7 @@ def load(
 ) -> Iterator[Question]:
     """Load the files under ``raw`` (`known_unknowns.benchmark.interface.Load`).
 
-    Raises
-    ------
-    DataError
-        For all mistakes at once, each with its file, row and column.
+    Raises DataError for all mistakes at once, each with its file, row and column.
     """
     chosen = Settings.of(settings)
     with ImageStore(folder, workers=workers) as store:

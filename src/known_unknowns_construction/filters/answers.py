@@ -33,10 +33,7 @@ def solvable_without_image(candidates: Sequence[Candidate], context: Context) ->
     Attempts of one model are not independent; the options are rotated between them. Answers that cannot be parsed count
     as wrong.
 
-    Raises
-    ------
-    ConfigError
-        If even k n right answers would not be enough.
+    Raises ConfigError if even k n right answers would not be enough.
     """
     if context.ask is None:
         return

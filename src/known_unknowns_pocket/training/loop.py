@@ -98,25 +98,9 @@ def train(
     A run that was stopped continues after its last finished stage. Set the number of threads with
     torch.set_num_threads.
 
-    Parameters
-    ----------
-    settings : Settings
-        The recipe.
-    out : Path
-        Folder of the trained model.
-    work : Path
-        Folder of the checkpoint and the log (JSON lines: stage, step, seconds, loss, accuracy by head).
-    workers : int
-        Processes that make batches.
-    report : callable, optional
-        Called with each line of the log.
-    report_every : int
-        Steps between lines of the log.
-
-    Raises
-    ------
-    ValueError
-        If ``work`` has a checkpoint of other settings.
+    The folder ``work`` gets the checkpoint and the log (JSON lines: stage, step, seconds, loss, accuracy by head), of
+    which ``report`` gets each line, after every ``report_every`` steps; ``workers`` processes make batches. Raises
+    ValueError if ``work`` has a checkpoint of other settings.
     """
     work.mkdir(parents=True, exist_ok=True)
     tokenizer = build_tokenizer(corpus(settings.shape, settings.vocabulary_samples))

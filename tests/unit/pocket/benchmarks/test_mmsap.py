@@ -14,8 +14,7 @@ from scipy import ndimage
 from known_unknowns_benchmarks.mmsap import loader as benchmark
 from known_unknowns_pocket.benchmarks import mmsap, mmsap_beyond, mmsap_emblems, mmsap_images
 from known_unknowns_pocket.scenes import ALL_PAIRS, render
-from known_unknowns_pocket.scenes.model import viewport
-from known_unknowns_pocket.scenes.outlines import reach
+from known_unknowns_pocket.scenes.model import reach, viewport
 from tests.unit.pocket.benchmarks.answer_check import READERS, Looks
 
 SEED, IMAGES = 1, 330

@@ -104,26 +104,6 @@ def test_relations_are_the_converse_of_each_other_and_consistent(seed):
     assert len({(subject, target) for subject, target, _ in held}) == len(held)  # one at most for a pair
 
 
-def test_invalid_arguments_are_refused():
-    scene = Scene((thing(0.2, 0.2), thing(0.8, 0.8)))
-    with pytest.raises(ValueError, match="predicate"):
-        verdict(scene, 0, 1, "near")
-    with pytest.raises(ValueError, match="two ids"):
-        verdict(scene, 0, 0, "above")
-    with pytest.raises(ValueError, match="two ids"):
-        verdict(scene, 0, 2, "above")
-    with pytest.raises(ValueError, match="off the"):
-        Scene((thing(1.2, 0.5),))
-    with pytest.raises(ValueError, match="aspect"):
-        Scene((), aspect=0)
-    with pytest.raises(ValueError, match="radius"):
-        thing(0.5, 0.5, 0.0)
-    with pytest.raises(ValueError, match="finite"):
-        thing(math.nan, 0.5)
-    with pytest.raises(ValueError, match="shape 'blob'.*" + SHAPES[0]):
-        thing(0.5, 0.5, shape="blob")
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(),
@@ -154,20 +134,6 @@ def test_pairs_and_preference_are_kept():
         assert all(thing.pair in TRAINING_PAIRS for thing in sample_scene(seed, pairs=TRAINING_PAIRS).objects)
     things = [t for seed in range(100) for t in sample_scene(seed, prefer=HELD_OUT_PAIRS).objects]
     assert sum(thing.pair in HELD_OUT_PAIRS for thing in things) > len(things) / 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"n_objects": (0, 3)}, "n_objects"),
-        ({"aspect": 0.1}, "aspect"),
-        ({"pairs": [("red", "blob")]}, "blob"),
-        ({"pairs": []}, "no .colour, shape. pair"),
-    ],
-)
-def test_invalid_arguments_of_a_sample_are_refused(arguments, told):
-    with pytest.raises(ValueError, match=told):
-        sample_scene(1, **arguments)
 
 
 PLAIN = Background((255, 255, 255), (255, 255, 255))
