@@ -1,4 +1,4 @@
-"""Kappa and alpha: against scikit-learn, and values of the literature and by hand."""
+"""Kappa and alpha: values of the literature and by hand."""
 
 from __future__ import annotations
 
@@ -39,16 +39,6 @@ def test_alpha_of_krippendorffs_example():
     # By hand: 40 pairable values; observed disagreement 8 / 40, expected (40^2 - 384) / (40 * 39).
     assert alpha(units) == pytest.approx(1 - (8 / 40) / ((40**2 - 384) / (40 * 39)))
     assert alpha(units) == pytest.approx(0.743, abs=5e-4)
-
-
-RATINGS = ("AABCDAABCDBBACDEABCD", "AABCDAABCCBB-CDEABDD", "ABBCDA-BCDBBACDEAACD", "--BCD-AB-DBAAC-E---D")
-"""Four reviewers of twenty questions with five labels; "-" was not reviewed."""
-
-
-def test_alpha_of_the_reference_package():
-    """krippendorff 0.9.0: alpha(reliability_data=..., level_of_measurement="nominal") with "-" as NaN."""
-    units = [[None if label == "-" else label for label in unit] for unit in zip(*RATINGS, strict=True)]
-    assert alpha(units) == pytest.approx(0.8173636844891476, abs=1e-12)
 
 
 def test_agreement_without_variation_is_undefined():

@@ -124,14 +124,6 @@ def test_reviewers_who_differ_make_a_dispute_that_an_adjudicator_ends():
     }  # fmt: skip
 
 
-def test_one_of_two_required_reviewers_is_not_enough():
-    item = candidate()
-    lines = [decision(item, "keep")]
-    assert apply_decisions([item], lines, required=2).ids("pending") == ["c1"]
-    lines.append(decision(item, "keep", "bo"))
-    assert apply_decisions([item], lines, required=2).ids("kept") == ["c1"]
-
-
 def test_counts_are_those_of_the_papers_table():
     items = [candidate(f"c{i}") for i in range(7)]
     lines = [decision(items[0], "keep"), decision(items[1], "keep"), decision(items[2], "modify")]

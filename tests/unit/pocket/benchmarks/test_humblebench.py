@@ -1,4 +1,4 @@
-"""The pocket edition's file: format, balance, determinism, and answers checked against its pixels."""
+"""The pocket edition's file: format, balance and digest."""
 
 import io
 from collections import Counter
@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 
 from known_unknowns_pocket.benchmarks import humblebench
-from tests.unit.pocket.benchmarks.answer_check import Looks, check_answer
 
 SEED, IMAGES = 1, 24
 
@@ -39,16 +38,6 @@ def test_types_and_letters_are_even(rows):
     for question_type in ("Object", "Relation", "Attribute"):
         letters = Counter(row["label"] for row in rows if row["type"] == question_type)
         assert letters == dict.fromkeys("ABCDE", 8)
-
-
-def test_every_answer_agrees_with_the_pixels(rows):
-    scene_images = humblebench.scene_images(SEED, IMAGES)
-    looks = {scene_image.path: Looks(scene_image.scene) for scene_image in scene_images}
-    for row in rows:
-        found = check_answer(looks[row["image"]["path"]], row["question"])
-        plainly = [letter for letter, (true, _) in found.items() if true]
-        roughly = [letter for letter, (_, true) in found.items() if true]
-        assert plainly == roughly == [letter for letter in "ABCD" if letter == row["label"]], row["question"]
 
 
 def test_digest_follows_content_and_not_encoding(tmp_path):

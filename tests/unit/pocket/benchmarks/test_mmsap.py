@@ -1,14 +1,11 @@
 """The pocket MM-SAP: answers checked by what its images show, emblems and wordings, and the digest."""
 
-import io
-import json
 import math
 import re
 from collections import Counter
 
 import numpy as np
 import pytest
-from PIL import Image
 from scipy import ndimage
 
 from known_unknowns_benchmarks.mmsap import loader as benchmark
@@ -58,30 +55,6 @@ def test_some_wordings_are_kept_from_training(asked):
     # Nothing that can be answered is asked in these words.
     answerable = {re.sub(r"the .+?(?= \w+ing\?|\?| in )", "the {thing}", q.stem) for _, q in asked if q.answer}
     assert not answerable & {w.text for w in mmsap_beyond.WORDINGS if w.held_out} - {"What is the {thing} doing?"}
-
-
-def test_digest_follows_content_and_not_encoding(tmp_path):
-    folder = mmsap.build(tmp_path, seed=2, images=3)
-    digest, file = mmsap.content_digest(folder), folder / "KnowVisQA.json"
-    rows, text = json.loads(file.read_text()), file.read_text()
-    file.write_text(json.dumps(rows, indent=4, sort_keys=True))
-    scene_image = folder / rows[0]["image"]
-    encoded = scene_image.read_bytes()
-    with Image.open(io.BytesIO(encoded)) as image:
-        image.load()
-        image.save(scene_image, compress_level=0)
-        assert mmsap.content_digest(folder) == digest and scene_image.read_bytes() != encoded
-        image.putpixel((0, 0), (1, 2, 3))
-        image.save(scene_image)
-    digests = {digest, mmsap.content_digest(folder)}
-    scene_image.write_bytes(encoded)
-    changes = [{"id": 9}, {"question": "?"}, {"answer": "x"}, {"sub_task": "Food"}, {"taught": None}]
-    for change in [*changes, {"options": rows[0]["options"][::-1]}]:
-        file.write_text(json.dumps([rows[0] | change]))
-        digests.add(mmsap.content_digest(folder))
-    assert len(digests) == 8
-    file.write_text(text)
-    assert mmsap.content_digest(folder) == digest
 
 
 def checked_answer(looks, question):
