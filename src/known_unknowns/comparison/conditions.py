@@ -165,9 +165,17 @@ def published_number(cell: PublishedCell) -> int | None:
     return cell.questions if cell.n is None else cell.n
 
 
-def is_sample(conditions: Conditions, own: Mapping[str, int], counts: Mapping[str, int], n: int | None) -> bool:
-    """Whether ours are a sample of the published questions: the edition has a limit, and it left some out."""
-    return conditions.limit is not None and own.get(OVERALL, 0) < counts.get(OVERALL, n or 0)
+def sampled_from(
+    cell: PublishedCell, conditions: Conditions, own: Mapping[str, int], counts: Mapping[str, int]
+) -> int | None:
+    """Return the number of published questions of a cell if ours are a sample of them, which a limit drew; else None.
+
+    ``own`` and ``counts`` are as in `difference`.
+    """
+    n = published_number(cell)
+    if conditions.limit is None or own.get(OVERALL, 0) >= counts.get(OVERALL, n or 0):
+        return None
+    return n or counts.get(cell.category) or counts[OVERALL]
 
 
 def difference(
@@ -182,7 +190,7 @@ def difference(
     if otherwise := conditions.asked(ours.model, cell.variant).otherwise:
         return SETTINGS, f"{SETTINGS}: {'; '.join(otherwise)} (our {ours.model})"
     n = published_number(cell)
-    sampled = is_sample(conditions, own, counts, n)
+    sampled = sampled_from(cell, conditions, own, counts) is not None
     if n is not None and n not in (ours.n, ours.denominator) and not sampled:
         return NUMBER, f"published of {n:,} questions, ours are {ours.n:,}"
     if n is None and OVERALL not in counts:

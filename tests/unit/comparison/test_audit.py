@@ -9,8 +9,15 @@ import pytest
 
 from known_unknowns.benchmark.published import ALL, Finding, Published
 from known_unknowns.comparison.audit import with_notes
-from known_unknowns.comparison.audit.checks import distribution, generic_checks, row_count
-from known_unknowns.comparison.audit.relations import inconsistent, product, ratio, total, weighted_mean
+from known_unknowns.comparison.audit.checks import distribution, generic_checks
+from known_unknowns.comparison.audit.relations import (
+    declared_relations,
+    inconsistent,
+    product,
+    ratio,
+    total,
+    weighted_mean,
+)
 from known_unknowns.comparison.published import read
 from known_unknowns.errors import DataError
 from scripts import audit_table
@@ -257,9 +264,9 @@ def test_another_whole_that_explains_the_shares(tmp_path, instead, text):
 
 
 def test_numbers_of_rows(tmp_path):
-    published = toy(tmp_path, SHARES.replace("{name: Share}", "{name: Number, unit: models}") + '      Models: "4"\n')
-    cell = published.cells[-1]
-    (found,) = row_count(cell, published, "Table 1")
+    text = SHARES.replace("{name: Share}", "{name: Number, unit: models}") + '      Models: "4"\n'
+    relation = "relations:\n  - {cells: {n: [Figure 1, Models, Number]}, rows: {n: Table 1}}\n"
+    (found,) = declared_relations(toy(tmp_path, text + relation))
     assert (found.finding, found.arithmetic) == ("Table 1 has 3 rows.", "3 rows: One, Two, Three; printed 4")
 
 
