@@ -89,7 +89,7 @@ def test_turns_are_counted_up_to_the_last_answer(tmp_path: Path):
     ("unit", "denominator", "flips"),
     [
         ("percent", 50.0, 100 * 4 / 50),  # a ratio changes by more if its denominator is smaller
-        # an average over 5 pipelines: of their answers, at most 13 change: P(X <= 13) is 0.962 for Binomial(1625, 0.005)
+        # an average over 5 pipelines: P(X <= 13) is 0.962 for Binomial(1625, 0.005)
         ("percent", 1625.0, 100 * 13 / 1625),
         ("questions", None, 4.0),
         ("views", None, 3 * 4 / 325),
