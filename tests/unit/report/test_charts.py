@@ -81,7 +81,7 @@ def test_a_name_is_not_on_an_error_bar_if_another_place_is_free() -> None:
     assert places([Label("first", 40, 50, 10)], 200, 100)[0] == Place(47, 42, "left")
 
 
-@given(st.lists(st.tuples(st.floats(0, 560), st.floats(0, 400)), max_size=60))
+@given(st.lists(st.tuples(st.floats(0, 560), st.floats(0, 400)), max_size=40))
 def test_no_number_covers_another_or_leaves_the_plot(spots: list[tuple[float, float]]) -> None:
     points = [Label(str(number), x, y, 10) for number, (x, y) in enumerate(spots)]
     boxes = []
