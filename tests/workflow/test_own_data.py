@@ -40,7 +40,7 @@ def run(project: Project, command: str, *, targets: tuple[str, ...] = ()) -> str
         assert arguments == ["run", "EDITION=mine"]
         return project.snakemake(*targets, "--cores", "1", "--config", "edition=mine")
     assert program == "known-unknowns"
-    return project.run("python", "-m", "known_unknowns", *arguments).stdout
+    return project.run("known-unknowns", *arguments).stdout
 
 
 def jobs(printed: str) -> dict[str, int]:

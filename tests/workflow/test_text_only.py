@@ -37,7 +37,7 @@ def project(fresh: Project) -> Project:
 
 
 def test_a_run_without_any_image_ends_with_the_report(project):
-    checked = project.run("python", "-m", "known_unknowns", "check", "params", "--edition", "mine").stdout
+    checked = project.run("known-unknowns", "check", "params", "--edition", "mine").stdout
     assert "no question has an image, so these variants are left out: noise, blank" in checked
     project.snakemake(*TARGETS, "--config", "edition=mine")
     metrics = tables.read_metrics(project.root / "results/mine/metrics/oracle/multiple_choice/metrics.parquet")

@@ -33,7 +33,7 @@ def command() -> Callable[[str], list[str]]:
             line = line.replace(old, new)
         program, *rest = line.split()
         assert program == "known-unknowns"
-        return ["python", "-m", "known_unknowns", *rest]
+        return [program, *rest]
 
     return arguments
 
@@ -84,7 +84,7 @@ def test_an_endpoint_and_then_all_questions(fresh, command, monkeypatch):
         edition = "try-parrot-1-humblebench-pocket"
         assert replies(fresh, edition, "parrot-1")["turns"] == 20
         again = re.search(r"^All +known-unknowns (.*)$", printed, re.MULTILINE)[1].split()
-        printed = fresh.run("python", "-m", "known_unknowns", *again).stdout
+        printed = fresh.run("known-unknowns", *again).stdout
         assert "30 of 30 questions" in printed and "All  " not in printed
         counted = replies(fresh, edition, "parrot-1")
         assert counted["turns"] == 60 and counted["newly_asked"] <= 40  # the first 20 are in the journal

@@ -71,7 +71,7 @@ def run(project: Project, line: str, *targets: str) -> str:
         edition = [part.replace("EDITION", "edition") for part in arguments]
         return project.snakemake(*targets, "--cores", "1", *(["--config", *edition] if edition else []))
     assert program == "known-unknowns"
-    return project.run("python", "-m", "known_unknowns", *arguments).stdout
+    return project.run("known-unknowns", *arguments).stdout
 
 
 def merged(params: dict[str, Any], added: dict[str, Any]) -> None:
