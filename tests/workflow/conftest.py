@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -13,12 +14,21 @@ from filelock import FileLock
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
 VARIANTS = ["original", "nota_only", "noise"]
+TEN = "questions: {Overall: 10, Object: 4, Relation: 3, Attribute: 3}"
 
 
 @pytest.fixture(scope="session")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project without a run. Tests must not run jobs in it; they copy it with `twin`."""
+    """A project without a run. Tests must not run jobs in it; they copy it with `twin`.
+
+    The published HumbleBench has ten questions there, those that the tests' hubs have.
+    """
     project = Project.copy_of_tree(tmp_path_factory.mktemp("untouched"))
+    published = project.root / "src/known_unknowns_benchmarks/humblebench/published.yaml"
+    text, count = re.subn(r"questions: \{Overall: 22831, .*?\}", TEN, published.read_text(encoding="utf-8"))
+    text, of_e = re.subn("questions: 3326", "questions: 2", text)
+    assert (count, of_e) == (1, 1)
+    published.write_text(text, encoding="utf-8")
     project.change_params(partial(reduce, models=RESPONDENTS, variants=VARIANTS, images=6, tracking=True))
     project.change_params(lambda params: params["models"]["uniform"].update(shards=2))
     project.commit("a small configuration")
