@@ -1,4 +1,4 @@
-"""Projects for the tests of the workflow: one without a run, and two with a finished run."""
+"""Projects for the tests of the workflow: one without a run, and three with a finished run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from tests.servers.endpoint import Endpoint
+from tests.workflow import asked
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
 VARIANTS = ["original", "nota_only", "noise"]
@@ -65,6 +67,20 @@ def finished(untouched: Project, made_once: Callable[[str, Callable[[Path], None
 
     folder = made_once("finished", make)
     return Project(folder / "project"), (folder / "printed.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def asked_once(untouched: Project, made_once: Callable[[str, Callable[[Path], None]], Path]) -> Project:
+    """A project with a finished run of the models of `asked`. It must not be changed."""
+
+    def make(folder: Path) -> None:
+        project = untouched.twin(folder / "project")
+        with pytest.MonkeyPatch.context() as environment, Endpoint(reply=asked.by_temperature) as server:
+            environment.setenv("OPENAI_API_KEY", "any")
+            project.change_params(partial(asked.configure, url=server.url))
+            project.snakemake()
+
+    return Project(made_once("asked", make) / "project")
 
 
 @pytest.fixture(scope="session")

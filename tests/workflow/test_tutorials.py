@@ -123,7 +123,7 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
         assert (root / place).exists(), place
     assert "Table 3" in (root / "results/pocket/report/benchmark-humblebench.html").read_text(encoding="utf-8")
     assert lines(README)[0] == "make run"
-    printed = shell(published, "make run ARGS=results/pocket/comparison.parquet")
+    printed = shell(published, "make run ARGS='-- results/pocket/comparison.parquet'")
     shell(published, "known-unknowns metrics --out metrics.csv")
     header, *rows = (root / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert header.startswith("model,benchmark,variant,") and rows
@@ -134,7 +134,7 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
 
     (line, number) = re.search(r"HumbleBench: .*: (make run EDITION=full) \((\d+) numbers\)", printed).groups()
     assert {row.verdict for row in compared(published, "pocket")} == {"not comparable"}
-    printed = shell(published, f"{line} ARGS=results/full/comparison.parquet")
+    printed = shell(published, f"{line} ARGS='-- results/full/comparison.parquet'")
     after = compared(published, "full")
     judged = {(row.table, row.row, row.column) for row in after if row.verdict not in UNJUDGED}
     assert len(judged) == int(number) > 0
