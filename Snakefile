@@ -71,7 +71,9 @@ onsuccess:
         print_last(construction_rules.closing_message(done), sys.stdout)
     else:
         print_last(
-            workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),
+            workflow_run.closing_message(
+                CONFIGURED, RESULTS, time.monotonic() - START
+            ),
             sys.stdout,
         )
 
