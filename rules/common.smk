@@ -27,6 +27,7 @@ from known_unknowns.workflow import (
     prerequisites,
     rule_functions,
     run as workflow_run,
+    run_plan,
     selection,
     unrecorded,
 )
@@ -126,6 +127,15 @@ def start_run():
 def print_last(message, stream):
     """Print a message when the process ends, below the last lines of Snakemake's own log."""
     atexit.register(print, message, file=stream)
+
+
+def print_plan():
+    """Print what a run of the edition would ask, unless the dry run is of single files."""
+    if not workflow.dag_settings.targets:
+        try:
+            print(run_plan.as_text(run_plan.of_run(PARAMS, GPUS)), file=sys.stderr)
+        except KnownUnknownsError as error:
+            print(f"No plan: {error}", file=sys.stderr)
 
 
 pathvars:
