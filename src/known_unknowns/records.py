@@ -195,7 +195,7 @@ class Turn:
         JSON text of the schema that the reply must follow, "" for none. Engines without constrained decoding ignore it.
     continuations : tuple of str, optional
         Texts of the options on offer, parallel to ``labels``. Such a turn asks for their log-probabilities as the
-        reply (`Reply.continuations`), and for no text.
+        reply (`Reply.continuations`), and for no text. They are the same for every sample.
     """
 
     question_id: str
@@ -235,7 +235,7 @@ class Turn:
             request["json_schema"] = self.json_schema
         if self.continuations is not None:
             request["continuations"] = self.continuations
-        if answer_key is None and sample_of(self.seed):
+        if answer_key is None and sample_of(self.seed) and self.continuations is None:
             request["sample"] = sample_of(self.seed)
         if answer_key is not None:
             request |= {"question_id": self.question_id, "step": self.step, "seed": self.seed}

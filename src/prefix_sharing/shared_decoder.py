@@ -26,6 +26,7 @@ from prefix_sharing.token_tree import (
     TokenTree,
     TreePass,
     build_trees,
+    continuation_logprobs,
     estimate_cost,
     estimate_segments_cost,
     forward_trees,
@@ -182,6 +183,24 @@ class SharedPrefixDecoder:
         first, continue_from = self._start(prompts)
         ids = [prompt.ids for prompt in prompts]
         return decode(first, continue_from, prompts=ids, limits=limits, rules=self._rules, record=record)
+
+    @property
+    def scores_continuations(self) -> bool:
+        """Whether `continuation_logprobs` works: a plan that packs prompts, or gives them rows, may be used."""
+        return PACKED in self.plans or ROWS in self.plans
+
+    @torch.inference_mode()
+    def continuation_logprobs(self, prompts: Sequence[Prompt], counts: Sequence[int]) -> list[float]:
+        """Return the log-probability of each prompt's last tokens, without a check.
+
+        ``counts`` are their numbers. They belong to the suffix, and are not all of it. Prompts that begin alike, such
+        as the options of one question, are best placed one after another.
+        """
+        one_each = list({prompt.head: prompt for prompt in prompts}.values())
+        plan, limit = (PACKED, MAX_PACKED_TOKENS) if PACKED in self.plans else (ROWS, 0)
+        self.used[plan] += len(prompts)
+        prefixes, trees = self.prefixes.get(one_each), _trees(prompts, limit)
+        return continuation_logprobs(self._model, self._architecture, prefixes, trees, counts)
 
     def split(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """Return which prompts share one call of `decode`: all of them, except for recurrent models."""

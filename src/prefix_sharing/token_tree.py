@@ -133,6 +133,63 @@ def forward_trees(
     model: Any, architecture: Architecture, prefixes: Sequence[Prefix], trees: Sequence[TokenTree]
 ) -> TreePass:
     """Compute all trees in one forward pass, each after its prefix."""
+    last = [[path[-1] for path in tree.paths] for tree in trees]
+    logits, cache, longest, nodes = _forward(model, architecture, prefixes, trees, last)
+    return _tree_pass(logits, cache, trees, prefixes, longest, nodes)
+
+
+@torch.inference_mode()
+def continuation_logprobs(
+    model: Any,
+    architecture: Architecture,
+    prefixes: Sequence[Prefix],
+    trees: Sequence[TokenTree],
+    counts: Sequence[int],
+) -> list[float]:
+    """Compute all trees in one forward pass. Return the log-probability of the last tokens of each prompt.
+
+    ``counts`` are their numbers, by the prompt's index. A prompt has at least one token before them.
+    """
+    paths = [
+        [path[-counts[prompt] - 1 :] for path, prompt in zip(tree.paths, tree.prompts, strict=True)] for tree in trees
+    ]
+    before = [[node for path in of_tree for node in path[:-1]] for of_tree in paths]
+    logits, *_ = _forward(model, architecture, prefixes, trees, before)
+    order: list[int] = []
+    sums: list[torch.Tensor] = []
+    for row, (tree, of_tree) in enumerate(zip(trees, paths, strict=True)):
+        tokens = [tree.tokens[node] for path in of_tree for node in path[1:]]
+        each = token_logprobs(logits[row, : len(tokens)], tokens).split([counts[prompt] for prompt in tree.prompts])
+        order += tree.prompts
+        sums += [values.sum() for values in each]
+    values = dict(zip(order, torch.stack(sums).tolist(), strict=True))
+    return [values[prompt] for prompt in range(len(counts))]
+
+
+def token_logprobs(logits: torch.Tensor, tokens: Sequence[int]) -> torch.Tensor:
+    """Return the log-probability of each token in the row of ``logits`` (tokens, vocabulary) that precedes it."""
+    logits = logits.float()
+    return logits.gather(1, torch.tensor(tokens, device=logits.device)[:, None])[:, 0] - logits.logsumexp(dim=-1)
+
+
+def _forward(
+    model: Any,
+    architecture: Architecture,
+    prefixes: Sequence[Prefix],
+    trees: Sequence[TokenTree],
+    wanted: Sequence[Sequence[int]],
+) -> tuple[torch.Tensor, DynamicCache, int, int]:
+    """Compute all trees in one pass.
+
+    Returns
+    -------
+    logits : Tensor, shape (trees, nodes, vocabulary)
+        Those of each tree's ``wanted`` nodes, padded on the right.
+    cache : DynamicCache
+        Keys and values of all rows.
+    longest, nodes : int
+        Numbers of tokens in the longest prefix and in the largest tree.
+    """
     device = model.device
     longest = max(prefixes[tree.prefix].length for tree in trees)
     nodes = max(len(tree.tokens) for tree in trees)
@@ -141,8 +198,7 @@ def forward_trees(
     lengths = torch.tensor([[prefixes[tree.prefix].length] for tree in trees])
     deltas = torch.tensor([[prefixes[tree.prefix].delta] for tree in trees])
     places = lengths + depths
-    last = _pad_right([[path[-1] for path in tree.paths] for tree in trees], max(len(tree.paths) for tree in trees))
-    last = last.to(device)
+    last = _pad_right(wanted, max(map(len, wanted))).to(device)
     mask = _mask(architecture, model, trees, lengths, places, longest)
     with use_attention(GROUPED, architecture.grouped_configs), last_layer.limit_last_layer(architecture.language, last):
         logits = model(
@@ -154,7 +210,7 @@ def forward_trees(
             logits_to_keep=last,
             **_cross_mask(model, [prefixes[tree.prefix] for tree in trees], nodes),
         ).logits
-    return _tree_pass(logits, cache, trees, prefixes, longest, nodes)
+    return logits, cache, longest, nodes
 
 
 def gather_prefixes(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], longest: int) -> DynamicCache:

@@ -89,6 +89,25 @@ def completion(question: str, *, logprobs: bool = True, **changes: Any) -> dict[
     return whole | {"choices": [choice], "usage": usage} | around
 
 
+def scored(request: Request) -> Response:
+    """A completion with the log-probabilities of its prompt, as vLLM returns them: null for the first token, then an
+    object by token id, with the prompt's own token first. A word of the reply is a token with -0.5 for each letter."""
+    body = request.body
+    if "prompt_logprobs" not in body:
+        return Response(200, completion(request.question))
+    assert body["continue_final_message"] and not body["add_generation_prompt"], body
+    last = body["messages"][-1]
+    assert last["role"] == "assistant"
+    tokens = [("<user>", -3.0), ("What", -2.0), ("<assistant>", -0.1)]
+    tokens += [(word, -0.5 * len(word.strip())) for word in re.findall(r"\s*\S+", last["content"])]
+    rows = [
+        {str(1000 + n): {"logprob": value, "rank": 2, "decoded_token": word}} for n, (word, value) in enumerate(tokens)
+    ]
+    usage = {"prompt_tokens": len(tokens) + 1, "completion_tokens": 1, "total_tokens": len(tokens) + 2}
+    whole = completion(request.question, content="!", logprobs=False, finish_reason="length", usage=usage)
+    return Response(200, whole | {"prompt_logprobs": [None, *rows]})
+
+
 def _with_choice_error(question: str) -> dict[str, Any]:
     """A completion as OpenRouter sends it if the model's provider fails."""
     body = completion(question, content="", finish_reason="error")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,20 @@ options' texts, and a number that the model says."""
 MANY, CONCATENATED, CAPTIONED = "many", "concatenated", "captioned"
 """Image support of a model: several images in one turn, one image (several are put side by side), or one image (the
 model describes the others first)."""
+
+OPTION_TEXT, VERBALISED = "option_text", "verbalised"
+"""The sources of a confidence that are asked for after the answer, as an edition's key ``confidence`` names them."""
+
+CONFIDENCE_PROMPT = """\
+
+Possible Answer: {answer}
+Q: How likely is the above answer to be correct? Please answer with the following format:
+```Confidence: [the probability of answer {answer} to be correct, not the one you think correct, please only include \
+the numerical number]%```"""
+"""What follows the question in the step `CONFIDENCE` [1]_. The paper's prompt also asks for the reasoning.
+
+.. [1] M. Xiong et al., "Can LLMs Express Their Uncertainty?", ICLR 2024, arXiv:2306.13063, Self-Probing."""
+CONFIDENCE_TOKENS = 32
 
 IMAGES, REFUSAL_PROMPT = "images", "refusal_prompt"
 """Requirements of a protocol: questions with images, and a benchmark with a refusal prompt."""
@@ -99,16 +113,55 @@ class Protocol:
         return frozenset(inspect.signature(self.function).parameters)
 
     def bind(
-        self, entry: ResolvedProtocol, *, context: Context, images: str = MANY, order: str = IN_PLACE
+        self,
+        entry: ResolvedProtocol,
+        *,
+        context: Context,
+        images: str = MANY,
+        order: str = IN_PLACE,
+        confidence: Collection[str] = (),
     ) -> Callable[[Question], Dialogue]:
         """Return a function of the question alone.
 
-        ``images`` is the model's image support, and ``order`` the order of images and text in every turn.
+        ``images`` is the model's image support, ``order`` the order of images and text in every turn, and
+        ``confidence`` the sources of a confidence that are asked for after the answer.
         """
         given: dict[str, Any] = {"context": context, "images": images}
         arguments = {name: value for name, value in given.items() if name in self._arguments}
-        ask = partial(self.function, **arguments | entry.arguments)
+        ask: Callable[[Question], Dialogue] = partial(self.function, **arguments | entry.arguments)
+        if confidence:
+            ask = partial(_with_confidence, ask, confidence)
         return ask if order == IN_PLACE else lambda question: _ordered(ask(question), order)
+
+
+def _with_confidence(ask: Callable[[Question], Dialogue], sources: Collection[str], question: Question) -> Dialogue:
+    """Ask the question, and then for confidences in its answer: the reply of the last "answer" step.
+
+    Nothing more is asked after a failed reply. The likelihood is not asked if an offered option has no text.
+    """
+    dialogue = ask(question)
+    answered: tuple[Turn, Reply] | None = None
+    turn = next(dialogue, None)
+    while turn is not None:
+        reply = yield turn
+        if turn.step == ANSWER:
+            answered = turn, reply
+        try:
+            turn = dialogue.send(reply)
+        except StopIteration:
+            turn = None
+    if answered is None or answered[1].error is not None:
+        return
+    turn, reply = answered
+    texts = {option.label: option.text for option in question.options}
+    offered = tuple(texts.get(label, "") for label in turn.labels or ())
+    if OPTION_TEXT in sources and offered and all(map(str.strip, offered)):
+        yield replace(turn, step=LIKELIHOOD, max_new_tokens=0, continuations=offered)
+    if VERBALISED in sources:
+        text = CONFIDENCE_PROMPT.format(answer=reply.text.strip())
+        last = turn.content[-1]
+        content = (*turn.content[:-1], last + text) if isinstance(last, str) else (*turn.content, text)
+        yield replace(turn, step=CONFIDENCE, content=content, labels=None, max_new_tokens=CONFIDENCE_TOKENS)
 
 
 def _ordered(dialogue: Dialogue, order: str) -> Dialogue:

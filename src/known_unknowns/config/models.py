@@ -266,7 +266,9 @@ class RespondentModel(_Settings):
     engine: Literal["respondent"]
     images: Images = "many"
     """How many images the respondent accepts in one turn, for tests of protocols that show several images."""
-    behaviour: Literal["oracle", "always_refuse", "always_a", "uniform"]
+    behaviour: Literal["oracle", "always_refuse", "always_a", "uniform", "calibrated", "overconfident", "uninformative"]
+    """calibrated, overconfident and uninformative are right as often as, and less often than their confidence says, and
+    half of the time, whatever it says."""
     samples: Count | None = None
     """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
     seconds_per_reply: NotNegative = 0

@@ -91,6 +91,11 @@ class Params:
         return self._selected.get("limit")
 
     @property
+    def confidence(self) -> list[str]:
+        """The sources of a confidence that the models are asked for after each answer."""
+        return list(self._selected.get("confidence", ()))
+
+    @property
     def parsers(self) -> list[str]:
         """The parsers that are computed."""
         return list(self.raw["parsers"])

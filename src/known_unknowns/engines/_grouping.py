@@ -16,6 +16,8 @@ from known_unknowns.records import Image, Turn
 _CHARACTERS_PER_TOKEN = 4
 """Approximate. The size of a chunk need not be exact, but must not depend on a tokenizer."""
 _TEMPLATE_TOKENS = 8
+_OPTIONS = 4
+"""Approximate number of options. A turn that asks for the likelihood of each counts as so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ def prefix_chunks(
 ) -> Iterator[list[int]]:
     """Yield chunks of ``indices``, with turns about the same images next to each other.
 
+    Either all of them ask for likelihoods (`Turn.continuations`), or none does.
+
     Images with few turns share a chunk; images with many turns are split. All turns of a chunk have the same number
     of images. The limits of a chunk are ``size`` turns, ``tokens`` after the last images, approximately, and
     ``max_images`` different images, whose pixels take memory.
@@ -57,6 +61,9 @@ def prefix_chunks(
 
     def order(index: int) -> tuple:
         return len(turns[index].images), tuple(map(str, prompt_head(turns[index])))
+
+    if indices and turns[indices[0]].continuations is not None:
+        size = max(1, size // _OPTIONS)
 
     chunk: list[int] = []
     weight = shown = 0
@@ -84,6 +91,7 @@ def _weight(turn: Turn) -> int:
         if isinstance(part, Image):
             break
         length += len(part)
+    length += sum(map(len, turn.continuations or ()))
     return length // _CHARACTERS_PER_TOKEN + _TEMPLATE_TOKENS
 
 

@@ -58,7 +58,7 @@ class ReplyBuilder:
         images = sum(token in self._image_tokens for token in prompt) if self._image_tokens else None
         tokens, finish = self._cut_at_end(new_tokens)
         if not recorder.sound(row, len(tokens)):
-            error = f"the logits are not finite in {self._dtype}; use float32 or bfloat16"
+            error = not_finite(self._dtype)
             return Reply(text="", finish="error", error=error, input_tokens=len(prompt), visual_tokens=images)
         forms, logprobs = self._label_forms(turn), None
         if turn.labels and len(forms) == len(turn.labels):
@@ -116,6 +116,11 @@ class ReplyBuilder:
 
     def _before_stop(self, text: str) -> str:
         return text[: min((place for stop in self._stops if (place := text.find(stop)) >= 0), default=None)]
+
+
+def not_finite(dtype: str) -> str:
+    """Return the error of a reply whose logits overflow."""
+    return f"the logits are not finite in {dtype}; use float32 or bfloat16"
 
 
 def token_forms(tokenizer: Any, labels: Iterable[str]) -> Forms:

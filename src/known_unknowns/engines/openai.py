@@ -135,6 +135,9 @@ class OpenAIEngine:
         """
         if self.notes is None:
             raise ConfigError("the Batch API needs a file to remember its batches in", path=self.settings.path("batch"))
+        # The likelihood of options takes several requests.
+        yield from self._at_once(loop, requester, [one for one in pending if one.turn.continuations is not None])
+        pending = [one for one in pending if one.turn.continuations is None]
         batches = BatchRunner(requester, pending, notes=self.notes, facts=self.facts)
         with closing(self._at_once(loop, requester, batches.unsubmitted()[: 1 if self.proven else MAX_FIRST])) as first:
             for rows in first:

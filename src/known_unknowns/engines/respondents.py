@@ -1,7 +1,11 @@
 """Scripted respondents: baselines that bound the scores of models from above and below.
 
-They receive the answer key of each turn, which engines of real models never see. Their log-probabilities give 0.9 to
-the option that they reply with, and share the rest among the other options on offer.
+They receive the answer key of each turn, which engines of real models never see. Their log-probabilities give their
+confidence (0.9, if the behaviour has none of its own) to the option that they reply with, and share the rest among the
+other options on offer.
+
+Three behaviours have a known calibration. With confidence c, drawn for each question, an answer is right with
+probability c (calibrated), c - 0.25 (overconfident), or 0.5 (uninformative). They never refuse, unless that is right.
 """
 
 from __future__ import annotations
@@ -10,11 +14,14 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from known_unknowns.benchmark.protocol import ANSWER, CONFIDENCE
 from known_unknowns.config import RespondentModel
-from known_unknowns.records import AnswerKey, Reply, Turn
+from known_unknowns.records import AnswerKey, Continuation, Reply, Turn
 from known_unknowns.version import __version__
 
 T = TypeVar("T")
@@ -42,11 +49,35 @@ def _uniform(turn: Turn, key: AnswerKey) -> str:
     return random.Random(f"{turn.seed}:{turn.question_id}:{turn.step}").choice(turn.labels)
 
 
+CALIBRATIONS: dict[str, Callable[[int], tuple[int, int]]] = {
+    "calibrated": lambda drawn: (drawn, drawn),
+    "overconfident": lambda drawn: (3 * drawn // 4, 3 * drawn // 4 + 25),
+    "uninformative": lambda drawn: (50, drawn),
+}
+"""The probability of a right answer and the stated confidence, in percent, by a number from 1 to 99."""
+
+
+def _calibration(behaviour: str, turn: Turn) -> tuple[int, int]:
+    return CALIBRATIONS[behaviour](random.Random(f"{behaviour}:{turn.question_id}").randint(1, 99))
+
+
+def _calibrated(behaviour: str, turn: Turn, key: AnswerKey) -> str:
+    right, stated = _calibration(behaviour, turn)
+    if turn.step == CONFIDENCE:
+        return f"Confidence: {stated}%"
+    draw = random.Random(f"{behaviour}:{turn.seed}:{turn.question_id}")
+    if 100 * draw.random() < right or not turn.labels:
+        return key.right
+    wrong = [label for label in turn.labels if label not in (key.right, key.refuse)]
+    return draw.choice(wrong or [label for label in turn.labels if label != key.right] or turn.labels)
+
+
 BEHAVIOURS: dict[str, Callable[[Turn, AnswerKey], str]] = {
     "oracle": _oracle,
     "always_refuse": _always_refuse,
     "always_a": _always_a,
     "uniform": _uniform,
+    **{name: partial(_calibrated, name) for name in CALIBRATIONS},
 }
 
 
@@ -56,7 +87,7 @@ class Respondent:
     scripted = True
 
     def __init__(self, name: str, entry: RespondentModel) -> None:
-        self._reply_to = BEHAVIOURS[entry.behaviour]
+        self._behaviour = entry.behaviour
         self._pace = float(entry.seconds_per_reply)
         self.facts: Mapping[str, Any] = {"engine": "respondent", "behaviour": entry.behaviour}
         self.about: Mapping[str, Any] = {"known_unknowns": __version__}
@@ -71,15 +102,21 @@ class Respondent:
             yield [(index, self._reply(turn, key)) for index, (turn, key) in batch]
 
     def _reply(self, turn: Turn, key: AnswerKey) -> Reply:
-        text = self._reply_to(turn, key)
-        return Reply(text, logprobs=_logprobs(text, turn.labels), seconds=self._pace)
+        asked = turn if turn.continuations is None else replace(turn, step=ANSWER)
+        text = BEHAVIOURS[self._behaviour](asked, key)
+        stated = _calibration(self._behaviour, turn)[1] / 100 if self._behaviour in CALIBRATIONS else _CONFIDENCE
+        logprobs = _logprobs(text, turn.labels, stated)
+        if turn.continuations is None:
+            return Reply(text, logprobs=logprobs, seconds=self._pace)
+        found = {label: Continuation(value, 1) for label, value in (logprobs or {}).items()}
+        return Reply("", continuations=found, seconds=self._pace)
 
 
-def _logprobs(text: str, labels: tuple[str, ...] | None) -> Mapping[str, float] | None:
+def _logprobs(text: str, labels: tuple[str, ...] | None, confidence: float) -> Mapping[str, float] | None:
     if not labels or text not in labels:
         return None
-    rest = math.log((1 - _CONFIDENCE) / (len(labels) - 1)) if len(labels) > 1 else 0.0
-    return {label: round(math.log(_CONFIDENCE) if label == text else rest, 6) for label in labels}
+    rest = math.log((1 - confidence) / (len(labels) - 1)) if len(labels) > 1 else 0.0
+    return {label: round(math.log(confidence) if label == text else rest, 6) for label in labels}
 
 
 def _batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

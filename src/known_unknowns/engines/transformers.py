@@ -21,6 +21,7 @@ from known_unknowns.engines import _checkpoint, _device
 from known_unknowns.engines._batch_invariance import TOLERANCE_NATS, BatchInvarianceCheck
 from known_unknowns.engines._generation import Generation, explained
 from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
+from known_unknowns.engines._likelihood import ContinuationScorer
 from known_unknowns.engines._prompts import PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
 from known_unknowns.engines.memory_needs import require_memory
@@ -87,6 +88,7 @@ class TransformersEngine:
         self._generation = Generation(self.checkpoint)
         self._marks = entry.reasoning.marks if entry.reasoning else None
         self._replies = ReplyBuilder(self.checkpoint, entry.dtype, self._marks)
+        self._scorer = ContinuationScorer(self.checkpoint, entry.dtype)
         self._any_turn_accepted = False
         self._answered = 0
         self.facts = self._facts(entry)
@@ -230,7 +232,7 @@ class TransformersEngine:
             self._disable_sharing_if_inaccurate("found in a previous run")
         try:
             self._check_sharing(turns, folder)
-            self._check_padding([turn for turn in turns if not self._shares(turn)], folder)
+            self._check_padding([turn for turn in turns if not self._shares(turn) and not _is_scored(turn)], folder)
 
             def build(chunk: Chunk) -> Any:
                 return self._build_inputs([turns[index] for index in chunk.indices], folder, shared=chunk.shared)
@@ -271,12 +273,15 @@ class TransformersEngine:
 
     def _chunks(self, turns: Sequence[Turn]) -> Iterator[Chunk]:
         sharing = {index for index, turn in enumerate(turns) if self._shares(turn)}
+        scored = [index for index, turn in enumerate(turns) if _is_scored(turn)]
         capacity = self._capacity
-        for indices in prefix_chunks(
-            turns, sorted(sharing), size=self.batch_size, tokens=capacity.tokens, max_images=capacity.images
-        ):
-            yield Chunk(indices, shared=True)
-        rest = [index for index in range(len(turns)) if index not in sharing]
+        for group in (sorted(sharing.difference(scored)), sorted(sharing.intersection(scored))):
+            for indices in prefix_chunks(
+                turns, group, size=self.batch_size, tokens=capacity.tokens, max_images=capacity.images
+            ):
+                yield Chunk(indices, shared=True)
+        yield from (Chunk([index], shared=False) for index in scored if index not in sharing)
+        rest = [index for index in range(len(turns)) if index not in sharing.union(scored)]
         plain = [turns[index] for index in rest]
         for batch in batches(plain, self._unshared_batch_size, max_new_tokens=self.max_new_tokens):
             size = min(len(batch), self._unshared_batch_size)  # 1 if a check has failed since
@@ -325,7 +330,12 @@ class TransformersEngine:
         started = time.perf_counter()
         failure = ""
         try:
-            replies = self._generate_shared(turns, inputs, folder) if shared else self._generate(turns, inputs, limit)
+            if _is_scored(turns[0]):
+                replies = self._score(turns, inputs, folder, shared=shared)
+            elif shared:
+                replies = self._generate_shared(turns, inputs, folder)
+            else:
+                replies = self._generate(turns, inputs, limit)
         except (RuntimeError, MemoryError) as error:
             if not _device.is_out_of_memory(error):
                 raise
@@ -353,6 +363,20 @@ class TransformersEngine:
                 limit=limit,
             )
         ]
+
+    def _score(self, turns: Sequence[Turn], inputs: Any, folder: Path, *, shared: bool) -> list[Reply]:
+        """Return the likelihoods of the options' texts, by shared prefixes or by whole prompts."""
+        decoder = self._decoder
+        if not shared:
+            return [self._scorer.plain(turn, inputs) for turn in turns]
+        if decoder is not None and decoder.scores_continuations:
+            try:
+                return self._scorer.shared(decoder, turns, inputs)
+            except Exception as error:
+                if isinstance(error, (RuntimeError, MemoryError)) and _device.is_out_of_memory(error):
+                    raise
+                decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        return [self._scorer.plain(turn, self._prompts.build_batch([turn], folder)) for turn in turns]
 
     def _generate_shared(self, turns: Sequence[Turn], prompts: Sequence[Prompt], folder: Path) -> list[Reply]:
         """Return the replies by shared prefixes; by ``generate`` if sharing is disabled."""
@@ -438,6 +462,11 @@ class TransformersEngine:
         if difference > TOLERANCE_NATS:
             text = f"an option's log-probability differs from generate's by {difference:.2g} nats, {when}"
             self._decoder.disable_all(text)
+
+
+def _is_scored(turn: Turn) -> bool:
+    """Whether a turn asks for likelihoods, and for no text."""
+    return turn.continuations is not None
 
 
 def _with_plain_images(turn: Turn) -> Turn:

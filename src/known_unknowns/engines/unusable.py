@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from known_unknowns.records import Reply
 
 ERROR, REJECTED, FILTERED, REFUSED = "error", "rejected", "content_filter", "refusal"
+UNSUPPORTED = "unsupported"
 EMPTY, CUT_OFF = "empty", "length"
 STOP = "stop"
 
@@ -20,6 +21,8 @@ REMEDIES: Mapping[str, str] = {
     "decoding.max_new_tokens in its entry; if its images are rejected, the model behind the name may take none",
     FILTERED: "the provider's filter stops these questions; ask its support, or evaluate the model at another provider",
     REFUSED: "the provider refuses these questions; ask its support, or evaluate the model at another provider",
+    UNSUPPORTED: "serve the model with vLLM, which returns the log-probabilities of a prompt, or remove option_text "
+    "from the edition's key confidence",
     EMPTY: "see what the model writes: its chat template may be wrong, the server may move the answer to another "
     "field, or a model that reasons needs more tokens (reasoning.tokens)",
     CUT_OFF: "allow the model more tokens (reasoning.tokens or decoding.max_new_tokens in its entry)",

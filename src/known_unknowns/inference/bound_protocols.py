@@ -8,7 +8,7 @@ from functools import partial
 from known_unknowns import protocols
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
-from known_unknowns.benchmark.protocol import MANY, Context, Dialogue, Protocol
+from known_unknowns.benchmark.protocol import CONFIDENCE, MANY, Context, Dialogue, Protocol
 from known_unknowns.config import InferenceSettings, ModelEntry, ResolvedProtocol
 from known_unknowns.config.models import QUESTION
 from known_unknowns.errors import ConfigError, unknown_name
@@ -45,7 +45,12 @@ def context_of(benchmark: Benchmark, parsers: Sequence[str], settings: Inference
 
 
 def bound(
-    benchmark: Benchmark, entry: ResolvedProtocol, *, parsers: Sequence[str], model: ModelEntry | None = None
+    benchmark: Benchmark,
+    entry: ResolvedProtocol,
+    *,
+    parsers: Sequence[str],
+    model: ModelEntry | None = None,
+    confidence: Sequence[str] = (),
 ) -> Callable[[Question], Dialogue]:
     """Return a protocol as a function of the question alone.
 
@@ -53,7 +58,9 @@ def bound(
     apply to all protocols of all benchmarks (`ignored_prompt` tells which have texts of their own).
 
     ``parsers`` are the configured ones, ``model`` is the model's entry for this benchmark (``asked_in``): its image
-    support, prompt, order, and what is kept. Raises ConfigError if the benchmark has no such protocol.
+    support, prompt, order, and what is kept. ``confidence`` has the edition's sources of a confidence.
+
+    Raises ConfigError if the benchmark has no such protocol.
     """
     known = protocols_of(benchmark)
     if entry.name not in known:
@@ -64,6 +71,7 @@ def bound(
         context=context_of(benchmark, parsers, settings),
         images=MANY if model is None else model.images,
         order=settings.order,
+        confidence=confidence,
     )
 
 
@@ -93,6 +101,8 @@ def ignored_prompt(benchmark: Benchmark, protocols: Iterable[str], model: ModelE
 
 def answer_key(question: Question, turn: Turn) -> AnswerKey:
     """Return what a scripted respondent may know of a turn: the expected reply, and the label of the refusal."""
+    if turn.step == CONFIDENCE:
+        return AnswerKey("100", "0")
     if turn.labels is not None:
         return AnswerKey(
             _offered(question, question.answer, turn.labels), _offered(question, question.refusal, turn.labels)

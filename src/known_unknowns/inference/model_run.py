@@ -114,6 +114,7 @@ def cells_of(params: Params, model: str, benchmark: str, variants: Path) -> Cell
                 params.protocol(benchmark, variant),
                 parsers=params.parsers,
                 model=entry,
+                confidence=params.confidence,
             ),
             tables.read_questions(asked(variants, variant, seed)),
         )

@@ -32,6 +32,7 @@ def replay(
         params.protocol(benchmark, variant),
         parsers=params.parsers,
         model=params.model(model).asked_in(benchmark),
+        confidence=params.confidence,
     )
     dialogue = protocol(question)
     turn = next(dialogue, None)

@@ -7,6 +7,7 @@ the source was not asked, the reply failed, or no number was said. See docs/conf
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 from known_unknowns.records import AnsweredTurn, Question
@@ -75,8 +76,44 @@ def option_text(turn: AnsweredTurn, question: Question, choice: int | None, *, n
 
 
 def verbalised(turn: AnsweredTurn) -> float | None:
-    """Return the number from 0 to 100 in the reply to a turn of the step "confidence", divided by 100."""
-    raise NotImplementedError
+    """Return the number from 0 to 100 in the reply to a turn of the step "confidence", divided by 100.
+
+    Notes
+    -----
+    The last number after a word such as "confidence" counts; else the only one with a percent sign; else the only one.
+    A decimal number up to 1 without a percent sign is a probability, and "9/10" a share. Numbers in words, ranges
+    ("80 to 90"), and numbers outside 0 to 100 give None.
+    """
+    if turn.reply.error is not None:
+        return None
+    text = _SCALE.sub(" ", turn.reply.text)
+    if _RANGE.search(text):
+        return None
+    for pattern in (_NAMED, _PERCENT, _ANY):
+        found = [value for match in pattern.finditer(text) if (value := _value(match)) is not None]
+        if found and (pattern is _NAMED or len(set(found)) == 1):
+            return found[-1]
+    return None
+
+
+_NUMBER = r"(?<![\w.,-])(?P<number>\d+(?:\.\d+)?)(?![\w,]|\.\d)"
+_UNIT = r"(?P<unit>\s*(?:%|percent|(?:/|out of)\s*(?P<whole>100?)\b))"
+_SCALE = re.compile(r"\(?\b0%?\s*(?:-|–|to)\s*100\b%?\)?")
+_RANGE = re.compile(r"\d%?\s*(?:-|–|to|and)\s*\d")
+_NAMED = re.compile(
+    rf"(?:confidence|confident|probability|likelihood|certainty|score)\b[^\d\n]{{0,60}}?{_NUMBER}{_UNIT}?",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(_NUMBER + _UNIT, re.IGNORECASE)
+_ANY = re.compile(f"{_NUMBER}{_UNIT}?", re.IGNORECASE)
+
+
+def _value(match: re.Match[str]) -> float | None:
+    """Return a number as a share of 1; None outside 0 to 1."""
+    number, unit = match["number"], match["unit"]
+    whole = float(match["whole"] or 100) if unit or "." not in number or float(number) > 1 else 1.0
+    value = float(number) / whole
+    return value if value <= 1 else None
 
 
 def _share(logprobs: Mapping[str, float], question: Question, choice: int | None) -> float | None:

@@ -250,7 +250,7 @@ def _comparison(
     model: str, benchmark: str, turn: RecordedTurn, way: Way, reply: Reply, gap: float | None, limit: float
 ) -> Comparison:
     failed = reply.error is not None
-    before, after = turn.reply.logprobs, reply.logprobs
+    before, after = _logprobs(turn.reply), _logprobs(reply)
     both = bool(before) and bool(after)
     first = _answer(turn.reply, by_text=not both)
     second = "" if failed else _answer(reply, by_text=not both)
@@ -280,15 +280,22 @@ def _comparison(
 
 
 def _answer(reply: Reply, *, by_text: bool) -> str:
-    if by_text or not reply.logprobs:
-        return reply.text.strip()
-    return max(reply.logprobs, key=reply.logprobs.__getitem__)
+    found = _logprobs(reply)
+    return reply.text.strip() if by_text or not found else max(found, key=found.__getitem__)
+
+
+def _logprobs(reply: Reply) -> Mapping[str, float] | None:
+    """Return the log-probability of each option: of its label, or of its text if the turn asks for that."""
+    if reply.continuations is None:
+        return reply.logprobs
+    return {label: each.logprob for label, each in reply.continuations.items()}
 
 
 def _gap(reply: Reply) -> float | None:
-    if not reply.logprobs or len(reply.logprobs) < 2:
+    found = _logprobs(reply)
+    if not found or len(found) < 2:
         return None
-    first, second = sorted(reply.logprobs.values(), reverse=True)[:2]
+    first, second = sorted(found.values(), reverse=True)[:2]
     return round(first - second, 6)
 
 

@@ -166,7 +166,7 @@ def _edition(scope: _Scope, *keys: str) -> Raw:
 def _with_benchmarks(scope: _Scope, names: Iterable[str], *keys: str) -> Raw:
     """Return how the questions of benchmarks are asked, in which variants and seeds, and ``keys`` of their entries."""
     params, names = scope.params, list(names)
-    raw = _edition(scope, "data", "seeds", "samples", "variants", "limit")
+    raw = _edition(scope, "data", "seeds", "samples", "confidence", "variants", "limit")
     own = raw["editions"][params.edition].get("variants", {})
     if own:
         raw["editions"][params.edition]["variants"] = {name: own[name] for name in names if name in own}

@@ -17,6 +17,13 @@ NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
 _FEW_LOGPROBS = 5  # the maximum of endpoints that do not support 20
 _PATIENCE = 3
 """Number of replies without the requested log-probabilities after which they are requested no more."""
+OF_PROMPT: Mapping[str, Any] = {
+    "prompt_logprobs": 0,
+    "continue_final_message": True,
+    "add_generation_prompt": False,
+}
+"""vLLM's parameters of a request whose last message is the beginning of a reply, and for the log-probabilities of its
+tokens."""
 
 
 class Capabilities:
@@ -29,9 +36,12 @@ class Capabilities:
         self._top_logprobs = settings.top_logprobs
         self.declined: dict[str, str] = {}
         self._without_logprobs: int | None = 0
+        self.scores_prompts = False  # until a reply had the log-probabilities of its prompt
 
     def limit(self, turn: Turn) -> int:
         """Return the maximum number of generated tokens, reasoning included, that the endpoint takes."""
+        if turn.continuations is not None:
+            return 1
         answer = self._settings.max_new_tokens or turn.max_new_tokens
         return min(answer + int(self._settings.reasoning.get("tokens", 0)), self._largest_limit)
 
@@ -49,7 +59,9 @@ class Capabilities:
             "mm_processor_kwargs": settings.processor,
             "reasoning_effort": settings.reasoning.get("effort"),
         }
-        if turn.labels and self._top_logprobs:
+        if turn.continuations is not None:
+            wanted |= OF_PROMPT
+        elif turn.labels and self._top_logprobs:
             wanted |= {"top_logprobs": self._top_logprobs, "logprobs": True}
         if turn.json_schema:
             schema = {"name": "reply", "schema": json.loads(turn.json_schema), "strict": True}
@@ -77,6 +89,15 @@ class Capabilities:
         else:
             self._note(name, words)
         return True
+
+    @property
+    def no_prompt_logprobs(self) -> str | None:
+        """Why the log-probabilities of a prompt are requested no more; None if they are."""
+        return next((self.declined[name] for name in OF_PROMPT if name in self.declined), None)
+
+    def decline_prompt_logprobs(self, words: str) -> None:
+        """Request no log-probabilities of a prompt from now on."""
+        self._note("prompt_logprobs", words, instead="the likelihood of options is left out")
 
     def observe(self, sent: Mapping[str, Any], *, returned: bool) -> None:
         """Note whether a usable completion has the log-probabilities that were requested.

@@ -26,7 +26,7 @@ from typing import Any
 from known_unknowns.engines import unusable
 from known_unknowns.engines.prices import Usage
 from known_unknowns.reasoning_marks import SplitReply, split_reply
-from known_unknowns.records import MAX_TOKENS, Reply, Turn, is_token_count
+from known_unknowns.records import MAX_TOKENS, Continuation, Reply, Turn, is_token_count
 
 FINISH_REASONS: Mapping[str, str] = {
     "stop": unusable.STOP,
@@ -183,6 +183,26 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], 
         return Reply(text, finish=finish if finish == unusable.CUT_OFF else unusable.EMPTY)
     logprobs = label_logprobs(choice.get("logprobs"), turn.labels, marks) if turn.labels else None
     return Reply(text, logprobs, finish=finish)
+
+
+def prompt_continuation(body: Any, text: str) -> Continuation | None:
+    """Return the likelihood of the text that ends a prompt, from the log-probabilities of all tokens of the prompt.
+
+    They are a list with an object for each token (vLLM), whose first value is that of the prompt's own token. None if
+    there are none, or they do not end with the text. Spaces do not count, because some tokenizers lose them.
+    """
+    rows = body.get("prompt_logprobs") if isinstance(body, Mapping) else None
+    wanted, read = "".join(text.split()), ""
+    values: list[float] = []
+    for row in reversed(rows if isinstance(rows, list) else []):
+        first = next(iter(row.values()), None) if isinstance(row, Mapping) else None
+        if not isinstance(first, Mapping) or not _is_logprob(first.get("logprob")):
+            return None
+        read = "".join(str(first.get("decoded_token")).split()) + read
+        values.append(first["logprob"])
+        if len(read) >= len(wanted):
+            return Continuation(round(sum(values), 6), len(values)) if read == wanted else None
+    return None
 
 
 def _choice(body: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -35,7 +35,7 @@ from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings, I
 from known_unknowns.engines.prices import Usage
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.images import open_image
-from known_unknowns.records import Image, Reply, Turn
+from known_unknowns.records import Continuation, Image, Reply, Turn
 
 CACHE_SIZE = 8
 """Number of encoded images kept for later questions about them."""
@@ -163,7 +163,8 @@ class Requester:
         CURRENT_REQUEST.set(context)
         started = time.perf_counter()
         try:
-            reply = await self._request_with_fallbacks(turn, sent, context)
+            ask = self._request_with_fallbacks if turn.continuations is None else self._likelihoods
+            reply = await ask(turn, sent, context)
         finally:
             pending.attempts += context.attempts
             pending.faults += context.faults
@@ -209,6 +210,53 @@ class Requester:
                 self.capabilities.observe(parameters, returned=returned)
             if not self._exceeded_limit(reply, parameters):
                 return reply
+
+    async def _likelihoods(self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext) -> Reply:
+        """Return the likelihood of each option's text, by one request with the text as the beginning of the reply."""
+        found: dict[str, Continuation] = {}
+        tokens, usd = 0, 0.0
+        for label, text in zip(turn.labels or (), turn.continuations or (), strict=True):
+            received = await self._continued(turn, [*sent, {"role": "assistant", "content": text}], context)
+            if isinstance(received, Reply):
+                return received
+            body, reply = received
+            value = replies.prompt_continuation(body, text)
+            if value is None and not self.capabilities.scores_prompts:
+                self.capabilities.decline_prompt_logprobs("requested, and not in the reply")
+                return self._unsupported()
+            if value is None:
+                error = f"the log-probabilities of the prompt do not end with the option {text!r}"
+                return Reply("", finish=unusable.UNSUPPORTED, error=error)
+            self.capabilities.scores_prompts = True
+            found[label] = value
+            tokens += reply.input_tokens or 0
+            usd += (reply.details or {}).get("usd", 0.0)
+        return Reply("", continuations=found, input_tokens=tokens or None, details={"usd": round(usd, 9)})
+
+    async def _continued(
+        self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext
+    ) -> tuple[Any, Reply] | Reply:
+        """Return a completion and its reply, or the reply that says why there is no likelihood."""
+        while self.capabilities.no_prompt_logprobs is None:
+            parameters = self.capabilities.parameters(turn)
+            try:
+                response = await self._request(sent, parameters)
+            except openai.APIStatusError as error:
+                outcome = self._handle_status_error(error, parameters, context)
+                if outcome is None:
+                    continue
+                if outcome.finish == unusable.REJECTED and not self.capabilities.scores_prompts:
+                    self.capabilities.decline_prompt_logprobs(outcome.error or "")
+                    break
+                return outcome
+            reply = self._read(response, turn, context).reply
+            return (_parsed(response), reply) if reply.error is None else reply
+        return self._unsupported()
+
+    def _unsupported(self) -> Reply:
+        why = self.capabilities.no_prompt_logprobs
+        error = f"the endpoint does not return the log-probabilities of a prompt ({why})"
+        return Reply("", finish=unusable.UNSUPPORTED, error=error)
 
     def _exceeded_limit(self, reply: Reply, parameters: Mapping[str, Any]) -> bool:
         """Return whether the length limit was ignored, as by servers that know its old name only."""

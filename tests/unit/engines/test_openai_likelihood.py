@@ -1,0 +1,87 @@
+"""The likelihood of options behind an endpoint: vLLM's log-probabilities of a prompt, and endpoints without them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai")
+
+from known_unknowns.engines.endpoint.replies import prompt_continuation
+from known_unknowns.engines.unusable import UNSUPPORTED, class_of
+from known_unknowns.records import Continuation, Turn
+from tests.servers.client import ask, engine, turn
+from tests.servers.endpoint import Endpoint, Response, completion, error, scored
+
+OPTIONS = ("Red", "None of the above")
+
+
+def likelihoods(count: int, *options: str) -> list[Turn]:
+    changes = {"step": "likelihood", "labels": ("A", "B"), "continuations": options or OPTIONS, "max_new_tokens": 0}
+    return [turn(f"q{number}", **changes) for number in range(count)]
+
+
+def test_each_option_is_sent_as_the_beginning_of_a_reply():
+    with Endpoint(reply=scored) as server:
+        first, second = ask(server.url, likelihoods(2), system="Be brief.")
+        bodies = [request.body for request in server.log if request.question == "q0"]
+    assert first.continuations == second.continuations == {"A": Continuation(-1.5, 1), "B": Continuation(-7.0, 4)}
+    assert first.text == "" and first.error is None and class_of(first) is None
+    assert first.input_tokens == 5 + 8
+    assert [body["messages"][-1] for body in bodies] == [{"role": "assistant", "content": text} for text in OPTIONS]
+    for body in bodies:
+        assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant"]
+        assert body["prompt_logprobs"] == 0 and body["max_completion_tokens"] == 1 and "logprobs" not in body
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        lambda r: Response(200, completion(r.question)),  # ignores what it does not know
+        lambda r: error(400, "Unrecognized request argument supplied: add_generation_prompt"),
+        lambda r: error(400, "Expected last role User or Tool for serving but got assistant"),
+    ],
+    ids=["ignored", "declined", "rejected"],
+)
+def test_an_endpoint_without_them_is_asked_once_and_the_reason_is_kept(reply, capsys):
+    def without(request):
+        return reply(request) if "prompt_logprobs" in request.body else Response(200, completion(request.question))
+
+    with Endpoint(reply=without) as server:
+        answering = engine(server.url, concurrency=1)
+        asked = [*likelihoods(3), turn("q9")]
+        rows = dict(row for batch in answering.answer(asked, folder=Path()) for row in batch)
+        requests = sum("prompt_logprobs" in request.body for request in server.log if request.question)
+    assert requests == 1 and rows[3].text and rows[3].error is None
+    for index in range(3):
+        assert class_of(rows[index]) == UNSUPPORTED and rows[index].continuations is None
+        assert rows[index].error.startswith("the endpoint does not return the log-probabilities of a prompt (")
+    assert set(answering.about["declined"]) & {"prompt_logprobs", "add_generation_prompt"}
+    assert capsys.readouterr().err.count("the endpoint does not take") == 1
+
+
+def test_the_batch_api_is_not_used_for_them(tmp_path):
+    with Endpoint(reply=scored) as server:
+        answering = engine(server.url, batch={"poll_seconds": 0.01})
+        answering.notes = tmp_path / "notes.jsonl"
+        asked = [*likelihoods(2), *(turn(f"q{number}") for number in range(5, 9))]
+        rows = dict(row for batch in answering.answer(asked, folder=Path()) for row in batch)
+    assert [rows[index].continuations is not None for index in range(6)] == [True, True, *[False] * 4]
+
+
+def test_the_end_of_a_prompt_is_matched_with_the_options_text():
+    def body(*tokens: tuple[str, float]):
+        return {
+            "prompt_logprobs": [None, *({"7": {"logprob": value, "decoded_token": word}} for word, value in tokens)]
+        }
+
+    assert prompt_continuation(body(("<a>", -9.0), ("No", -1.0), ("ne", -0.5)), "None") == Continuation(-1.5, 2)
+    assert prompt_continuation(body(("\n", -9.0), ("None", -1.0), ("of", -0.5)), "None of") == Continuation(-1.5, 2)
+    two = {"prompt_logprobs": [None, {"7": {"logprob": -2.0, "decoded_token": "B"}, "8": {"logprob": -0.1}}]}
+    assert prompt_continuation(two, "B") == Continuation(-2.0, 1)
+    assert prompt_continuation(body(("<a>None", -9.0)), "None") is None  # one token with the end of the question
+    assert prompt_continuation(body(("Red", -9.0)), "Blue") is None
+    assert prompt_continuation(body(("Red", 0.5)), "Red") is None  # no log-probability
+    for nothing in ({}, None, {"prompt_logprobs": None}, {"prompt_logprobs": [None]}, {"prompt_logprobs": ["x"]}):
+        assert prompt_continuation(nothing, "Red") is None
