@@ -34,7 +34,7 @@ COLUMNS = tuple(
 """Names of the sources and their forms in tables and metrics, in the order of pages."""
 KNOWN = "known"
 """Share of the attempts whose confidence is known. Its method has the reason why a source has no value."""
-_NOT_ASKED = "not asked: `confidence: [{}]` of the edition in params.yaml asks for it"
+_NOT_ASKED = "not asked: confidence: [{}] of the edition in params.yaml asks for it"
 
 
 def low_mass(turns: Iterable[AnsweredTurn]) -> str:
@@ -144,8 +144,8 @@ def with_agreement(found: Mapping[int, Confidences]) -> dict[int, Confidences]:
     """Add the sources that need several seeds or samples to the confidences of each seed of a variant."""
     found = dict(found)
     for name, part_of, one in (
-        (SAMPLES, lambda seed: seed % SAMPLE, "one reply to each question; `samples` in params.yaml asks for more"),
-        (SHUFFLES, sample_of, "one order of the options; `seeds` in params.yaml asks for more"),
+        (SAMPLES, lambda seed: seed % SAMPLE, "one reply to each question; samples in params.yaml asks for more"),
+        (SHUFFLES, sample_of, "one order of the options; seeds in params.yaml asks for more"),
     ):
         parts: dict[int, list[int]] = {}
         for seed in found:

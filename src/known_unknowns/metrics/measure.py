@@ -263,7 +263,9 @@ def _of_confidence(
     row = replace(blank, category=OVERALL)
     for source, by_seed, reasons, note, absent in blocks(found, np.searchsorted(groups, runs[0].groups)):
         if absent:
-            yield replace(row, name=f"{KNOWN}.{source}", n=len(runs[0].ids), method=absent)
+            seeds = [*found, *([None] if len(found) > 1 else [])]
+            missing = replace(row, name=f"{KNOWN}.{source}", n=len(runs[0].ids), method=absent)
+            yield from (replace(missing, seed=seed) for seed in seeds)
         of_seeds = {seed: {OVERALL: each} for seed, each in by_seed.items()}
         for seed, rows in _rows(row, of_seeds, confidence) if by_seed else ():
             for metric in rows:
