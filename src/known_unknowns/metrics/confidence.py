@@ -10,8 +10,8 @@ it is right, else 0. Attempts without a known confidence are left out. Equal con
 | ece_debiased      | the same less the bias that the binomial errors of the bins' accuracies explain [3]_        |
 | overconfidence    | mean of c less mean of y                                                                    |
 | brier             | mean of (c - y)^2 [4]_                                                                      |
-| brier_reliability | part of the Brier score: mean squared distance of mean c and mean y of the bins [5]_        |
-| brier_resolution  | part of it that reduces it: what c tells of y [6]_                                          |
+| brier_reliability | part of the Brier score: mean squared distance of mean c and mean y of the bins [5]_, [10]_ |
+| brier_resolution  | part of it that reduces it: what c tells of y [6]_, [10]_                                   |
 | brier_uncertainty | part of it that c cannot change: accuracy times error rate; brier = reliability -           |
 |                   | resolution + uncertainty                                                                    |
 | aurc              | area under the curve of risk against coverage (`selective`)                                 |
@@ -48,6 +48,7 @@ References
 .. [7] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
 .. [8] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
 .. [9] Feng et al., "Don't Hallucinate, Abstain: Identifying LLM Knowledge Gaps via Multi-LLM Collaboration", 2024.
+.. [10] Ferro and Fricker, "A Bias-Corrected Decomposition of the Brier Score", 2012.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ BINS = 10
 COVERAGES = (50, 80)
 """Coverages in percent at which the accuracy is a metric."""
 
-NEVER_NEGATIVE = frozenset({"ece", "ece_debiased", "excess_aurc", "brier_reliability", "brier_uncertainty"})
+NEVER_NEGATIVE = frozenset({"ece", "ece_debiased", "excess_aurc", "brier_uncertainty"})
 """Metrics whose interval ends at 0."""
 
 
@@ -87,6 +88,10 @@ class Statistic(NamedTuple):
         Whether the value is always between 0 and 1, so that its interval is too.
     binary : bool
         Whether it is a ratio of counts.
+    slack : tuple of float
+        How far the ends of the interval are moved down and up, because the value can be biased.
+    has_interval : bool
+        Whether the variance of the influences is that of the value.
     reason : str
         Why the value is undefined.
     """
@@ -96,6 +101,8 @@ class Statistic(NamedTuple):
     sizes: np.ndarray
     proportion: bool = True
     binary: bool = False
+    slack: tuple[float, float] = (0.0, 0.0)
+    has_interval: bool = True
     reason: str = ""
 
 
@@ -191,7 +198,9 @@ def calibration_errors(confidence: np.ndarray, correct: np.ndarray, *, bins: int
     """Compute ``ece``, ``ece_debiased`` and ``overconfidence``.
 
     The bias is the mean of the distance if the accuracy of each bin has a normal error with its binomial variance, less
-    the observed distance [1]_. It is a closed form here, not a simulation. Bins are taken as given in the variance.
+    the observed distance [1]_. It is a closed form here, not a simulation. The bias is greatest for a calibrated model,
+    which the data may not exclude. The interval of the calibration error is therefore that of ``ece``, with its lower
+    end moved down by this greatest bias; bins are taken as given.
 
     References
     ----------
@@ -208,10 +217,14 @@ def calibration_errors(confidence: np.ndarray, correct: np.ndarray, *, bins: int
     shift = np.abs(gap) / deviation
     expected = deviation * (np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) + shift * (1 - 2 * ndtr(-shift)))
     bias = float(found.size @ (expected - np.abs(gap))) / n
+    greatest = float(found.size @ deviation) / n * float(np.sqrt(2 / np.pi))
+    debiased = max(0.0, value - bias)
     signed = confidence - correct
     return {
-        "ece": Statistic(value, (parts - value) / n, ones, proportion=False),
-        "ece_debiased": Statistic(max(0.0, value - bias), (parts - value) / n, ones, proportion=False),
+        "ece": Statistic(value, (parts - value) / n, ones, proportion=False, slack=(greatest, 0.0)),
+        "ece_debiased": Statistic(
+            debiased, (parts - value) / n, ones, proportion=False, slack=(greatest - value + debiased, value - debiased)
+        ),
         "overconfidence": Statistic(float(signed.mean()), (signed - signed.mean()) / n, ones, proportion=False),
     }
 
@@ -220,23 +233,37 @@ def brier(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> d
     """Compute the Brier score and its parts.
 
     The resolution contains the variation of the confidence within the bins (generalised resolution [1]_), so that the
-    parts add up to the score. It can be negative.
+    parts add up to the score. The parts are corrected for the errors of the bins' accuracies [2]_, so that the
+    reliability of a calibrated model is 0 on average. Both can be negative, and have no interval: the reliability of a
+    calibrated model is not linear in the answers.
 
     References
     ----------
-    .. [1] Stephenson, Coelho and Jolliffe, "Two Extra Components in the Brier Score Decomposition", 2008, Equation 11.
+    .. [1] Stephenson, Coelho and Jolliffe, "Two Extra Components in the Brier Score Decomposition", 2008.
+    .. [2] Ferro and Fricker, "A Bias-Corrected Decomposition of the Brier Score", 2012.
     """
     found, place = binned(confidence, correct, bins)
     right, n, ones = np.asarray(correct, dtype=float), len(confidence), np.ones(len(confidence))
     squares, gap, accuracy = (confidence - right) ** 2, (found.confidence - found.accuracy)[place], right.mean()
+    bias = found.accuracy * (1 - found.accuracy) / np.maximum(found.size - 1, 1)
+    of_bins, of_all = float(found.size @ bias) / n, float(accuracy * (1 - accuracy)) / max(n - 1, 1)
     score, reliability, uncertainty = (
         (float(squares.mean()), squares),
-        (float((gap**2).mean()), 2 * gap * (confidence - right) - gap**2),
-        (float(accuracy * (1 - accuracy)), (1 - 2 * accuracy) * (right - accuracy) + accuracy * (1 - accuracy)),
+        (float((gap**2).mean()) - of_bins, 2 * gap * (confidence - right) - gap**2),
+        (
+            float(accuracy * (1 - accuracy)) + of_all,
+            (1 - 2 * accuracy) * (right - accuracy) + accuracy * (1 - accuracy),
+        ),
     )
     resolution = tuple(r + u - s for s, r, u in zip(score, reliability, uncertainty, strict=True))
     return {
-        name: Statistic(float(value), (parts - np.mean(parts)) / n, ones, proportion=name == "brier")
+        name: Statistic(
+            float(value),
+            (parts - np.mean(parts)) / n,
+            ones,
+            proportion=name == "brier",
+            has_interval=name in ("brier", "brier_uncertainty"),
+        )
         for name, (value, parts) in {
             "brier": score,
             "brier_reliability": reliability,
@@ -313,6 +340,14 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray, reason: str) -> Stati
         return undefined(len(denominator), reason)
     value = float((numerator * denominator).sum() / total)
     return Statistic(value, denominator * (numerator - value) / total, denominator.astype(float), binary=True)
+
+
+def widened(low: float | None, high: float | None, name: str, slack: tuple[float, float]) -> tuple[float, float] | None:
+    """Return an interval with its ends moved by ``slack``; that of a metric that is never negative ends at 0."""
+    if low is None or high is None:
+        return None
+    low = low - slack[0]
+    return max(0.0, low) if name in NEVER_NEGATIVE else low, high + slack[1]
 
 
 def _spread(values: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:

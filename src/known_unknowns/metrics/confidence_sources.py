@@ -192,13 +192,13 @@ def agreement(scores: Sequence[ScoreArrays], codes: Sequence[np.ndarray]) -> lis
 class Block(NamedTuple):
     """Metrics of one source with the same number of questions, by seed.
 
-    ``reasons`` says why a metric of a seed is undefined, ``note`` what was left out. Without seeds, ``absent`` says why
-    the source has no value.
+    ``statistics`` are those that the estimates were made of, ``note`` says what was left out. Without seeds, ``absent``
+    says why the source has no value.
     """
 
     source: str
     by_seed: Mapping[int, Estimates]
-    reasons: Mapping[tuple[int, str], str] = {}
+    statistics: Mapping[int, Mapping[str, Statistic]] = {}
     note: str = ""
     absent: str = ""
 
@@ -264,5 +264,4 @@ def _block(
         seed: estimated(of_seed, columns[seed], groups, n=None if n is None else n[seed])
         for seed, of_seed in statistics.items()
     }
-    reasons = {(seed, name): each.reason for seed, of in statistics.items() for name, each in of.items() if each.reason}
-    return Block(source, by_seed, reasons, note)
+    return Block(source, by_seed, statistics, note)

@@ -16,7 +16,7 @@ from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import dual
-from known_unknowns.metrics.confidence import NEVER_NEGATIVE
+from known_unknowns.metrics.confidence import Statistic, widened
 from known_unknowns.metrics.confidence_sources import KNOWN, PARSER, Confidences, blocks, with_agreement
 from known_unknowns.metrics.consistency import across_samples
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
@@ -261,7 +261,7 @@ def _of_confidence(
     """Metrics of the confidences, over all questions. A source without a value has one row, whose method says why."""
     found = {run.seed: run.confidences for run in runs if run.confidences is not None}
     row = replace(blank, category=OVERALL)
-    for source, by_seed, reasons, note, absent in blocks(found, np.searchsorted(groups, runs[0].groups)):
+    for source, by_seed, statistics, note, absent in blocks(found, np.searchsorted(groups, runs[0].groups)):
         if absent:
             seeds = [*found, *([None] if len(found) > 1 else [])]
             missing = replace(row, name=f"{KNOWN}.{source}", n=len(runs[0].ids), method=absent)
@@ -269,19 +269,22 @@ def _of_confidence(
         of_seeds = {seed: {OVERALL: each} for seed, each in by_seed.items()}
         for seed, rows in _rows(row, of_seeds, confidence) if by_seed else ():
             for metric in rows:
-                name = f"{metric.name}.{source}"
-                if metric.value is None:
-                    why = (
-                        reasons[s, metric.name]
-                        for s in ([*by_seed] if seed is None else [seed])
-                        if (s, metric.name) in reasons
-                    )
-                    yield replace(metric, name=name, method=next(why, metric.method))
-                else:
-                    low = (
-                        metric.low if metric.low is None or metric.name not in NEVER_NEGATIVE else max(0.0, metric.low)
-                    )
-                    yield replace(metric, name=name, low=low, method=metric.method + note)
+                made_of = [statistics[s][metric.name] for s in (by_seed if seed is None else [seed]) if s in statistics]
+                yield replace(_of_statistics(metric, made_of, note), name=f"{metric.name}.{source}")
+
+
+def _of_statistics(metric: Metric, statistics: Sequence[Statistic], note: str) -> Metric:
+    """Return a metric with the reason why it is undefined, or with what its statistics say of its interval."""
+    if metric.value is None:
+        return replace(metric, method=next((each.reason for each in statistics if each.reason), metric.method))
+    if not all(each.has_interval for each in statistics):
+        return replace(metric, low=None, high=None, method="none: a part of the Brier score")
+    slack = tuple(float(np.mean([each.slack[end] for each in statistics])) if statistics else 0.0 for end in (0, 1))
+    bounds = widened(metric.low, metric.high, metric.name, slack)
+    if bounds is None:
+        return metric
+    biased = ", widened by the greatest bias of the bins" if any(slack) else ""
+    return replace(metric, low=bounds[0], high=bounds[1], method=f"{metric.method}{biased}{note}")
 
 
 def _across_variants(

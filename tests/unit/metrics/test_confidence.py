@@ -40,9 +40,9 @@ def test_golden_values_of_twelve_questions_by_hand():
             "ece": gaps.mean(),
             "overconfidence": 7.75 / 12 - 7 / 12,
             "brier": 2.5975 / 12,
-            "brier_reliability": (gaps**2).mean(),
-            "brier_resolution": (gaps**2).mean() + 35 / 144 - 2.5975 / 12,
-            "brier_uncertainty": 35 / 144,
+            "brier_reliability": (gaps**2).mean() - 1 / 9,  # of 3 questions, one or two are right: 2/9 / (3 - 1)
+            "brier_resolution": (gaps**2).mean() - 1 / 9 + 35 / 132 - 2.5975 / 12,
+            "brier_uncertainty": 35 / 132,  # 7/12 x 5/12 x 12/11
             "aurc": area,
             "best_aurc": best,
             "excess_aurc": area - best,
