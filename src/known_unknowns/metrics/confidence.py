@@ -69,7 +69,7 @@ BINS = 10
 COVERAGES = (50, 80)
 """Coverages in percent at which the accuracy is a metric."""
 
-NEVER_NEGATIVE = frozenset({"ece", "ece_debiased", "excess_aurc", "brier_uncertainty"})
+NEVER_NEGATIVE = frozenset({"ece", "ece_debiased", "excess_aurc"})
 """Metrics whose interval ends at 0."""
 
 
@@ -234,8 +234,9 @@ def brier(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> d
 
     The resolution contains the variation of the confidence within the bins (generalised resolution [1]_), so that the
     parts add up to the score. The parts are corrected for the errors of the bins' accuracies [2]_, so that the
-    reliability of a calibrated model is 0 on average. Both can be negative, and have no interval: the reliability of a
-    calibrated model is not linear in the answers.
+    reliability of a calibrated model is 0 on average. Reliability and resolution can be negative. The parts have no
+    interval, because they are not linear in the answers: the reliability near 0, the uncertainty near an accuracy of
+    one half.
 
     References
     ----------
@@ -262,7 +263,7 @@ def brier(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> d
             (parts - np.mean(parts)) / n,
             ones,
             proportion=name == "brier",
-            has_interval=name in ("brier", "brier_uncertainty"),
+            has_interval=name == "brier",
         )
         for name, (value, parts) in {
             "brier": score,
