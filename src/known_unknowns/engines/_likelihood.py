@@ -1,7 +1,8 @@
 """The likelihood of the options' texts as the reply: `Turn.continuations` as `Reply.continuations`.
 
-A text is tokenised by itself, as the beginning of the reply. Its log-probability is that of the model's logits: the
-settings of decoding, such as a temperature or a repetition penalty, do not enter. No end token is scored.
+A text is tokenised by itself, as the beginning of the reply, with and without a space before it; the likelier form
+counts, as for labels. Its log-probability is that of the model's logits: the settings of decoding, such as a temperature
+or a repetition penalty, do not enter. No end token is scored.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ from prefix_sharing.prompts import image_token_ids
 from prefix_sharing.token_tree import token_logprobs
 
 
+_STARTS = ("", " ")
+_Form = tuple[str, tuple[int, ...]]
+"""A label, and the tokens of a form of its option's text."""
+
+
 class ContinuationScorer:
     """Scores the options' texts with one checkpoint. ``dtype`` is its precision, for errors."""
 
@@ -35,16 +41,16 @@ class ContinuationScorer:
 
     def shared(self, decoder: SharedPrefixDecoder, turns: Sequence[Turn], prompts: Sequence[Prompt]) -> list[Reply]:
         """Return the replies to several turns in one forward pass, by shared prefixes."""
-        texts = [self._tokens(turn) for turn in turns]
+        forms = [self._forms(turn) for turn in turns]
         longer = [
             replace(prompt, ids=prompt.ids + tokens)
-            for prompt, options in zip(prompts, texts, strict=True)
-            for tokens in options
+            for prompt, of_turn in zip(prompts, forms, strict=True)
+            for _, tokens in of_turn
         ]
-        values = iter(decoder.continuation_logprobs(longer, [len(tokens) for options in texts for tokens in options]))
+        values = iter(decoder.continuation_logprobs(longer, [len(tokens) for each in forms for _, tokens in each]))
         return [
-            self._reply(turn, prompt.ids, options, [next(values) for _ in options])
-            for turn, prompt, options in zip(turns, prompts, texts, strict=True)
+            self._reply(prompt.ids, of_turn, [next(values) for _ in of_turn])
+            for prompt, of_turn in zip(prompts, forms, strict=True)
         ]
 
     @torch.inference_mode()
@@ -53,31 +59,30 @@ class ContinuationScorer:
 
         ``inputs`` are the processor's tensors (1 row).
         """
-        options = self._tokens(turn)
+        forms = self._forms(turn)
         values = []
-        for prompt in make_prompts(inputs, options, images=len(turn.images)):
+        for prompt in make_prompts(inputs, [tokens for _, tokens in forms], images=len(turn.images)):
             count = len(prompt.suffix)
             whole = prompt.whole_inputs().to(self._model.device, dtype=self._model.dtype)
             limit = {"logits_to_keep": count + 1} if self._can_limit else {}
             logits = self._model(**whole, use_cache=False, **limit).logits[0, -count - 1 : -1]
             values.append(token_logprobs(logits, prompt.suffix).sum().item())
-        return self._reply(turn, inputs["input_ids"][0].tolist(), options, values)
+        return self._reply(inputs["input_ids"][0].tolist(), forms, values)
 
-    def _tokens(self, turn: Turn) -> list[tuple[int, ...]]:
-        """Return the tokens of each option's text. A control token in it stays text."""
-        texts = list(turn.continuations or ())
-        encoded = self._tokenizer(texts, add_special_tokens=False, split_special_tokens=True)
-        return [tuple(ids) for ids in encoded["input_ids"]]
+    def _forms(self, turn: Turn) -> list[_Form]:
+        """Return the forms of the options' texts. A control token in a text stays text."""
+        labels = [label for label in turn.labels or () for _ in _STARTS]
+        texts = [start + text for text in turn.continuations or () for start in _STARTS]
+        encoded = self._tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        return list(dict.fromkeys(zip(labels, map(tuple, encoded), strict=True)))
 
-    def _reply(
-        self, turn: Turn, prompt: Sequence[int], options: Sequence[Sequence[int]], values: Sequence[float]
-    ) -> Reply:
+    def _reply(self, prompt: Sequence[int], forms: Sequence[_Form], values: Sequence[float]) -> Reply:
         images = sum(token in self._image_tokens for token in prompt) if self._image_tokens else None
         counts: dict[str, Any] = {"input_tokens": len(prompt), "visual_tokens": images}
         if not all(map(math.isfinite, values)):
             return Reply("", finish="error", error=not_finite(self._dtype), **counts)
-        found = {
-            label: Continuation(round(value, DECIMALS), len(tokens))
-            for label, value, tokens in zip(turn.labels or (), values, options, strict=True)
-        }
+        found: dict[str, Continuation] = {}
+        for (label, tokens), value in zip(forms, values, strict=True):
+            if label not in found or value > found[label].logprob:
+                found[label] = Continuation(round(value, DECIMALS), len(tokens))
         return Reply("", continuations=found, output_tokens=0, **counts)

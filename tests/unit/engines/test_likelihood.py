@@ -43,7 +43,7 @@ def test_shared_prefixes_change_no_likelihood(tmp_path, name):
     made = tiny.engine(name, tmp_path / name, sharing="on")
     shared = answers(made, TURNS)
     if name != "qwen3.5":  # its recurrent state cannot be split by tokens
-        assert made.about["sharing"]["prompts"]["packed"] == 13
+        assert made.about["sharing"]["prompts"]["packed"] == 26
     for turn, one, other in zip(TURNS, plain, shared, strict=True):
         assert one.error is None and one.text == "" and one.output_tokens == 0
         assert tuple(one.continuations) == turn.labels
@@ -53,7 +53,10 @@ def test_shared_prefixes_change_no_likelihood(tmp_path, name):
 
 
 def test_the_pocket_models_likelihood_is_that_of_one_forward_pass():
-    """By hand: the prompt and an option's tokens in one row, and the log-softmax before each of these tokens."""
+    """By hand: the prompt and an option's tokens in one row, and the log-softmax before each of these tokens.
+
+    Its replies begin with a space, so that the form with a space is the likelier one.
+    """
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
     folder = ROOT / "models" / "pocket"
@@ -69,7 +72,7 @@ def test_the_pocket_models_likelihood_is_that_of_one_forward_pass():
     prompt = inputs.pop("input_ids")
     inputs.pop("attention_mask")
     for label, text in zip(asked.labels, OPTIONS, strict=True):
-        tokens = processor.tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]
+        tokens = processor.tokenizer(" " + text, add_special_tokens=False, return_tensors="pt")["input_ids"]
         with torch.inference_mode():
             logits = model(input_ids=torch.cat([prompt, tokens], dim=1), **inputs).logits[0]
         before = logits.log_softmax(-1)[prompt.shape[1] - 1 : -1]
