@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from known_unknowns.metrics.confidence import calibration, calibration_errors, estimated, refusals, widened
+from known_unknowns.records import Metric
 
 RESPONDENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "perfect": lambda c: c,
@@ -72,11 +73,12 @@ def coverage(samples: int, seed: int) -> Iterator[tuple[str, str, float, str]]:
                 statistics = calibration(confidence, correct)
                 statistics |= {f"refusal: {name}": each for name, each in refuse(dice, correct).items()}
                 of = estimated(statistics, column, np.arange(groups))
-                for name, (low, high, _) in zip(of.names, of.intervals(0.95), strict=True):
-                    bounds = widened(low, high, name, statistics[name].slack)
-                    if bounds and statistics[name].has_interval:
+                for name, value, (low, high, _) in zip(of.names, of.value.tolist(), of.intervals(0.95), strict=True):
+                    metric = Metric("", "", "", 0, "", "", name, value, low, high, 0, "")
+                    metric = widened(metric, statistics[name].slack)
+                    if statistics[name].has_interval and metric.low is not None and metric.high is not None:
                         defined[name] += 1
-                        inside[name] += bounds[0] <= truth[name] <= bounds[1]
+                        inside[name] += metric.low <= truth[name] <= metric.high
             for name, count in defined.items():
                 yield name, respondent, inside[name] / count, f"{groups} x {size}, {correlation}"
 

@@ -54,6 +54,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,14 +64,12 @@ from scipy.stats import rankdata
 from known_unknowns.benchmark.metrics import RiskCoverage
 from known_unknowns.metrics.estimates import Estimates
 from known_unknowns.metrics.selective import aurc, aurc_influence, error_weights, risks
+from known_unknowns.records import Metric
 
 BINS = 10
 """Number of bins of equal mass. Their bias is simulated in bench/confidence."""
 COVERAGES = (50, 80)
 """Coverages in percent at which the accuracy is a metric."""
-
-NEVER_NEGATIVE = frozenset({"ece", "ece_debiased", "excess_aurc"})
-"""Metrics whose interval ends at 0."""
 
 
 class Statistic(NamedTuple):
@@ -343,12 +342,26 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray, reason: str) -> Stati
     return Statistic(value, denominator * (numerator - value) / total, denominator.astype(float), binary=True)
 
 
-def widened(low: float | None, high: float | None, name: str, slack: tuple[float, float]) -> tuple[float, float] | None:
-    """Return an interval with its ends moved by ``slack``; that of a metric that is never negative ends at 0."""
-    if low is None or high is None:
-        return None
-    low = low - slack[0]
-    return max(0.0, low) if name in NEVER_NEGATIVE else low, high + slack[1]
+def widened(metric: Metric, slack: tuple[float, float] = (0.0, 0.0)) -> Metric:
+    """Return a metric whose interval contains the bias of its value, and no value that the metric cannot have.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric, named without its source.
+    slack : tuple of float
+        `Statistic.slack`.
+    """
+    value, low, high, method = metric.value, metric.low, metric.high, metric.method
+    if value is None or low is None or high is None:
+        return metric
+    if metric.name == "excess_aurc":  # skewed, and never negative: the interval of its logarithm
+        factor = float(np.exp((high - value) / value))
+        return replace(metric, low=value / factor, high=min(1.0, value * factor), method=f"{method}, of the logarithm")
+    if any(slack):
+        method = f"{method}, widened by the greatest bias of the bins"
+        low, high = max(0.0, low - slack[0]), min(1.0, high + slack[1])
+    return replace(metric, low=low, high=high, method=method)
 
 
 def _spread(values: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:

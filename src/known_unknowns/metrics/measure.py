@@ -280,11 +280,8 @@ def _of_statistics(metric: Metric, statistics: Sequence[Statistic], note: str) -
     if not all(each.has_interval for each in statistics):
         return replace(metric, low=None, high=None, method="none: a part of the Brier score")
     down, up = (float(np.mean([each.slack[end] for each in statistics])) if statistics else 0.0 for end in (0, 1))
-    bounds = widened(metric.low, metric.high, metric.name, (down, up))
-    if bounds is None:
-        return metric
-    biased = ", widened by the greatest bias of the bins" if down or up else ""
-    return replace(metric, low=bounds[0], high=bounds[1], method=f"{metric.method}{biased}{note}")
+    found = widened(metric, (down, up))
+    return replace(found, method=found.method + note)
 
 
 def _across_variants(
