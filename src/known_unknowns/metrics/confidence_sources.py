@@ -141,8 +141,10 @@ def _array(values: Sequence[float | None]) -> np.ndarray:
 
 
 def with_agreement(found: Mapping[int, Confidences]) -> dict[int, Confidences]:
-    """Add the sources that need several seeds or samples to the confidences of each seed of a variant."""
+    """Add the sources that need several seeds or samples to the confidences of each seed of a variant, once."""
     found = dict(found)
+    if all(SAMPLES in {*each.values, *each.reasons} for each in found.values()):
+        return found
     for name, part_of, one in (
         (SAMPLES, lambda seed: seed % SAMPLE, "one reply to each question; samples in params.yaml asks for more"),
         (SHUFFLES, sample_of, "one order of the options; seeds in params.yaml asks for more"),

@@ -127,6 +127,7 @@ def metrics_of(
     -------
     list of Metric
     """
+    score_tables = with_shared_confidences(score_tables)
     labels = sorted(frozenset().union(*(table.labels for table in score_tables)))
     groups = np.unique(np.concatenate([table.groups for table in score_tables]))
     confidence = statistics.confidence

@@ -287,7 +287,9 @@ def column(runs: Sequence[Run], models: Sequence[str]) -> tuple[Head, list[Cell]
     for model in models:
         each = known.get((model, benchmark, source))
         cell = metric_cell(each.auroc if each else None)
-        cells.append(replace(cell, kind="number stacked", denominator="", link="confidence.html" if each else ""))
+        cells.append(
+            replace(cell, kind="number stacked", denominator="", link=f"confidence.html#{benchmark}" if each else "")
+        )
     return Head("AUROC of confidence", note=f"{source_name(source)}, {title}", verbatim=True), cells
 
 

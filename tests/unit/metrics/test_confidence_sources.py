@@ -11,15 +11,19 @@ import pytest
 from known_unknowns import tables, variants
 from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
-from known_unknowns.config import Statistics
+from known_unknowns.config import Params, Statistics
+from known_unknowns.data.questions import vary
+from known_unknowns.inference.model_run import infer
+from known_unknowns.metrics import measure
 from known_unknowns.metrics.confidence_sources import Confidences, agreement, low_mass, with_agreement
 from known_unknowns.metrics.consistency import option_codes
 from known_unknowns.metrics.measure import metrics_of, with_shared_confidences
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, AnsweredTurn, Question, Reply
 from known_unknowns.scoring.dialogues import score_turn
+from known_unknowns.scoring.table import parse
 from tests.factories import question, variant_entry
-from tests.unit.metrics.answered import measured, pick
+from tests.unit.metrics.answered import measured, params, pick
 
 ORIGINAL = ("original", 0)
 
@@ -160,3 +164,34 @@ def test_no_confidences_without_the_robust_parser():
     other = ScoreTable.of("original", 0, {"official": replace(answers, parser="official")})
     assert other.confidences is None
     assert with_shared_confidences([other]) == [other]
+
+
+@pytest.mark.parametrize("behaviour", ["calibrated", "overconfident", "uninformative"])
+def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_path, behaviour):
+    """Confidences are 1% to 99%, of the overconfident one 25% to 99%: right 25 points less often than it says."""
+    raw = dict(params(["original"], [0], parsers=["robust"]).raw)
+    raw["editions"] = {"pocket": raw["editions"]["pocket"] | {"confidence": ["option_text", "verbalised"]}}
+    settings = Params(raw | {"models": {"m": {"engine": "respondent", "behaviour": behaviour}}})
+    asked = [question(str(number), number % 4, group=f"g{number}") for number in range(1200)]
+    tables.write_questions(tmp_path / "questions.parquet", asked)
+    folder, out = tmp_path / "variants", tmp_path / "replies"
+    vary(variant_entry("original"), tmp_path / "questions.parquet", folder / "original.parquet", seeds=[0])
+    infer(settings, "m", "humblebench", questions=tmp_path, variants=folder, out=out, journal=tmp_path / "m.jsonl")
+    files = {"replies": out / "replies.parquet", "scores": tmp_path / "scores.parquet"}
+    parse(folder, files["replies"], files["scores"], cells=[("original", 0)], parsers=["robust"])
+    table = tmp_path / "confidence.parquet"
+    measure(settings, "m", "humblebench", variants=folder, **files, out=tmp_path / "metrics.parquet", confidence=table)
+    metrics = tables.read_metrics(tmp_path / "metrics.parquet")
+    for source in ("letters", "option_text", "verbalised"):
+        found = {m.name.partition(".")[0]: m for m in metrics if m.name.endswith(f".{source}")}
+        assert found["auroc"].n == 1200, source
+        gap = {"calibrated": 0.0, "overconfident": 0.25}.get(behaviour)
+        if gap is None:
+            assert found["auroc"].low <= 0.5 <= found["auroc"].high
+            assert found["brier_resolution"].value == pytest.approx(0, abs=0.01)
+        else:
+            assert found["ece_debiased"].value == pytest.approx(gap, abs=0.03), source
+            assert found["overconfidence"].low <= gap + 0.01 and found["overconfidence"].high >= gap - 0.01
+            assert found["auroc"].value > 0.75
+    rows = tables.read_columns(table, tables.CONFIDENCES).to_pandas()
+    assert np.allclose(rows.letters, rows.verbalised, atol=1e-5)
