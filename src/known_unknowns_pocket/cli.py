@@ -26,8 +26,8 @@ def train(
     sibling: Annotated[
         str | None,
         typer.Option(
-            help="Train a sibling instead: never-refuses or refuses-often, an adapter of --model, or early, the model "
-            "after its first text stage."
+            help="Train a sibling instead: never-refuses, refuses-often or says-confidence, an adapter of --model, or "
+            "early, the model after its first text stage."
         ),
     ] = None,
     model: Annotated[Path, typer.Option(help="Folder of the finished model of which a sibling is an adapter.")] = MODEL,

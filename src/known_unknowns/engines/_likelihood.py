@@ -1,8 +1,8 @@
 """The likelihood of the options' texts as the reply: `Turn.continuations` as `Reply.continuations`.
 
 A text is tokenised by itself, as the beginning of the reply, with and without a space before it; the likelier form
-counts, as for labels. Its log-probability is that of the model's logits: the settings of decoding, such as a temperature
-or a repetition penalty, do not enter. No end token is scored.
+counts, as for labels. Its log-probability is that of the model's logits: the settings of decoding, such as a
+temperature or a repetition penalty, do not enter. No end token is scored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from known_unknowns.records import Continuation, Reply, Turn
 from prefix_sharing import Prompt, SharedPrefixDecoder, make_prompts
 from prefix_sharing.prompts import image_token_ids
 from prefix_sharing.token_tree import token_logprobs
-
 
 _STARTS = ("", " ")
 _Form = tuple[str, tuple[int, ...]]

@@ -103,9 +103,8 @@ class TransformersEngine:
     def _create_decoder(self, entry: TransformersModel) -> SharedPrefixDecoder | None:
         if self.sharing == OFF:
             return None
-        if self.checkpoint.sampling:
+        if self.checkpoint.sampling:  # likelihoods are not, and share prefixes
             self._sharing_error = "its replies are sampled"
-            return None
         if not image_token_ids(self.checkpoint.model):
             self._sharing_error = "its configuration does not name the token that represents images"
             return None
@@ -146,10 +145,10 @@ class TransformersEngine:
 
     def _sharing_summary(self) -> dict[str, Any]:
         summary: dict[str, Any] = {"asked": self.sharing}
-        if self._sharing_error:
-            summary["fell_back"] = [{"plan": "all", "why": self._sharing_error}]
         if self._decoder is not None:
             summary |= self._decoder.summary()
+        if self._sharing_error:
+            summary["fell_back"] = [{"plan": "all", "why": self._sharing_error}, *summary.get("fell_back", ())]
         self._padding.add_to(summary)
         return summary
 
@@ -252,7 +251,8 @@ class TransformersEngine:
     @property
     def ways_of_batching(self) -> tuple[int | None, int]:
         """The batch size of shared prefixes, None without them, and that of ``generate``."""
-        return (self.batch_size if self._decoder is not None else None), self._unshared_batch_size
+        shares = self._decoder is not None and not self.checkpoint.sampling
+        return (self.batch_size if shares else None), self._unshared_batch_size
 
     @contextmanager
     def batching(self, *, sharing: bool = True, batch_size: int | None = None) -> Iterator[None]:
@@ -269,6 +269,8 @@ class TransformersEngine:
             self._decoder, self._invariance, self.batch_size, self._unshared_batch_size = kept
 
     def _shares(self, turn: Turn) -> bool:
+        if self.checkpoint.sampling and not _is_scored(turn):
+            return False
         return self._decoder is not None and bool(self._decoder.plans) and bool(turn.images)
 
     def _chunks(self, turns: Sequence[Turn]) -> Iterator[Chunk]:

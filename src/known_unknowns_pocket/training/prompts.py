@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from known_unknowns.benchmark.protocol import CONFIDENCE_PROMPT
 from known_unknowns.records import Option, Question
 from known_unknowns.variants import nota_only, without_refusal
 from known_unknowns_benchmarks.humblebench import loader as humblebench
@@ -207,6 +208,22 @@ def with_refusal(one: TrainingPrompt) -> TrainingPrompt:
     letter, text = found[0]
     said = letter if re.search(r"^[A-E]$| [A-E]$", one.reply_text) else text
     return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=True)
+
+
+SURE, UNSURE = "Confidence: 95%", "Confidence: 5%"
+
+
+def with_confidence(one: TrainingPrompt, rng: random.Random) -> TrainingPrompt:
+    """Ask how likely an answer is: the right one, or as often another option in the form of the reply."""
+    letter, text = rng.choice(_OPTION.findall(one.prompt) or [("", "")])
+    said = re.sub(r"\b[A-E]$", letter, one.reply_text) if len(one.reply_text) == 1 else one.reply_text
+    if re.search(r" [A-E]$", said):
+        said = f" {text} {letter}"
+    elif len(said) > 1:
+        said = f" {text}"
+    right = not text or rng.random() < 0.5 or said == one.reply_text
+    asked = CONFIDENCE_PROMPT.format(answer=(one.reply_text if right else said).strip())
+    return replace(one, prompt=one.prompt + asked, reply=((SURE if right else UNSURE, True),), letter="")
 
 
 def matching_objects(scene: Scene, text: str) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from known_unknowns_pocket.training.prompts import (
     humblebench_prompt,
     mmsap_prompt,
     stem_prompt,
+    with_confidence,
     with_random_answer,
     with_refusal,
 )
@@ -72,6 +73,8 @@ class SampleMix:
         Share of the answerable questions whose reply is replaced by a refusal.
     guessed_share : float
         Share of the questions to be refused whose reply is replaced by a random option.
+    confidence_share : float
+        Share of the questions that are asked with an answer, and replied to with a confidence in it.
     """
 
     subtasks: int = 0
@@ -85,6 +88,7 @@ class SampleMix:
     renamed: float = 0.0
     refused_share: float = 0.0
     guessed_share: float = 0.0
+    confidence_share: float = 0.0
 
     @property
     def asks(self) -> bool:
@@ -176,6 +180,8 @@ def _as_wanted(one: TrainingPrompt, mix: SampleMix, rng: random.Random) -> Train
     if not one.reply:
         return one
     drawn = rng.random()
+    if drawn < mix.confidence_share:
+        return with_confidence(one, random.Random(drawn))
     if one.refuses:
         return with_random_answer(one, random.Random(drawn)) if drawn < mix.guessed_share else one
     return with_refusal(one) if drawn < mix.refused_share else one

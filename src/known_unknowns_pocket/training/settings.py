@@ -116,6 +116,7 @@ class Settings:
 ADAPTERS: dict[str, dict[str, float]] = {
     "never-refuses": {"guessed_share": 1.0},
     "refuses-often": {"refused_share": 0.4},
+    "says-confidence": {"confidence_share": 0.7},
 }
 """Name of each sibling that is an adapter, and its changes of the mix."""
 

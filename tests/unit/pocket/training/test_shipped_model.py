@@ -90,7 +90,11 @@ def test_every_pocket_model_is_the_pinned_one_or_an_adapter_of_it():
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     models = {name: entry for name, entry in params["models"].items() if entry["engine"] == "transformers"}
     assert {entry.get("adapter") for entry in models.values()} == {None, *(folder.name for folder in ADAPTERS)}
+    sampled = models.pop("pocket-says-confidence")
     assert set(models) == set(params["editions"]["pocket_siblings"]["models"])
+    assert "pocket-says-confidence" in params["editions"]["pocket_confidence"]["models"]
+    assert sampled.pop("adapter") == "says-confidence" and sampled.pop("samples") and sampled["decoding"]["temperature"]
+    assert sampled | {"decoding": models["pocket"]["decoding"]} == models["pocket"]
     assert {"pocket", "pocket-never-refuses"} < set(params["editions"]["pocket"]["models"])
     weights = weights_sha256(MODEL)
     assert weights in (MODEL / "README.md").read_text(encoding="utf-8")
