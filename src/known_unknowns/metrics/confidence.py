@@ -154,7 +154,7 @@ def auroc(confidence: np.ndarray, correct: np.ndarray) -> Statistic:
     positives = int(right.sum())
     negatives = n - positives
     if not positives or not negatives:
-        return undefined(n, f"all {n:,} attempts are {'right' if positives else 'wrong'}")
+        return undefined(n, f"no answer is {'wrong' if positives else 'right'}")
     others = rankdata(confidence)
     for kind in (right, ~right):
         others[kind] -= rankdata(confidence[kind])  # attempts of the other kind below, equal ones half

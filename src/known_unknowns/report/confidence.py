@@ -146,7 +146,12 @@ def _refusals(run: Run) -> Table | None:
     for model in run.models:
         metrics = [run.get(model, v, PARSER, f"{name}.{REFUSAL}") for v in variants for name in _REFUSALS]
         if any(metrics):
-            rows.append((metrics[0], make_row(model, metrics, _kind(run, model))))
+            cells = [metric_cell(m) for m in metrics]
+            cells = [
+                c if "abstention" in name else replace(c, denominator="")
+                for c, name in zip(cells, _REFUSALS, strict=True)
+            ]
+            rows.append((metrics[0], make_row(model, cells, _kind(run, model))))
     rows.sort(key=lambda row: (row[1].heads[0].text in run.baselines, -((row[0] and row[0].value) or -2.0)))
     name = run.section.name(variants[0]) if variants else ""
     caption = f"{run.section.title}: the models' own refusals ({name}), in percent with {level(run)} intervals"
@@ -170,7 +175,7 @@ class _Attempts:
 
 
 def _attempts(run: Run, known: Sequence[Found], files: EditionFiles) -> dict[Found, _Attempts]:
-    """The attempts of every model that is no baseline; of the baselines if there is no other."""
+    """The attempts of every model that is no baseline, of the baselines if there is no other: at least one for a bin."""
     shown = [each for each in known if each.model not in run.baselines and each.source != OPTION_TEXT_SUM]
     read = {}
     for each in shown or known:
@@ -183,7 +188,7 @@ def _attempts(run: Run, known: Sequence[Found], files: EditionFiles) -> dict[Fou
             attempts = rows[rows.attempted & rows[each.source].notna()]
             confidence, correct = attempts[each.source].to_numpy(float), attempts.correct.to_numpy(bool)
             read[each] = _Attempts(confidence, correct, len(rows), int((rows[REFUSAL] == 0).sum()))
-    return {each: attempts for each, attempts in read.items() if len(attempts.confidence)}
+    return {each: attempts for each, attempts in read.items() if len(attempts.confidence) >= BINS}
 
 
 def _figures(run: Run, attempts: Mapping[Found, _Attempts]) -> list[Figure]:

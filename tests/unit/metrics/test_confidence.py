@@ -82,7 +82,7 @@ def test_an_unknown_answer_of_a_refusal_is_left_out():
 
 
 def test_undefined_metrics_have_a_reason():
-    assert auroc(CONFIDENCE, np.ones(12, dtype=bool)).reason == "undefined: all 12 attempts are right"
+    assert auroc(CONFIDENCE, np.ones(12, dtype=bool)).reason == "undefined: no answer is wrong"
     nobody = np.zeros(3, dtype=bool)
     found = refusals(nobody, ~nobody, np.zeros(3))
     assert found["selective_gain"].reason == "undefined: no question was attempted"

@@ -91,7 +91,7 @@ def test_labels_with_little_probability_are_no_confidence(tmp_path):
 def test_undefined_metrics_say_why(tmp_path):
     asked = [(question(str(i), 0, group=f"g{i}"), reply("A")) for i in range(3)]
     found = pick(measured(tmp_path, {ORIGINAL: asked}), "auroc.letters")
-    assert (found.value, found.method) == (None, "undefined: all 3 attempts are right")
+    assert (found.value, found.method) == (None, "undefined: no answer is wrong")
 
 
 def test_shuffles_agree_by_text_and_samples_by_option():
