@@ -19,7 +19,7 @@ from known_unknowns.records import Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
-from known_unknowns.report.formatting import DASH, Cell, Head, Table, counted, make_row, make_table, metric_cell
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, counted, make_row, make_table, metric_cell
 from known_unknowns.report.tables import Run
 from known_unknowns.report.tables import confidence as level
 from known_unknowns.scoring.confidence import REFUSAL
@@ -141,18 +141,23 @@ def _table(run: Run, known: Sequence[Found]) -> Table | None:
 
 def _refusals(run: Run) -> Table | None:
     """What the models' own refusals gain, the largest gain first."""
-    rows = []
+    rows: list[tuple[Sequence[Metric | None], Row]] = []
     variants = _variants(run)[:1]
     for model in run.models:
         metrics = [run.get(model, v, PARSER, f"{name}.{REFUSAL}") for v in variants for name in _REFUSALS]
         if any(metrics):
             cells = [metric_cell(m) for m in metrics]
             cells = [
-                c if "abstention" in name else replace(c, denominator="")
-                for c, name in zip(cells, _REFUSALS, strict=True)
+                cell if "abstention" in name else replace(cell, denominator="")
+                for cell, name in zip(cells, _REFUSALS, strict=True)
             ]
-            rows.append((metrics[0], make_row(model, cells, _kind(run, model))))
-    rows.sort(key=lambda row: (row[1].heads[0].text in run.baselines, -((row[0] and row[0].value) or -2.0)))
+            rows.append((metrics, make_row(model, cells, _kind(run, model))))
+
+    def order(row: tuple[Sequence[Metric | None], Row]) -> tuple[bool, bool, float]:
+        value = row[0][0].value if row[0][0] else None
+        return bool(row[1].kind), value is None, -(value or 0.0)
+
+    rows.sort(key=order)
     name = run.section.name(variants[0]) if variants else ""
     caption = f"{run.section.title}: the models' own refusals ({name}), in percent with {level(run)} intervals"
     table = make_table(caption, "Model", _REFUSALS.values(), (row for _, row in rows), moves_n=True)
@@ -175,7 +180,7 @@ class _Attempts:
 
 
 def _attempts(run: Run, known: Sequence[Found], files: EditionFiles) -> dict[Found, _Attempts]:
-    """The attempts of every model that is no baseline, of the baselines if there is no other: at least one for a bin."""
+    """The attempts of every model that is no baseline, or of the baselines. At least as many as there are bins."""
     shown = [each for each in known if each.model not in run.baselines and each.source != OPTION_TEXT_SUM]
     read = {}
     for each in shown or known:
