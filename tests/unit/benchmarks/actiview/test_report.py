@@ -27,14 +27,14 @@ QUESTIONS = 16
 
 
 OWN = "benchmark-actiview.html"
-PAGES = ("audit", "benchmark-actiview", "index", "models", "parsers", "provenance", "stress")
+PAGES = ("audit", "benchmark-actiview", "confidence", "index", "models", "parsers", "provenance", "stress")
 
 
 # --- the page ------------------------------------------------------------------------------------------------------
 
 
 def test_every_page_is_sound(pages: dict[str, Page]):
-    assert len(pages) == 7
+    assert len(pages) == 8
     for page in pages.values():
         check(page, {*pages, "questions.html"})
 
