@@ -61,7 +61,7 @@ def source_name(source: str) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageContent:
     """What the page shows of one benchmark. ``absent`` has the sources that no model has, by the reason."""
 
     table: Table | None
@@ -71,7 +71,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Found:
+class ModelSource:
     """A model's confidences from one source: the variant that they are of, and their AUROC."""
 
     model: str
@@ -80,16 +80,16 @@ class Found:
     auroc: Metric | None
 
 
-def build(run: Run, *, data: Path, results: Path) -> Shown:
+def build(run: Run, *, data: Path, results: Path) -> PageContent:
     """Return what the page shows of a benchmark. Raises DataError for an invalid table of confidences."""
-    known = [each for each in found(run) if each.variant]
+    known = [each for each in sources_of(run) if each.variant]
     absent: dict[str, list[str]] = {}
     for source in sorted(set(COLUMNS[:-1]) - {each.source for each in known}, key=COLUMNS.index):
         rows = (run.get(model, v, PARSER, f"{KNOWN}.{source}") for v in _variants(run)[:1] for model in _asked(run))
         reason = next((metric.method for metric in rows if metric), "nothing was measured")
         absent.setdefault(reason.removeprefix("undefined: "), []).append(source_name(source))
     attempts = _attempts(run, known, EditionFiles(data, results))
-    return Shown(_table(run, known), _refusals(run), _figures(run, attempts), absent)
+    return PageContent(_table(run, known), _refusals(run), _figures(run, attempts), absent)
 
 
 def _asked(run: Run) -> list[str]:
@@ -97,13 +97,13 @@ def _asked(run: Run) -> list[str]:
     return sorted(run.models, key=lambda model: model in run.baselines)
 
 
-def found(run: Run) -> Iterator[Found]:
+def sources_of(run: Run) -> Iterator[ModelSource]:
     """Yield every model with every source: of the first variant with unchanged questions that has it, else of none."""
     variants = _variants(run)
     for model in run.models:
         for source in COLUMNS[:-1]:
             variant = next((v for v in variants if _is_known(run, model, source, v)), "")
-            yield Found(model, source, variant, run.get(model, variant, PARSER, f"{AUROC}.{source}"))
+            yield ModelSource(model, source, variant, run.get(model, variant, PARSER, f"{AUROC}.{source}"))
 
 
 def _variants(run: Run) -> list[str]:
@@ -119,10 +119,10 @@ def _is_known(run: Run, model: str, source: str, variant: str) -> bool:
     return metric is not None and metric.value is not None
 
 
-def _table(run: Run, known: Sequence[Found]) -> Table | None:
+def _table(run: Run, known: Sequence[ModelSource]) -> Table | None:
     """The metrics of every model and source, the highest AUROC first, baselines last."""
 
-    def order(each: Found) -> tuple[bool, bool, float]:
+    def order(each: ModelSource) -> tuple[bool, bool, float]:
         value = each.auroc.value if each.auroc else None
         return each.model in run.baselines, value is None, -(value or 0.0)
 
@@ -179,7 +179,7 @@ class _Attempts:
     refused: int
 
 
-def _attempts(run: Run, known: Sequence[Found], files: EditionFiles) -> dict[Found, _Attempts]:
+def _attempts(run: Run, known: Sequence[ModelSource], files: EditionFiles) -> dict[ModelSource, _Attempts]:
     """The attempts of every model that is no baseline, or of the baselines. At least as many as there are bins."""
     shown = [each for each in known if each.model not in run.baselines and each.source != OPTION_TEXT_SUM]
     read = {}
@@ -196,13 +196,13 @@ def _attempts(run: Run, known: Sequence[Found], files: EditionFiles) -> dict[Fou
     return {each: attempts for each, attempts in read.items() if len(attempts.confidence) >= BINS}
 
 
-def _figures(run: Run, attempts: Mapping[Found, _Attempts]) -> list[Figure]:
+def _figures(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> list[Figure]:
     if not attempts:
         return []
     return [_reliability(run, attempts), _risk_coverage(run, attempts)]
 
 
-def _reliability(run: Run, attempts: Mapping[Found, _Attempts]) -> Figure:
+def _reliability(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
     """Draw the accuracy of the attempts in bins of their confidence."""
     points, rows = [], []
     for each, of in attempts.items():
@@ -229,7 +229,7 @@ def _reliability(run: Run, attempts: Mapping[Found, _Attempts]) -> Figure:
     return figure(f"{run.benchmark}_reliability", title, chart, alt_text, note=note, table=table, caveat=run.caveat)
 
 
-def _risk_coverage(run: Run, attempts: Mapping[Found, _Attempts]) -> Figure:
+def _risk_coverage(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
     """Draw the risk at each coverage, in the order of each source, and the point at which the model operates."""
     points, best, ends = [], {}, []
     for each, of in attempts.items():
@@ -268,11 +268,11 @@ def _curve(model: str, series: str, curve: RiskCoverage, share: float) -> list[d
     ]
 
 
-def _models(attempts: Mapping[Found, _Attempts]) -> list[str]:
+def _models(attempts: Mapping[ModelSource, _Attempts]) -> list[str]:
     return list(dict.fromkeys(each.model for each in attempts))
 
 
-def _series(attempts: Mapping[Found, _Attempts]) -> list[str]:
+def _series(attempts: Mapping[ModelSource, _Attempts]) -> list[str]:
     present = {each.source for each in attempts}
     return [source_name(source) for source in COLUMNS if source in present]
 
@@ -285,7 +285,7 @@ def column(runs: Sequence[Run], models: Sequence[str]) -> tuple[Head, list[Cell]
     known = {
         (each.model, run.benchmark, each.source): each
         for run in runs
-        for each in found(run)
+        for each in sources_of(run)
         if _value(each) is not None
     }
     counts = {(run.benchmark, s): sum((m, run.benchmark, s) in known for m in models) for run in runs for s in SOURCES}
@@ -303,5 +303,5 @@ def column(runs: Sequence[Run], models: Sequence[str]) -> tuple[Head, list[Cell]
     return Head("AUROC of confidence", note=f"{source_name(source)}, {title}", verbatim=True), cells
 
 
-def _value(each: Found) -> float | None:
+def _value(each: ModelSource) -> float | None:
     return each.auroc.value if each.auroc else None

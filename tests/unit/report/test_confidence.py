@@ -46,42 +46,42 @@ def run(fake: FakeRun) -> Run:
 
 
 @pytest.fixture(scope="module")
-def shown(fake: FakeRun, run: Run) -> confidence.Shown:
+def page(fake: FakeRun, run: Run) -> confidence.PageContent:
     return confidence.build(run, data=fake.data, results=fake.results)
 
 
-def test_the_table_is_sorted_by_auroc_with_baselines_last(run: Run, shown: confidence.Shown) -> None:
-    assert shown.table is not None
-    rows = [(row.heads[0].text, row.heads[1].text) for row in shown.table.rows]
+def test_the_table_is_sorted_by_auroc_with_baselines_last(run: Run, page: confidence.PageContent) -> None:
+    assert page.table is not None
+    rows = [(row.heads[0].text, row.heads[1].text) for row in page.table.rows]
     models = [row for row in rows if row[0] not in run.baselines]
     assert ("pocket", "letters") in models and ("pocket", "shuffles") in models
     assert rows[: len(models)] == models
-    values = [float(row.cells[1].text) for row in shown.table.rows[: len(models)]]
+    values = [float(row.cells[1].text) for row in page.table.rows[: len(models)]]
     assert values == sorted(values, reverse=True)
-    assert {row.kind for row in shown.table.rows[len(models) :]} <= {"baseline"}
+    assert {row.kind for row in page.table.rows[len(models) :]} <= {"baseline"}
 
 
-def test_sources_that_were_not_asked_name_the_key(shown: confidence.Shown) -> None:
-    texts = {source: reason for reason, sources in shown.absent.items() for source in sources}
+def test_sources_that_were_not_asked_name_the_key(page: confidence.PageContent) -> None:
+    texts = {source: reason for reason, sources in page.absent.items() for source in sources}
     assert "confidence: [option_text] of the edition in params.yaml" in texts["option text"]
     assert "confidence: [verbalised]" in texts["verbalised"]
     assert "samples in params.yaml" in texts["samples"]
 
 
-def test_the_figures_have_every_source(shown: confidence.Shown) -> None:
-    names = [figure.name for figure in shown.figures]
+def test_the_figures_have_every_source(page: confidence.PageContent) -> None:
+    names = [figure.name for figure in page.figures]
     assert names == ["humblebench_reliability", "humblebench_risk_coverage"]
-    for figure in shown.figures:
+    for figure in page.figures:
         assert "letters" in figure.svg and "shuffles" in figure.svg and "pocket" in figure.svg
         assert "oracle" not in figure.svg
-    assert shown.figures[0].table is not None
-    assert sum(int(row.cells[0].text) for row in shown.figures[0].table.rows) > 60
+    assert page.figures[0].table is not None
+    assert sum(int(row.cells[0].text) for row in page.figures[0].table.rows) > 60
 
 
-def test_the_refusals_table_has_a_row_for_each_model(run: Run, shown: confidence.Shown) -> None:
-    assert shown.refusals is not None
-    assert {row.heads[0].text for row in shown.refusals.rows} == set(MODELS)
-    assert shown.refusals.rows[-1].heads[0].text in run.baselines
+def test_the_refusals_table_has_a_row_for_each_model(run: Run, page: confidence.PageContent) -> None:
+    assert page.refusals is not None
+    assert {row.heads[0].text for row in page.refusals.rows} == set(MODELS)
+    assert page.refusals.rows[-1].heads[0].text in run.baselines
 
 
 def test_the_column_compares_models_by_one_source(run: Run) -> None:
@@ -97,5 +97,5 @@ def test_the_column_compares_models_by_one_source(run: Run) -> None:
 def test_no_column_and_no_table_without_confidences(fake: FakeRun, run: Run) -> None:
     bare = replace(run, numbers=MetricIndex(metric for metric in run.numbers if "." not in metric.name))
     assert confidence.column([bare], MODELS) is None
-    shown = confidence.build(bare, data=fake.data, results=fake.results)
-    assert (shown.table, shown.refusals, shown.figures) == (None, None, [])
+    page = confidence.build(bare, data=fake.data, results=fake.results)
+    assert (page.table, page.refusals, page.figures) == (None, None, [])
