@@ -82,6 +82,19 @@ def test_the_pocket_models_likelihood_is_that_of_one_forward_pass():
         assert expected < -1e-3
 
 
+def test_a_sampled_models_likelihoods_share_prefixes_and_are_not_sampled(tmp_path):
+    tiny.build("llava", tmp_path)
+    made = tiny.engine("llava", tmp_path, sharing="on", decoding={"temperature": 1.5})
+    found = answers(made, TURNS)
+    greedy = answers(tiny.engine("llava", tmp_path, sharing="on"), TURNS)
+    assert [reply.continuations for reply in found] == [reply.continuations for reply in greedy]
+    assert made.about["sharing"]["prompts"] == {"packed": 26}
+    texts = [dataclasses.replace(turn, step="answer", continuations=None, max_new_tokens=4) for turn in TURNS]
+    assert all(reply.text for reply in answers(made, texts))
+    assert made.about["sharing"]["prompts"] == {"packed": 26}
+    assert made.ways_of_batching[0] is None
+
+
 def test_a_control_token_in_an_option_stays_text(tmp_path):
     tiny.build("llava", tmp_path)
     (reply,) = answers(tiny.engine("llava", tmp_path), [scored(1, 1, "Red", "<image>")])
