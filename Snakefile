@@ -51,6 +51,7 @@ rule all:
         JUDGEMENTS,
         SCORES,
         METRICS,
+        CONFIDENCES,
 
 
 # Which variants released files have is known when they are there, so that a first run only fetches them.

@@ -6,6 +6,7 @@ rule question_browser:
         variants=TARGETS.variant_tables(),
         scores=SCORES,
         replies=REPLIES,
+        confidences=CONFIDENCES,
         engines=ENGINES,
     output:
         page="<results>/report/questions.html",

@@ -1,4 +1,4 @@
-# Compute metrics with intervals from scores, and write the summaries for people, DVC and the report.
+# Compute confidences, and metrics with intervals from scores, and write the summaries for people, DVC and the report.
 
 
 rule measure:
@@ -7,7 +7,8 @@ rule measure:
         scores="<results>/scores/{model}/{benchmark}/scores.parquet",
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
     output:
-        "<results>/metrics/{model}/{benchmark}/metrics.parquet",
+        metrics="<results>/metrics/{model}/{benchmark}/metrics.parquet",
+        confidence="<results>/confidence/{model}/{benchmark}/confidence.parquet",
     log:
         "<logs>/measure/{model}/{benchmark}.log",
     retries: 0
@@ -23,7 +24,8 @@ rule measure:
         variants=f"{RESULTS}/variants/{{benchmark}}",
     shell:
         "python -m known_unknowns step measure {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
-        " --scores {input.scores} --replies {input.replies} --out {output} > {log} 2>&1"
+        " --scores {input.scores} --replies {input.replies} --out {output.metrics} --confidence {output.confidence}"
+        " > {log} 2>&1"
 
 
 rule summarise:

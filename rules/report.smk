@@ -12,6 +12,7 @@ rule report:
         variants=TARGETS.variant_tables(),
         scores=SCORES,
         replies=REPLIES,
+        confidences=CONFIDENCES,
         engines=ENGINES,
         checks=CHECKS,
         released=[*RELEASED_NUMBERS, *REPLY_TABLES],

@@ -41,6 +41,7 @@ GROUPS = {
         "audit",
         "metrics",
         "intervals",
+        "confidence",
         "model_comparison",
         "parsers",
     ),

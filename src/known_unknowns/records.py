@@ -1,4 +1,4 @@
-"""The records of every benchmark: Question, Turn, Reply, Score and Metric.
+"""The records of every benchmark: Question, Turn, Reply, Score, Confidence and Metric.
 
 They are frozen dataclasses that need only the standard library. `known_unknowns.tables` has their Parquet schemas and
 checks them whenever a table is read or written.
@@ -369,6 +369,42 @@ class Score:
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
             raise ValueError(f"question {self.question_id}: {self.outcome!r} is not one of {OUTCOMES}")
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The confidences of one reply to a question, under the robust parser (docs/confidence.md).
+
+    Parameters
+    ----------
+    question_id : str
+        The question.
+    outcome : str
+        One of `OUTCOMES`.
+    correct : bool
+        Whether the choice is the answer.
+    attempted : bool
+        Whether the reply chooses an option other than the refusal.
+    would_be_right : bool, optional
+        Whether the answer is right if there must be one: that of an attempt; of a refusal the answer without the
+        refusal option; False if it refuses or abstains and no option but the refusal is right. None if it is unknown.
+    option_text, option_text_sum, letters, samples, shuffles, verbalised, refusal : float, optional
+        Confidences from 0 to 1, by source; None if unknown. ``option_text_sum`` is that of the sum of the
+        log-probabilities, without a division by the number of tokens.
+    """
+
+    question_id: str
+    outcome: str
+    correct: bool
+    attempted: bool
+    would_be_right: bool | None
+    option_text: float | None
+    option_text_sum: float | None
+    letters: float | None
+    samples: float | None
+    shuffles: float | None
+    verbalised: float | None
+    refusal: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,14 @@ def measure(
     scores: Annotated[Path, typer.Option(help="The table of the model's scores on the benchmark.")],
     replies: RepliesTable,
     out: Out,
+    confidence: Annotated[Path | None, typer.Option(help="Also write the confidences of each question here.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Compute every metric with its confidence interval."""
+    """Compute every metric with its confidence interval, and the model's confidence in each answer."""
     chosen = selection.load(params, "measure", edition=edition, model=model, benchmark=benchmark)
-    measuring.measure(chosen, model, benchmark, variants=variants, scores=scores, replies=replies, out=out)
+    files = {"variants": variants, "scores": scores, "replies": replies}
+    measuring.measure(chosen, model, benchmark, **files, out=out, confidence=confidence)
 
 
 def summarise(

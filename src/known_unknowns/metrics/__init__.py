@@ -1,7 +1,7 @@
 """Metrics with numbers of questions, denominators and confidence intervals.
 
-`proportions` defines the metrics of all benchmarks, `known_unknowns.benchmark.metrics` how a benchmark adds its own,
-`intervals` the confidence intervals.
+`proportions` defines the metrics of all benchmarks, `confidence` those of a model's confidences,
+`known_unknowns.benchmark.metrics` how a benchmark adds its own, and `intervals` the confidence intervals.
 """
 
 from __future__ import annotations

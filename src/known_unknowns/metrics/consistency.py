@@ -102,7 +102,7 @@ def _pair_shares(asked: Sequence[Sequence[Question]], choices: Sequence[np.ndarr
 
     ``asked`` has the questions with each seed, ``choices`` the index of the option that was chosen, -1 if none was.
     """
-    options = _option_codes(asked)
+    options = option_codes(asked)
     texts = [
         np.where(c < 0, -1, np.take_along_axis(o, c[:, None], 1)[:, 0]) for o, c in zip(options, choices, strict=True)
     ]
@@ -124,7 +124,7 @@ def _pair_shares(asked: Sequence[Sequence[Question]], choices: Sequence[np.ndarr
     return [same.astype(float), *(count / len(pairs) for count in (agree, content, position, alone, informative))]
 
 
-def _option_codes(asked: Sequence[Sequence[Question]]) -> list[np.ndarray]:
+def option_codes(asked: Sequence[Sequence[Question]]) -> list[np.ndarray]:
     """The options of the questions with each seed: a number for each text, shape (questions, options); -1 for none."""
     known: dict[str, int] = {}
     most = max((len(question.options) for questions in asked for question in questions), default=1)

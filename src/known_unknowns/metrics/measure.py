@@ -16,12 +16,14 @@ from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import dual
+from known_unknowns.metrics.confidence import Statistic, widened
+from known_unknowns.metrics.confidence_sources import KNOWN, PARSER, Confidences, blocks, with_agreement
 from known_unknowns.metrics.consistency import across_samples
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.intervals import UNDEFINED
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE, SHARE, ratios
 from known_unknowns.metrics.score_tables import LABEL_MASS, CommonQuestions, ScoreTable, load
-from known_unknowns.records import SAMPLE, Metric, runs_name, sample_of
+from known_unknowns.records import OVERALL, SAMPLE, Metric, runs_name, sample_of
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
@@ -33,9 +35,19 @@ _ALWAYS_DEFINED = frozenset({CHANCE, UNPAIRED, LABEL_MASS})
 
 
 def measure(
-    params: Params, model: str, benchmark: str, *, variants: Path, scores: Path, replies: Path, out: Path
+    params: Params,
+    model: str,
+    benchmark: str,
+    *,
+    variants: Path,
+    scores: Path,
+    replies: Path,
+    out: Path,
+    confidence: Path | None = None,
 ) -> None:
     """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
+
+    The table of the confidences of each question is written to ``confidence``.
 
     With several seeds or samples, rows with seed None follow: means over all of them, undefined if the metric of any
     is. `headline` selects them. ``variants`` is the benchmark's folder of variants.
@@ -57,6 +69,12 @@ def measure(
                 f"other questions than those of seed {first.seed}, from {there or here!r} on; make the variants again"
             )
             raise DataError(text, file=asked(variants, table.variant, table.seed))
+    found = with_shared_confidences(found)
+    if confidence is not None:
+        rows = (
+            ((t.variant, t.seed), t.confidences.table(confidence, t.ids)) for t in found if t.confidences is not None
+        )
+        tables.write_cells(confidence, tables.CONFIDENCES, rows)
     metrics = metrics_of(
         found,
         params.statistics,
@@ -66,6 +84,19 @@ def measure(
         content_free=content_free_variants(params, benchmark),
     )
     tables.write_metrics(out, metrics)
+
+
+def with_shared_confidences(score_tables: Sequence[ScoreTable]) -> list[ScoreTable]:
+    """Add the confidences that need several seeds or samples of a variant."""
+    by_variant: dict[str, dict[int, Confidences]] = {}
+    for table in score_tables:
+        if table.confidences is not None:
+            by_variant.setdefault(table.variant, {})[table.seed] = table.confidences
+    found = {variant: with_agreement(of_variant) for variant, of_variant in by_variant.items()}
+    return [
+        table if table.confidences is None else replace(table, confidences=found[table.variant][table.seed])
+        for table in score_tables
+    ]
 
 
 def metrics_of(
@@ -96,6 +127,7 @@ def metrics_of(
     -------
     list of Metric
     """
+    score_tables = with_shared_confidences(score_tables)
     labels = sorted(frozenset().union(*(table.labels for table in score_tables)))
     groups = np.unique(np.concatenate([table.groups for table in score_tables]))
     confidence = statistics.confidence
@@ -108,6 +140,8 @@ def metrics_of(
             for _, rows in _rows(blank, by_seed, confidence):
                 metrics += [*rows, *_derived(rows)]
             metrics += _across_runs(blank, runs, groups, confidence)
+            if parser == PARSER:
+                metrics += _of_confidence(blank, runs, groups, confidence)
     combined = [*registry.get(benchmark).metrics().across_variants, *combined]
     for combination in combined:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
@@ -220,6 +254,35 @@ def _across_runs(blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, 
             mean = mean_over_seeds([each[category] for each in found]) if len(found) > 1 else found[0][category]
             suffix = f", over {len(compared[0])} {unit}"
             yield from _with_intervals(replace(blank, category=category), mean, confidence, suffix=suffix)
+
+
+def _of_confidence(
+    blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, confidence: float
+) -> Iterator[Metric]:
+    """Metrics of the confidences, over all questions. A source without a value has one row, whose method says why."""
+    found = {run.seed: run.confidences for run in runs if run.confidences is not None}
+    row = replace(blank, category=OVERALL)
+    for source, by_seed, statistics, note, absent in blocks(found, np.searchsorted(groups, runs[0].groups)):
+        if absent:
+            seeds = [*found, *([None] if len(found) > 1 else [])]
+            missing = replace(row, name=f"{KNOWN}.{source}", n=len(runs[0].ids), method=absent)
+            yield from (replace(missing, seed=seed) for seed in seeds)
+        of_seeds = {seed: {OVERALL: each} for seed, each in by_seed.items()}
+        for seed, rows in _rows(row, of_seeds, confidence) if by_seed else ():
+            for metric in rows:
+                made_of = [statistics[s][metric.name] for s in (by_seed if seed is None else [seed]) if s in statistics]
+                yield replace(_of_statistics(metric, made_of, note), name=f"{metric.name}.{source}")
+
+
+def _of_statistics(metric: Metric, statistics: Sequence[Statistic], note: str) -> Metric:
+    """Return a metric with the reason why it is undefined, or with what its statistics say of its interval."""
+    if metric.value is None:
+        return replace(metric, method=next((each.reason for each in statistics if each.reason), metric.method))
+    if not all(each.has_interval for each in statistics):
+        return replace(metric, low=None, high=None, method="none: a part of the Brier score")
+    down, up = (float(np.mean([each.slack[end] for each in statistics])) if statistics else 0.0 for end in (0, 1))
+    found = widened(metric, (down, up))
+    return replace(found, method=found.method + note)
 
 
 def _across_variants(

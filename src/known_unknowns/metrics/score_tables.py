@@ -13,10 +13,11 @@ from known_unknowns.benchmark.metrics import Ratio, RiskCoverage, ScoreArrays, S
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
+from known_unknowns.metrics.confidence_sources import PARSER, Confidences, low_mass
 from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers, read_scores, read_turns
-from known_unknowns.scoring.likelihood import LEAST_MASS, LIKELIHOOD, label_mass
+from known_unknowns.scoring.likelihood import LIKELIHOOD, label_mass
 from known_unknowns.tables import Part
 
 LABEL_MASS = "label_mass"
@@ -48,7 +49,9 @@ class ScoreTable:
         The benchmark's own curves of risk and coverage under each parser.
     undefined : mapping from str to str
         Parsers whose metrics are undefined, with the reason: they lack what they need
-        (`known_unknowns.scoring.has_input`), or the labels have less than `LEAST_MASS` of the probability.
+        (`known_unknowns.scoring.has_input`), or the labels have less than `likelihood.LEAST_MASS` of the probability.
+    confidences : Confidences, optional
+        The confidences of single dialogues; None without the robust parser.
     """
 
     variant: str
@@ -61,6 +64,7 @@ class ScoreTable:
     benchmark_ratios: Mapping[str, Mapping[str, Ratio]]
     curves: Mapping[str, Mapping[str, RiskCoverage]]
     undefined: Mapping[str, str] = field(default_factory=dict)
+    confidences: Confidences | None = None
 
     @classmethod
     def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
@@ -81,6 +85,7 @@ class ScoreTable:
             },
             curves={parser: hooks.risk_coverage(scored) for parser, scored in answers.items()},
             undefined={parser: reason for parser, scored in answers.items() if (reason := _undefined(scored))},
+            confidences=Confidences.of(answers[PARSER]) if PARSER in answers else None,
         )
 
 
@@ -97,11 +102,7 @@ def _undefined(scored: ScoredAnswers) -> str:
     """Why the parser's metrics are undefined; "" if they are defined."""
     if not has_input(scored.parser, scored.turns):
         return "undefined: no reply has what the parser needs"
-    for mass in _label_mass(scored).values():
-        total = mass.denominator.sum()
-        if total and (mean := float(mass.numerator.sum() / total)) < LEAST_MASS:
-            return f"undefined: the labels have {mean:.1%} of the probability on average, less than {LEAST_MASS:.0%}"
-    return ""
+    return low_mass(scored.answers) if scored.parser == LIKELIHOOD else ""
 
 
 @dataclass(frozen=True)

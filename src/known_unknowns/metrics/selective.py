@@ -16,6 +16,7 @@ References
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import digamma, polygamma
 
 from known_unknowns.benchmark.metrics import RiskCoverage
 
@@ -164,3 +165,41 @@ def risks(curve: RiskCoverage, coverages: np.ndarray) -> np.ndarray:
     errors = np.concatenate([[0.0], np.add.reduceat(wrong, starts).cumsum()])
     answered = np.asarray(coverages) * len(order)
     return np.interp(answered, counts, errors) / answered
+
+
+def aurc_influence(curve: RiskCoverage) -> np.ndarray:
+    """Compute the derivative of the area by the weight of each question, for the linearised variance.
+
+    Parameters
+    ----------
+    curve : RiskCoverage
+        Confidence and errors.
+
+    Returns
+    -------
+    ndarray, shape (questions,)
+        The derivatives, less their mean, so that they sum to 0.
+
+    Notes
+    -----
+    The formula of the module holds for weights that are not whole numbers if H(x) is psi(x + 1) less psi(1), with the
+    digamma function psi.
+    """
+    order, starts = _blocks(curve.confidence)
+    wrong, n = curve.wrong[order].astype(np.float64), len(order)
+    size = np.diff(np.append(starts, n))
+    errors = np.add.reduceat(wrong, starts)
+    rate, after = errors / size, starts + size
+    rest = errors.cumsum() - errors - rate * starts
+    length = digamma(after + 1.0) - digamma(starts + 1.0)
+    slope = polygamma(1, after + 1.0)
+    own_length = -starts / size * length  # times the error less its block's rate
+    later_length = length.sum() - length.cumsum()
+    later = rest * (slope - polygamma(1, starts + 1.0)) - rate * length
+    later = later.sum() - later.cumsum()
+    block = np.repeat(np.arange(len(starts)), size)
+    found = wrong + own_length[block] * (wrong - rate[block]) + (rest * slope)[block]
+    found += wrong * later_length[block] + later[block]
+    influence = np.empty(n)
+    influence[order] = (found - found.mean()) / n
+    return influence

@@ -29,6 +29,8 @@ _MOST_FACETS = 9
 """The largest number of facets below each other."""
 _LANE = 10
 """Pixels between two models in a row of dots."""
+_CURVES = (250, 200)
+"""Pixels of a facet of curves."""
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 
 
@@ -521,6 +523,49 @@ def shares(
         .properties(width=width // across, height={"step": 17})
         .facet(**_facets(facet, order, across), spacing=16)
     )
+
+
+def curves(
+    found: Sequence[Mapping[str, Any]],
+    x: Axis,
+    y: Axis,
+    *,
+    facets: Sequence[str],
+    series: Sequence[str],
+    diagonal: bool = False,
+    dots: bool = False,
+    ends: Sequence[Mapping[str, Any]] = (),
+    grey: str = "",
+) -> Any:
+    """Return a chart of curves, one for each series in each facet. Several facets are in two columns.
+
+    Points of ``found`` have a facet, a series, x, y and a hover text; those of ``ends``, drawn as dots, no series.
+    The order of ``series`` gives their colours; ``grey`` is a series for comparison.
+    """
+    import altair as alt
+
+    across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
+    colours = model_colours([name for name in series if name != grey]) | ({grey: GREY} if grey else {})
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    legend = alt.Legend(title=None, columns=_columns(colours, 2 * _CURVES[0]), columnPadding=30, symbolType="stroke")
+    colour = alt.Color("series:N", scale=scale, legend=legend)
+    low, high = x.low, min(x.high, y.high)
+    lines = [{"facet": name, "x": low, "y": low, "x2": high, "y2": high, "line": 1} for name in facets if diagonal]
+    rows = [*({**row, "line": 0} for row in found), *lines, *({**row, "line": 2} for row in ends)]
+    base, dashed, points = (alt.Chart().transform_filter(alt.datum.line == kind) for kind in range(3))
+    layers = [
+        dashed.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.7, aria=False).encode(
+            x=across, y=up, x2="x2:Q", y2="y2:Q"
+        ),
+        base.mark_line(strokeWidth=1.8, aria=False).encode(x=across, y=up, color=colour, order="x:Q"),
+        base.mark_point(filled=True, size=30 if dots else 0, opacity=1).encode(
+            x=across, y=up, color=colour, description="hover:N"
+        ),
+        points.mark_point(filled=True, size=60, color=INK, opacity=1).encode(x=across, y=up, description="hover:N"),
+    ]
+    layers = [layer for layer, shown in zip(layers, (diagonal, True, dots, ends), strict=True) if shown]
+    chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=_CURVES[0], height=_CURVES[1])
+    return chart.facet(**_facets("facet", facets, min(2, len(facets))), spacing=20)
 
 
 def _facets(field: str, order: Sequence[str], columns: int = 1) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from known_unknowns.records import Metric
 
 DASH = "–"
-SIGNED = frozenset({"above_chance", "difference"})
+SIGNED = frozenset({"above_chance", "difference", "overconfidence", "selective_gain"})
 
 
 def counted(number: int, noun: str) -> str:
@@ -182,7 +182,7 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
         return Cell(DASH, title="not measured")
     if metric.value is None:
         return Cell(DASH, n=metric.n, title=metric.method)
-    signed = metric.name in SIGNED
+    signed = metric.name.partition(".")[0] in SIGNED
     title = metric.method
     if metric.spread is not None:
         title += f"; standard deviation over seeds {100 * metric.spread:.1f}"

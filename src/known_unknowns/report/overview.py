@@ -19,6 +19,7 @@ from known_unknowns.metrics import dual
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
 from known_unknowns.records import Metric
 from known_unknowns.report import charts
+from known_unknowns.report import confidence as confidences
 from known_unknowns.report.charts import Axis, Coordinate, Point
 from known_unknowns.report.drawing import BASELINE, Figure, figure, model_colours, placeholder
 from known_unknowns.report.figures import kind, own_models
@@ -223,10 +224,12 @@ def matrix(overviews: Sequence[Overview]) -> Table | None:
     cards = {name: card for name in models for o in overviews if (card := _card(o, name)) is not None}
     if len(overviews) < 2 and not cards:
         return None
-    columns, rows = _with_n(
-        [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews],
-        [Row((Head(name, note=k),), tuple(_linked(o, name) for o in overviews), k) for name, k in models.items()],
-    )
+    heads = [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews]
+    cells = {name: tuple(_linked(o, name) for o in overviews) for name in models}
+    if known := confidences.column([o.run for o in overviews], list(models)):
+        heads.append(known[0])
+        cells = {name: (*cells[name], cell) for name, cell in zip(models, known[1], strict=True)}
+    columns, rows = _with_n(heads, [Row((Head(name, note=k),), cells[name], k) for name, k in models.items()])
     if cards:
         columns = (*columns, Head("parameters", note="billions"), Head("family"), Head("licence"))
         rows = tuple(replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows)

@@ -15,7 +15,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.report import checks as checking
-from known_unknowns.report import figures, overview, provenance, shell, side_by_side, verdict_tables
+from known_unknowns.report import confidence, figures, overview, provenance, shell, side_by_side, verdict_tables
 from known_unknowns.report import tables as metric_tables
 from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
@@ -167,6 +167,7 @@ def _part(shown: Overview, *, results: Path, data: Path, checks: Path | None) ->
         "consistency": metric_tables.consistency(run),
         "parsers": metric_tables.disagreement(run, results),
         "errors": metric_tables.error_shares(run, results),
+        "confidence": confidence.build(run, data=data, results=results),
         "verdicts": verdict_tables.comparison(rows, run.parsers),
         "audit": checking.audit_tables(run.benchmark, title, counted),
         "checked": checked,
@@ -197,8 +198,9 @@ def _pages(
     yield shell.INDEX, "index.html.j2", _first(params, parts, compared, description), ()
     for part in parts:
         yield shell.benchmark_file(part["run"].benchmark), "benchmark.html.j2", {"part": part}, ()
-    for name in ("stress", "parsers", "audit"):
-        yield f"{name}.html", f"{name}.html.j2", {"parts": parts}, ()
+    for name in ("stress", "confidence", "parsers", "audit"):
+        values = {"parts": parts} | ({"sources": confidence.SOURCES} if name == "confidence" else {})
+        yield f"{name}.html", f"{name}.html.j2", values, ()
     pairs = {"pairs": side_by_side.page_data(overviews), "best": side_by_side.best_pairs(overviews)}
     parser = parts[0]["run"].main_parser if parts else ""
     yield "models.html", "models.html.j2", pairs | {"parser": parser}, ("compare.js",)

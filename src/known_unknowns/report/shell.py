@@ -62,6 +62,7 @@ def links(params: Params) -> tuple[Link, ...]:
         Link(INDEX, "Report"),
         *(Link(benchmark_file(name), registry.get(name).title) for name in params.benchmarks),
         Link("stress.html", "Stress tests"),
+        Link("confidence.html", "Confidence"),
         Link("parsers.html", "Parsers"),
         Link("models.html", "Compare models"),
         Link(QUESTIONS, "Questions"),

@@ -6,6 +6,7 @@
 | a variant | the same, with a seed                        | ``seed``, `QUESTIONS`                        |
 | replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | ``variant``, ``seed``, `REPLIES`             |
 | scores    | one parser's parsed answer (`Score`)         | ``variant``, ``seed``, `SCORES`              |
+| confidence | a `Confidence`                              | ``variant``, ``seed``, `CONFIDENCES`         |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
 A function that reads a table takes its path, or a `Part`: the rows of one variant and seed.
@@ -26,7 +27,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import pyarrow as pa
 
 from known_unknowns.errors import DamagedError, DataError
-from known_unknowns.records import AnsweredTurn, Continuation, Image, Metric, Option, Question, Reply, Score
+from known_unknowns.records import AnsweredTurn, Confidence, Continuation, Image, Metric, Option, Question, Reply, Score
 from known_unknowns.tables.parquet import SEED as SEED
 from known_unknowns.tables.parquet import Cell as Cell
 from known_unknowns.tables.parquet import Part as Part
@@ -84,6 +85,7 @@ REPLIES = pa.schema(
     ]
 )
 SCORES = pa.schema([f.with_name("letter") if f.name == "label" else f for f in schema_of(Score)])
+CONFIDENCES = schema_of(Confidence)
 METRICS = schema_of(Metric)
 
 

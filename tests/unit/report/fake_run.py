@@ -185,7 +185,9 @@ def _model(
     tables.write_replies(replies, turns)
     asked = files.variants("humblebench")
     parse(asked, replies, scores, cells=list(varied), parsers=run.params.parsers)
-    measure(run.params, model, "humblebench", variants=asked, scores=scores, replies=replies, out=metrics)
+    tables_of = {"variants": asked, "scores": scores, "replies": replies}
+    confidence = files.confidence(model, "humblebench")
+    measure(run.params, model, "humblebench", **tables_of, out=metrics, confidence=confidence)
     run.metrics.append(metrics)
     engine = {
         "model": model,

@@ -51,6 +51,15 @@ def test_the_index(run):
     assert pairs == [("original", "nota_only", [[0, 0]], 1), ("original", "noise", [[0, 0]], 1)]
 
 
+def test_confidences(run):
+    """0.9, 0.6 and 0.2 of 254, plus 1; nothing of the other models and variants."""
+    _, index = index_of(run)
+    assert [name for name, _, present in index["sources"] if present] == ["letters"]
+    place = [name for name, *_ in index["sources"]].index("letters")
+    planes = [list(read(run.shards / f"{cell[4][0][3][place]}.js")) for cell in index["cells"]]
+    assert planes == [[230, 153, 0, 0, 52, 0, *[0] * 12], [0] * 18, [0] * 18]
+
+
 def test_outcomes_and_answers(run):
     _, index = index_of(run)
     robust = index["parsers"].index("robust")

@@ -201,3 +201,30 @@ def test_a_missing_shard_is_reported(visit, run, tmp_path):
     visit.wait_for(f"{COUNT}?.includes('cannot be read')")
     visit.errors.clear()  # the browser reports the absent file
     visit.requests.clear()
+
+
+def test_answers_are_sorted_by_confidence(visit):
+    """Right answers with a confidence come in rising order here, as no wrong one has a confidence."""
+    visit.show()
+    options = "[...document.getElementById('sort').options].map((e) => e.value)"
+    assert visit.evaluate(options) == ["", "letters"]
+    choose(visit, "sort", "letters")
+    visit.wait_for(f"{ROWS}[0] === 'q5'")
+    assert visit.evaluate(ROWS) == ["q5", "q2", "q1", "q3", "q4", "q6"]
+    facts = visit.evaluate("document.querySelector('#list .facts').textContent")
+    assert facts == "q5 · Attribute · confidence 20%"
+    visit.show("#benchmark=humblebench&model=pocket&sort=letters&question=q2")
+    assert visit.evaluate("document.querySelector('#list [aria-current=true]').dataset.place") == "1"
+    visit.show("#benchmark=humblebench&sort=samples")
+    assert "no confidence from the source" in visit.evaluate("document.getElementById('notice').textContent")
+
+
+def test_sure_and_wrong_comes_first(visit):
+    visit.show()
+    order = """(() => {
+      const rows = new Rows([Uint8Array.of(1, 0, 1, 1), Uint8Array.of(1, 1, 0, 1)], Uint32Array.of(2, 1, 1, 2));
+      const keys = [[3, 9, 1, 2], [0, 2, 9, 1]];
+      const sorted = new SortedRows(rows, (q, number) => keys[number][q]);
+      return [Array.from({ length: 6 }, (_, i) => sorted.at(i)), sorted.placesOf(3)];
+    })()"""
+    assert visit.evaluate(order) == [[[0, 1], [2, 0], [3, 1], [1, 1], [3, 0], [0, 0]], [4, 2]]

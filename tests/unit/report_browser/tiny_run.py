@@ -15,7 +15,7 @@ from known_unknowns import config, tables
 from known_unknowns.config import Params
 from known_unknowns.files import write_text
 from known_unknowns.images import recipe_image
-from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Confidence, Image, Option, Question, Reply
 from known_unknowns.report.browser import build
 from known_unknowns.scoring.table import parse
 from tests.cells import write_replies
@@ -43,6 +43,8 @@ REPLIES = {
     ("always_a", "noise"): ["A"] * 6,
 }
 """The replies to the questions q1 to q6; None failed. The right option is A, B, E, D, B, A."""
+SURE = {1: 0.9, 2: 0.6, 5: 0.2}
+"""Confidences of "pocket" in its replies as published."""
 ANSWERS = (0, 1, 4, 3, 1, 0)
 CATEGORIES = ("Object", "Object", "Relation", "Relation", "Attribute", HOSTILE)
 TEXTS = ("What is red?", "What is blue?", "Is it there?", "Which chair?", "What colour is the chair?", HOSTILE)
@@ -85,6 +87,14 @@ def make(folder: Path) -> TinyRun:
         cells = [(variant, 0) for variant in VARIANTS if (model, variant) in REPLIES]
         files = [folder / kind / model / BENCHMARK / f"{kind}.parquet" for kind in ("replies", "scores")]
         parse(folder / "variants" / BENCHMARK, *files, cells=cells, parsers=params.parsers)
+    confidence = folder / "confidence" / "pocket" / BENCHMARK / "confidence.parquet"
+    rows = [
+        Confidence(f"q{i}", "answered", True, True, True, None, None, sure, *[None] * 4) for i, sure in SURE.items()
+    ]
+    table = tables.table_of(
+        confidence, ([getattr(row, n) for n in tables.CONFIDENCES.names] for row in rows), tables.CONFIDENCES
+    )
+    tables.write_cells(confidence, tables.CONFIDENCES, [(("original", 0), table)])
     run = TinyRun(folder, params)
     build(params, results=folder, data=folder, out=run.page)
     return run

@@ -14,11 +14,13 @@ from known_unknowns import json_files, tables
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
 from known_unknowns.records import Question
+from known_unknowns.report.browser import outcomes
 from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import DialogueWriter, SharedValues
 from known_unknowns.report.browser.image_files import ImageFiles
 from known_unknowns.report.browser.outcomes import codes_of, disagreements, planes
 from known_unknowns.report.browser.shards import ShardFolder
+from known_unknowns.report.confidence import source_name
 from known_unknowns.report.replies import replay
 from known_unknowns.report.section import section
 from known_unknowns.tables import Part
@@ -34,6 +36,8 @@ TEXT_CHUNK = 8192
 Cell = tuple[str, int]
 Planes = dict[str, tuple[np.ndarray, np.ndarray]]
 """For each parser, the outcomes and the answers of one model's replies."""
+Confidences = list[np.ndarray]
+"""For each of `outcomes.SOURCES`, the confidences in one model's replies."""
 
 
 class BenchmarkWriter:
@@ -55,26 +59,34 @@ class BenchmarkWriter:
         index: dict[str, Any] = self._published()
         copies = None if self.images_to is None else ImageFiles(self.images_to, self._files.questions(self._name))
         cells, replies_of = [], []
+        present = np.zeros(len(outcomes.SOURCES), bool)
         writer = DialogueWriter(self._parsers)
         for place, cell in enumerate(self._cells):
             questions = AskedQuestions(self._read_questions(cell), self._places)
             shared: list[SharedValues] = [SharedValues() for _ in range(0, questions.size, CHUNK)]
             rows = self._question_rows(questions, shared)
-            found = []
+            found, sure = [], []
             for number, model in enumerate(self._params.models):
                 if cell in self._params.cells(self._name, model):
                     of_parsers, names = self._replies(model, cell, questions, shared, writer)
                     replies_of.append([number, place, len(found), names])
                     found.append(of_parsers)
+                    table = Part(self._files.confidence(model, self._name), cell[1], cell[0])
+                    sure.append(outcomes.confidences(table, questions))
+                    present |= [bool(values.any()) for values in sure[-1]]
                     advance(1)
             refusals = self._shards.write(questions.refusal_is_right.tobytes())
-            shards = self._question_shards(rows, shared, copies), self._plane_shards(found), refusals
+            shards = self._question_shards(rows, shared, copies), self._plane_shards(found, sure), refusals
             cells.append([*self._cell_names(cell), *shards])
         index |= {
             "chunk": CHUNK,
             "together": TOGETHER,
             "parsers": self._parsers,
             "main": self._parsers.index("robust") if "robust" in self._parsers else 0,
+            "sources": [
+                [source, source_name(source), bool(is_present)]
+                for source, is_present in zip(outcomes.SOURCES, present, strict=True)
+            ],
             "relations": list(self._relations()),
             "cells": cells,
             "replies": replies_of,
@@ -128,14 +140,19 @@ class BenchmarkWriter:
         names = [self._shards.write_json(part) for part in parts]
         return planes(scores, codes, self._parsers, questions), names
 
-    def _plane_shards(self, models: Sequence[Planes]) -> list[list[list[str]]]:
-        """Write shards of bytes for some models together: outcomes and answers of each parser, and disagreements."""
+    def _plane_shards(self, models: Sequence[Planes], sure: Sequence[Confidences]) -> list[list[list[str]]]:
+        """Write shards of bytes for some models together.
+
+        They are outcomes and answers of each parser, disagreements, and the confidences from each source.
+        """
         names = []
         for first in range(0, len(models), TOGETHER):
             part = models[first : first + TOGETHER]
-            outcomes, answers = ([[of[parser][kind] for of in part] for parser in self._parsers] for kind in (0, 1))
+            results, answers = ([[of[parser][kind] for of in part] for parser in self._parsers] for kind in (0, 1))
             pairs = zip(*(disagreements([answers for _, answers in of.values()]) for of in part), strict=True)
-            names.append([[self._joined(arrays) for arrays in kind] for kind in (outcomes, answers, pairs)])
+            of_sources = zip(*sure[first : first + TOGETHER], strict=True)
+            kinds = (results, answers, pairs, of_sources)
+            names.append([[self._joined(arrays) for arrays in kind] for kind in kinds])
         return names
 
     def _joined(self, arrays: Iterable[np.ndarray]) -> str:

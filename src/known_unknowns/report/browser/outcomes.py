@@ -12,6 +12,8 @@
 | 9      | the right option                                                                         |
 | 10-255 | another option: its index plus 10                                                        |
 
+A byte of a confidence is 0 if it is unknown, and else 1 plus its part of 254.
+
 Two replies to a question have the same answer if their bytes are equal. Each pair of parsers has a bit in a third
 kind of byte, which is set if both have a result and their answers differ.
 """
@@ -23,11 +25,15 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
-from known_unknowns import records
+from known_unknowns import records, tables
 from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.errors import DataError
+from known_unknowns.metrics.confidence_sources import COLUMNS
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
+from known_unknowns.scoring.confidence import REFUSAL
+from known_unknowns.tables import Part
 
 NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, ABSTAINED, UNPARSED, CUT, FAILED = range(9)
 OUTCOME_BITS = 0b1111
@@ -35,6 +41,8 @@ FORCED_RIGHT, FORCED_WRONG = 1 << 4, 2 << 4
 RIGHT_OPTION, FIRST_OPTION = 9, 10
 _LAST_OPTION = 255 - FIRST_OPTION
 PAIRS_IN_BYTE = 8
+SOURCES = tuple(source for source in COLUMNS if source != REFUSAL)
+"""Sources of confidence by which the list can be sorted."""
 
 _CODES = {
     (records.ANSWERED, True): RIGHT,
@@ -97,4 +105,17 @@ def disagreements(answers: Sequence[np.ndarray]) -> list[np.ndarray]:
         together = pairs[first : first + PAIRS_IN_BYTE]
         bits = [((a != b) & (a > 0) & (b > 0)).astype(np.uint8) << bit for bit, (a, b) in enumerate(together)]
         found.append(np.bitwise_or.reduce(bits))
+    return found
+
+
+def confidences(table: Part, questions: AskedQuestions) -> list[np.ndarray]:
+    """Return for each of `SOURCES` a byte for the confidence in the reply to the question at each place."""
+    found = [np.zeros(questions.size, np.uint8) for _ in SOURCES]
+    if table.path.is_file():
+        columns = tables.read_columns(table, tables.CONFIDENCES, ["question_id", *SOURCES])
+        places = pc.index_in(columns["question_id"], value_set=questions.ids).to_numpy()
+        for source, of_source in zip(SOURCES, found, strict=True):
+            values = columns[source].to_numpy().astype(float)
+            known = ~np.isnan(values)
+            of_source[places[known]] = 1 + np.round(254 * np.clip(values[known], 0, 1)).astype(np.uint8)
     return found

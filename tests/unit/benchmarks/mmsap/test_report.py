@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ def made(run: FakeRun) -> Run:
 
 
 OWN = "benchmark-mmsap.html"
-PAGES = ("audit", "benchmark-mmsap", "index", "models", "parsers", "provenance", "stress")
+PAGES = ("audit", "benchmark-mmsap", "confidence", "index", "models", "parsers", "provenance", "stress")
 
 
 def words(text: str) -> str:
@@ -85,7 +86,7 @@ def written(metric: Metric) -> str:
 
 
 def test_every_page_is_sound(pages: dict[str, Page]):
-    assert len(pages) == 7
+    assert len(pages) == 8
     for page in pages.values():
         check(page, {*pages, "questions.html"})
 
@@ -109,6 +110,15 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
     assert "shuffled_options, shuffled_refusal_prompt were not run" in drawn["mmsap_scores"]
     assert "no engine of this run has likelihoods" in drawn["mmsap_risk_coverage"]
     assert "not drawn" not in drawn["mmsap_quadrant"] and "not drawn" not in drawn["mmsap_subtasks"]
+
+
+def test_no_risk_is_drawn_from_labels_with_little_probability(run: FakeRun, made: Run):
+    """The log-probabilities say nothing of a model that answers in words; its area is null, with the reason."""
+    reason = "undefined: the labels have 1.2% of the probability on average, less than 50%"
+    undefined = (replace(m, value=None, low=None, high=None, method=reason) for m in made.numbers if m.name == "aurc")
+    without = replace(made, numbers=MetricIndex(undefined))
+    drawn = figures.risk_coverage(without, results=run.results, data=run.data)
+    assert drawn.alt == f"not drawn: {reason.removeprefix('undefined: ')}"
 
 
 # --- the papers' tables --------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ function searchable(index) {
   return index.lower;
 }
 
-const OUTCOME = 0, ANSWER = 1, DISAGREEMENT = 2; // kinds of bytes, as in outcomes.py
+const OUTCOME = 0, ANSWER = 1, DISAGREEMENT = 2, CONFIDENCE = 3; // kinds of bytes, as in outcomes.py
 
 /** Load the bytes of a shard, which stay in memory. Returns the bytes themselves once they are loaded. */
 function loadPlane(name) {
@@ -123,7 +123,7 @@ function loadPlane(name) {
 
 const nameOfKind = (index, [, cell, row], kind, which) => index.cells[cell][4][Math.floor(row / index.together)][kind][which];
 
-/** Load a byte for each question: one kind of one model's replies to one variant and seed, for one parser or group of pairs. */
+/** Load a byte for each question: one kind of one model's replies to one variant and seed, for one parser, group of pairs or source. */
 function loadKind(index, entry, kind, which) {
   const place = entry[2] % index.together;
   const part = (bytes) => bytes.subarray(place * index.size, (place + 1) * index.size);
@@ -133,6 +133,7 @@ function loadKind(index, entry, kind, which) {
 
 const loadOutcomes = (index, entry, parser) => loadKind(index, entry, OUTCOME, parser);
 const loadAnswers = (index, entry, parser) => loadKind(index, entry, ANSWER, parser);
+const loadConfidences = (index, entry, source) => loadKind(index, entry, CONFIDENCE, source);
 
 /** Load a byte for each question of a variant and seed: 1 if the refusal is the right answer. */
 const loadRefusals = (index, cell) => loadPlane(index.cells[cell][5]);

@@ -95,6 +95,57 @@ class Rows {
   firstOf(q) {
     return this.before[q];
   }
+
+  /** Return the places of the rows of a question. */
+  placesOf(q) {
+    return Array.from({ length: this.before[q + 1] - this.before[q] }, (_, i) => this.before[q] + i);
+  }
+}
+
+const KEYS_OF_ROWS = 512;
+
+/** The same rows in the order of a key from 0 to 511: `keyOf(q, number)` of the question's place and the entry. */
+class SortedRows {
+  constructor(rows, keyOf) {
+    this.rows = rows;
+    this.length = rows.length;
+    this.from = new Uint32Array(rows.length); // the place in `rows` of each row
+    this.to = new Uint32Array(rows.length); // and the reverse
+    const keys = new Uint16Array(rows.length), starts = new Uint32Array(KEYS_OF_ROWS + 1);
+    let place = 0;
+    for (let q = 0; q + 1 < rows.before.length; q++) {
+      if (rows.before[q] === rows.before[q + 1]) continue;
+      rows.masks.forEach((mask, number) => { if (mask && mask[q]) keys[place++] = keyOf(q, number); });
+    }
+    for (const key of keys) starts[key + 1]++;
+    for (let key = 0; key < KEYS_OF_ROWS; key++) starts[key + 1] += starts[key];
+    keys.forEach((key, i) => { this.to[i] = starts[key]; this.from[starts[key]++] = i; });
+  }
+
+  at(place) {
+    return this.rows.at(this.from[place]);
+  }
+
+  /** A question that the list hides has no place between others. */
+  firstOf() {
+    return 0;
+  }
+
+  placesOf(q) {
+    return this.rows.placesOf(q).map((place) => this.to[place]);
+  }
+}
+
+/** Sort rows by confidence: wrong answers by falling confidence, right ones by rising confidence, then all others. */
+async function sortedRows(rows, entries, values, index) {
+  const source = index.sources.findIndex(([name]) => name === values.sort);
+  const load = (kind, which) => Promise.all(entries.map((entry) => loadKind(index, entry, kind, which)));
+  const [outcomes, confidences] = await Promise.all([load(OUTCOME, index.main), load(CONFIDENCE, source)]);
+  return new SortedRows(rows, (q, number) => {
+    const byte = confidences[number][q], outcome = outcomeOf(outcomes[number][q]);
+    if (!byte || (outcome !== WRONG && outcome !== RIGHT)) return KEYS_OF_ROWS - 1;
+    return outcome === WRONG ? 255 - byte : 254 + byte;
+  });
 }
 
 /** Return the bits of the pairs of parsers whose disagreement is asked for: any pair, or those named. [group, bits] */
@@ -200,7 +251,8 @@ async function filterRows(values, index, progress, partial) {
       shownAt = performance.now();
     }
   });
-  return { entries, rows: new Rows(masks, counts), base };
+  const rows = new Rows(masks, counts);
+  return { entries, rows: values.sort ? await sortedRows(rows, entries, values, index) : rows, base };
 }
 
 const hasAll = (value, words) => words.every((word) => value.includes(word));

@@ -48,6 +48,10 @@ function rowElement(place, top) {
   if (state.variant === ALL && !index.relations[state.relation]) facts.push(plain(title));
   if (index.cells.filter((cell) => cell[0] === variant).length > 1) facts.push(`seed ${seed}`);
   facts.push(plain(index.categories[index.category[q]]));
+  if (state.sort) {
+    const sure = loadConfidences(index, entry, index.sources.findIndex(([name]) => name === state.sort));
+    if (sure instanceof Uint8Array && sure[q]) facts.push(`confidence ${Math.round((sure[q] - 1) / 2.54)}%`);
+  }
   link.append(mark, h("span", { class: "excerpt", dir: "auto" }, excerpt), h("span", { class: "facts" }, facts.join(" · ")));
   item.append(link);
   const parser = index.parsers.indexOf(state.parser);
@@ -101,7 +105,7 @@ function markRow(place) {
 /** Return the row of an open question, or -1 if the filters hide it. */
 function placeOf(values) {
   const q = shown.index.place.get(values.question);
-  for (let place = shown.rows.firstOf(q); place < shown.rows.firstOf(q + 1); place++) {
+  for (const place of shown.rows.placesOf(q)) {
     const { values: row } = rowAt(place);
     if (row.model === values.model && row.variant === values.variant && row.seed === String(values.seed)) return place;
   }

@@ -26,6 +26,7 @@ const relationName = ([first, second], index) => {
 /** Build the form for a benchmark. */
 function buildForm(index) {
   const seeds = [...new Set(index.cells.map((cell) => cell[2]))];
+  const sources = index.sources.filter(([, , present]) => present);
   const named = (entries) => Object.entries(entries).map(([key, [name]]) => phrase(key, name));
   form.replaceChildren(
     h("div", { class: "first" },
@@ -34,7 +35,8 @@ function buildForm(index) {
       field("benchmark", "Benchmark", manifest.benchmarks.map(([name, title]) => choice(name, title))),
       field("model", "Model", modelOptions(choice(ALL, "All models"))),
       field("variant", "Variant", [choice(ALL, "All variants"), ...index.variants.map(([name, title]) => choice(name, title))]),
-      field("outcome", "Outcome", [choice("", "Any"), ...named(OUTCOME_FILTERS)])),
+      field("outcome", "Outcome", [choice("", "Any"), ...named(OUTCOME_FILTERS)]),
+      field("sort", "Order", [choice("", "As published"), ...sources.map(([name, title]) => choice(name, `Sure and wrong first: ${title}`))], { hidden: !sources.length })),
     h("details", { id: "more" }, h("summary", {}, "More filters"), h("div", { class: "first" },
       field("category", "Category", [choice("", "Any"), ...index.categories.map((name) => choice(name, name))]),
       field("other", "Compare with", modelOptions(choice("", "No other model"))),

@@ -1,7 +1,7 @@
 // The state of the page is its hash, so that every view has a link.
 
 const KEYS = ["benchmark", "question", "model", "variant", "seed", "other", "differ", "category", "outcome", "parser",
-  "parsers", "relation", "search", "replies", "open_model", "open_variant", "open_seed"];
+  "parsers", "relation", "sort", "search", "replies", "open_model", "open_variant", "open_seed"];
 let state = {};
 
 function readHash() {
@@ -67,6 +67,7 @@ function complete(values, index) {
   values.parser ||= index.parsers[index.main];
   if (values.category && !index.categories.includes(values.category)) unknown("category", "category");
   if (values.outcome && !(values.outcome in OUTCOME_FILTERS)) unknown("outcome", "outcome");
+  if (values.sort && !index.sources.some(([name, , present]) => present && name === values.sort)) unknown("sort", "confidence from the source");
   if (!(values.relation in index.relations)) values.relation = "";
   if (values.question && !index.place.has(values.question)) unknown("question", "question");
   return problems;

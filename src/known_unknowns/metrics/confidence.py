@@ -1,0 +1,413 @@
+"""Metrics of confidence: whether it says which attempts are wrong, and whether it is as high as the accuracy.
+
+An attempt is a reply that chooses an option other than the refusal. Let c be its confidence, from 0 to 1, and y = 1 if
+it is right, else 0. Attempts without a known confidence are left out. Equal confidences are never separated.
+
+| metric            | definition                                                                                  |
+|-------------------|---------------------------------------------------------------------------------------------|
+| auroc             | probability that a right attempt has a higher c than a wrong one, equal ones: one half [1]_ |
+| ece               | mean distance of mean c and mean y over `BINS` bins of equal mass, weighted by size [2]_    |
+| ece_debiased      | the same less the bias that the binomial errors of the bins' accuracies explain [3]_        |
+| overconfidence    | mean of c less mean of y                                                                    |
+| brier             | mean of (c - y)^2 [4]_                                                                      |
+| brier_reliability | part of the Brier score: mean squared distance of mean c and mean y of the bins [5]_, [10]_ |
+| brier_resolution  | part of it that reduces it: what c tells of y [6]_, [10]_                                   |
+| brier_uncertainty | part of it that c cannot change: accuracy times error rate; brier = reliability -           |
+|                   | resolution + uncertainty                                                                    |
+| aurc              | area under the curve of risk against coverage (`selective`)                                 |
+| best_aurc         | the same if all right attempts had a higher c than the wrong ones [7]_                      |
+| excess_aurc       | aurc less best_aurc [7]_                                                                    |
+| accuracy_at_50    | accuracy of the half of the attempts with the highest c [8]_                                |
+| accuracy_at_80    | accuracy of the 80% of the attempts with the highest c [8]_                                 |
+
+The refusals of the model itself are judged by what it would answer: an attempt counts by its answer, a refusal or an
+abstention by the answer without the refusal option (`benchmark.protocol.FORCED`), and as wrong where no option but the
+refusal is right.
+
+| metric               | definition                                                                               |
+|----------------------|------------------------------------------------------------------------------------------|
+| abstention_precision | of the refusals and abstentions, the share whose answer would be wrong [9]_              |
+| abstention_recall    | of the answers that are or would be wrong, the share that was refused or abstained [9]_  |
+| auroc                | the area of the two confidences 0 (refused) and 1 (attempted) for answers that are or    |
+|                      | would be right                                                                           |
+| selective_gain       | accuracy of the attempts, less that of all answers, those instead of refusals included   |
+
+The second term of ``selective_gain`` is the expected accuracy of the attempts if as many questions had been refused at
+random.
+
+References
+----------
+.. [1] Hanley and McNeil, "The Meaning and Use of the Area under a Receiver Operating Characteristic Curve", 1982.
+   Obuchowski, "Nonparametric Analysis of Clustered ROC Curve Data", 1997, has the variance.
+.. [2] Naeini, Cooper and Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", 2015, and for
+   bins of equal mass Nixon et al., "Measuring Calibration in Deep Learning", 2019.
+.. [3] Kumar, Liang and Ma, "Verified Uncertainty Calibration", 2019.
+.. [4] Brier, "Verification of Forecasts Expressed in Terms of Probability", 1950.
+.. [5] Murphy, "A New Vector Partition of the Probability Score", 1973.
+.. [6] Stephenson, Coelho and Jolliffe, "Two Extra Components in the Brier Score Decomposition", 2008.
+.. [7] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
+.. [8] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
+.. [9] Feng et al., "Don't Hallucinate, Abstain: Identifying LLM Knowledge Gaps via Multi-LLM Collaboration", 2024.
+.. [10] Ferro and Fricker, "A Bias-Corrected Decomposition of the Brier Score", 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+from scipy.stats import rankdata
+
+from known_unknowns.benchmark.metrics import RiskCoverage
+from known_unknowns.metrics.estimates import Estimates
+from known_unknowns.metrics.selective import aurc, aurc_influence, error_weights, risks
+from known_unknowns.records import Metric
+
+BINS = 10
+"""Number of bins of equal mass. Their bias is simulated in bench/confidence."""
+COVERAGES = (50, 80)
+"""Coverages in percent at which the accuracy is a metric."""
+
+
+class Statistic(NamedTuple):
+    """The value of a metric, and what its interval needs.
+
+    Attributes
+    ----------
+    value : float
+        The value; NaN if it is undefined.
+    influence : ndarray, shape (attempts,)
+        Derivative of the value by the weight of each attempt. The sum is 0.
+    sizes : ndarray, shape (attempts,)
+        The part of each attempt in the number of observations. Their sum is that number.
+    proportion : bool
+        Whether the value is always between 0 and 1, so that its interval is too.
+    binary : bool
+        Whether it is a ratio of counts.
+    slack : tuple of float
+        How far the ends of the interval are moved down and up, because the value can be biased.
+    has_interval : bool
+        Whether the variance of the influences is that of the value.
+    reason : str
+        Why the value is undefined.
+    """
+
+    value: float
+    influence: np.ndarray
+    sizes: np.ndarray
+    proportion: bool = True
+    binary: bool = False
+    slack: tuple[float, float] = (0.0, 0.0)
+    has_interval: bool = True
+    reason: str = ""
+
+
+def undefined(n: int, reason: str) -> Statistic:
+    """Return a statistic of ``n`` attempts without a value."""
+    return Statistic(float("nan"), np.zeros(n), np.zeros(n), reason=f"undefined: {reason}")
+
+
+def calibration(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> dict[str, Statistic]:
+    """Compute the metrics of the module's first table.
+
+    Parameters
+    ----------
+    confidence : ndarray, shape (attempts,)
+        Confidences from 0 to 1, all known. At least one.
+    correct : ndarray of bool, shape (attempts,)
+        Whether the attempt is right.
+    bins : int, default `BINS`
+        Number of bins of equal mass.
+
+    Returns
+    -------
+    dict from str to Statistic
+    """
+    return {
+        "auroc": auroc(confidence, correct),
+        **calibration_errors(confidence, correct, bins=bins),
+        **brier(confidence, correct, bins=bins),
+        **risk_coverage(confidence, correct),
+    }
+
+
+def auroc(confidence: np.ndarray, correct: np.ndarray) -> Statistic:
+    """Compute the area under the ROC curve of confidence for correctness.
+
+    The influence of an attempt is its placement among those of the other kind [1]_. The number of observations is the
+    harmonic mean of the numbers of right and wrong attempts, in which each kind has half a part.
+
+    References
+    ----------
+    .. [1] DeLong, DeLong and Clarke-Pearson, "Comparing the Areas under Two or More Correlated Receiver Operating
+       Characteristic Curves", 1988.
+
+    Examples
+    --------
+    >>> auroc(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False])).value
+    0.75
+    """
+    n, right = len(correct), np.asarray(correct, dtype=bool)
+    positives = int(right.sum())
+    negatives = n - positives
+    if not positives or not negatives:
+        return undefined(n, f"no answer is {'wrong' if positives else 'right'}")
+    others = rankdata(confidence)
+    for kind in (right, ~right):
+        others[kind] -= rankdata(confidence[kind])  # attempts of the other kind below, equal ones half
+    place = np.where(right, others / negatives, 1 - others / positives)
+    value = float(place[right].mean())
+    of_kind = np.where(right, positives, negatives)
+    return Statistic(value, (place - value) / of_kind, positives * negatives / n / of_kind)
+
+
+def bins_of(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """Return the bin of each attempt, from 0: bins of equal mass, in which equal confidences are together.
+
+    An attempt is in the bin of its mean rank among equal confidences.
+
+    Examples
+    --------
+    >>> bins_of(np.array([0.1, 0.2, 0.3, 0.9, 0.9, 0.9]), 2).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    return np.minimum((bins * (rankdata(confidence) - 0.5) / len(confidence)).astype(np.int64), bins - 1)
+
+
+class Bins(NamedTuple):
+    """Non-empty bins, arrays of shape (bins,): number of attempts, mean confidence, accuracy."""
+
+    size: np.ndarray
+    confidence: np.ndarray
+    accuracy: np.ndarray
+
+
+def binned(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> tuple[Bins, np.ndarray]:
+    """Return the non-empty bins, and the bin of each attempt."""
+    _, place = np.unique(bins_of(confidence, bins), return_inverse=True)
+    size = np.bincount(place)
+    sums = (np.bincount(place, weights=values) for values in (confidence, correct))
+    return Bins(size, *(values / size for values in sums)), place
+
+
+def calibration_errors(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> dict[str, Statistic]:
+    """Compute ``ece``, ``ece_debiased`` and ``overconfidence``.
+
+    The bias is the mean of the distance if the accuracy of each bin has a normal error with its binomial variance, less
+    the observed distance [1]_. It is a closed form here, not a simulation. The bias is greatest for a calibrated model,
+    which the data may not exclude. The interval of the calibration error is therefore that of ``ece``, with its lower
+    end moved down by this greatest bias; bins are taken as given.
+
+    References
+    ----------
+    .. [1] Kumar, Liang and Ma, "Verified Uncertainty Calibration", 2019, and the code that the authors published.
+    """
+    found, place = binned(confidence, correct, bins)
+    n, ones = len(confidence), np.ones(len(confidence))
+    gap = found.confidence - found.accuracy
+    parts = np.sign(gap)[place] * (confidence - correct)
+    value = float(parts.mean())
+    # the variance of an accuracy of 0 or 1 is not 0: one right and one wrong attempt are added (Laplace)
+    smooth = (found.accuracy * found.size + 1) / (found.size + 2)
+    deviation = np.sqrt(smooth * (1 - smooth) / found.size)
+    shift = np.abs(gap) / deviation
+    expected = deviation * (np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) + shift * (1 - 2 * ndtr(-shift)))
+    bias = float(found.size @ (expected - np.abs(gap))) / n
+    greatest = float(found.size @ deviation) / n * float(np.sqrt(2 / np.pi))
+    debiased = max(0.0, value - bias)
+    signed = confidence - correct
+    return {
+        "ece": Statistic(value, (parts - value) / n, ones, proportion=False, slack=(greatest, 0.0)),
+        "ece_debiased": Statistic(
+            debiased, (parts - value) / n, ones, proportion=False, slack=(greatest - value + debiased, value - debiased)
+        ),
+        "overconfidence": Statistic(float(signed.mean()), (signed - signed.mean()) / n, ones, proportion=False),
+    }
+
+
+def brier(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> dict[str, Statistic]:
+    """Compute the Brier score and its parts.
+
+    The resolution contains the variation of the confidence within the bins (generalised resolution [1]_), so that the
+    parts add up to the score. The parts are corrected for the errors of the bins' accuracies [2]_, so that the
+    reliability of a calibrated model is 0 on average. Reliability and resolution can be negative. The parts have no
+    interval, because they are not linear in the answers: the reliability near 0, the uncertainty near an accuracy of
+    one half.
+
+    References
+    ----------
+    .. [1] Stephenson, Coelho and Jolliffe, "Two Extra Components in the Brier Score Decomposition", 2008.
+    .. [2] Ferro and Fricker, "A Bias-Corrected Decomposition of the Brier Score", 2012.
+    """
+    found, place = binned(confidence, correct, bins)
+    right, n, ones = np.asarray(correct, dtype=float), len(confidence), np.ones(len(confidence))
+    squares, gap, accuracy = (confidence - right) ** 2, (found.confidence - found.accuracy)[place], right.mean()
+    bias = found.accuracy * (1 - found.accuracy) / np.maximum(found.size - 1, 1)
+    of_bins, of_all = float(found.size @ bias) / n, float(accuracy * (1 - accuracy)) / max(n - 1, 1)
+    score, reliability, uncertainty = (
+        (float(squares.mean()), squares),
+        (float((gap**2).mean()) - of_bins, 2 * gap * (confidence - right) - gap**2),
+        (
+            float(accuracy * (1 - accuracy)) + of_all,
+            (1 - 2 * accuracy) * (right - accuracy) + accuracy * (1 - accuracy),
+        ),
+    )
+    resolution = tuple(r + u - s for s, r, u in zip(score, reliability, uncertainty, strict=True))
+    return {
+        name: Statistic(
+            float(value),
+            (parts - np.mean(parts)) / n,
+            ones,
+            proportion=name == "brier",
+            has_interval=name == "brier",
+        )
+        for name, (value, parts) in {
+            "brier": score,
+            "brier_reliability": reliability,
+            "brier_resolution": resolution,
+            "brier_uncertainty": uncertainty,
+        }.items()
+    }
+
+
+def risk_coverage(confidence: np.ndarray, correct: np.ndarray) -> dict[str, Statistic]:
+    """Compute the areas under the curve of risk against coverage, and the accuracies at fixed coverages."""
+    wrong = 1.0 - np.asarray(correct, dtype=float)
+    curve, best = RiskCoverage(confidence, wrong), RiskCoverage(-wrong, wrong)
+    found = {}
+    for name, of in (("aurc", curve), ("best_aurc", best)):
+        weights = error_weights(of.confidence)
+        found[name] = Statistic(aurc(of), aurc_influence(of), weights / (weights**2).sum())
+    ours, least = found["aurc"], found["best_aurc"]
+    found["excess_aurc"] = Statistic(
+        max(0.0, ours.value - least.value), ours.influence - least.influence, np.ones(len(wrong)), proportion=False
+    )
+    return found | {f"accuracy_at_{percent}": _accuracy_at(curve, percent / 100) for percent in COVERAGES}
+
+
+def _accuracy_at(curve: RiskCoverage, coverage: float) -> Statistic:
+    """The accuracy of the most confident attempts; those at the threshold count in part."""
+    n = len(curve.wrong)
+    answered = coverage * n
+    order = np.argsort(-curve.confidence, kind="stable")
+    at = curve.confidence[order[min(n - 1, int(np.ceil(answered)) - 1)]]
+    above, equal = curve.confidence > at, curve.confidence == at
+    part = (answered - above.sum()) / equal.sum()
+    rate = curve.wrong[equal].mean()
+    risk = float(risks(curve, np.array([coverage]))[0])
+    inside = above + part * equal
+    influence = -(inside * (curve.wrong - rate) + coverage * rate - coverage * risk) / answered
+    return Statistic(1 - risk, influence, inside)
+
+
+def refusals(attempted: np.ndarray, abstained: np.ndarray, would_be_right: np.ndarray) -> dict[str, Statistic]:
+    """Compute the metrics of the module's second table, and the ``auroc`` of not refusing.
+
+    Parameters
+    ----------
+    attempted, abstained : ndarray of bool, shape (questions,)
+        Whether the reply is an attempt; whether it refuses or abstains. At most one of both.
+    would_be_right : ndarray of float, shape (questions,)
+        1 if the answer is or would be right, else 0; NaN if it is not known.
+
+    Returns
+    -------
+    dict from str to Statistic
+        Arrays of shape (questions,).
+    """
+    n, known = len(attempted), ~np.isnan(would_be_right) & (attempted | abstained)
+    right = np.where(known, would_be_right, 0.0)
+    wrong = known & (right == 0)
+    precision = _ratio(abstained & wrong, abstained & known, "no question was refused")
+    recall = _ratio(abstained & wrong, wrong, "no answer is or would be wrong")
+    found = {"abstention_precision": precision, "abstention_recall": recall}
+    area, places = auroc(attempted[known].astype(float), right[known] > 0), np.flatnonzero(known)
+    found["auroc"] = area._replace(influence=_spread(area.influence, places, n), sizes=_spread(area.sizes, places, n))
+    tried, all_known = _ratio(right, attempted & known, "no question was attempted"), _ratio(right, known, "")
+    if tried.reason:
+        return found | {"selective_gain": tried}
+    gain, influence = tried.value - all_known.value, tried.influence - all_known.influence
+    return found | {"selective_gain": Statistic(gain, influence, known.astype(float), proportion=False)}
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray, reason: str) -> Statistic:
+    """The mean of ``numerator`` where ``denominator`` is true."""
+    total = np.count_nonzero(denominator)
+    if not total:
+        return undefined(len(denominator), reason)
+    value = float((numerator * denominator).sum() / total)
+    return Statistic(value, denominator * (numerator - value) / total, denominator.astype(float), binary=True)
+
+
+def widened(metric: Metric, slack: tuple[float, float] = (0.0, 0.0)) -> Metric:
+    """Return a metric whose interval contains the bias of its value, and no value that the metric cannot have.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric, named without its source.
+    slack : tuple of float
+        `Statistic.slack`.
+    """
+    value, low, high, method = metric.value, metric.low, metric.high, metric.method
+    if value is None or low is None or high is None:
+        return metric
+    if metric.name == "excess_aurc":  # skewed, and never negative: the interval of its logarithm
+        factor = float(np.exp((high - value) / value))
+        return replace(metric, low=value / factor, high=min(1.0, value * factor), method=f"{method}, of the logarithm")
+    if any(slack):
+        method = f"{method}, widened by the greatest bias of the bins"
+        low, high = max(0.0, low - slack[0]), min(1.0, high + slack[1])
+    return replace(metric, low=low, high=high, method=method)
+
+
+def _spread(values: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
+    """Return ``values`` at ``places`` of an array of ``n`` zeros."""
+    found = np.zeros(n)
+    found[places] = values
+    return found
+
+
+def estimated(
+    statistics: Mapping[str, Statistic], column: np.ndarray, groups: np.ndarray, *, n: int | None = None
+) -> Estimates:
+    """Return statistics as estimates with clustered intervals.
+
+    Parameters
+    ----------
+    statistics : mapping from str to Statistic
+        Statistics of the same attempts, by name.
+    column : ndarray of int, shape (attempts,)
+        The group of each attempt, as a number.
+    groups : ndarray of int, shape (groups,)
+        The numbers of all groups, sorted. Groups without attempts have no effect.
+    n : int, optional
+        Number of questions; by default that of the attempts.
+
+    Returns
+    -------
+    Estimates
+        The residual of a group is the sum of the influences in it, times the number of observations.
+    """
+    place = np.searchsorted(groups, column)
+
+    def by_group(values: np.ndarray) -> np.ndarray:
+        return np.bincount(place, weights=values, minlength=len(groups))
+
+    found = list(statistics.values())
+    totals, binary = np.array([each.sizes.sum() for each in found]), np.array([each.binary for each in found])
+    n = len(column) if n is None else n
+    return Estimates(
+        names=list(statistics),
+        n=n,
+        value=np.array([each.value for each in found]),
+        denominator=np.where(binary, totals, float(n)),
+        groups=groups,
+        residuals=np.stack([by_group(each.influence) for each in found], axis=1) * totals,
+        sizes=np.stack([by_group(each.sizes) for each in found], axis=1),
+        binary=binary,
+        proportion=np.array([each.proportion for each in found]),
+    )

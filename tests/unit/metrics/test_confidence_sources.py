@@ -1,0 +1,197 @@
+"""The sources of confidence in tables and rows of metrics, from replies written by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from known_unknowns import tables, variants
+from known_unknowns.benchmark.metrics import ScoredAnswers
+from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
+from known_unknowns.config import Params, Statistics
+from known_unknowns.data.questions import vary
+from known_unknowns.inference.model_run import infer
+from known_unknowns.metrics import measure
+from known_unknowns.metrics.confidence_sources import Confidences, agreement, low_mass, with_agreement
+from known_unknowns.metrics.consistency import option_codes
+from known_unknowns.metrics.measure import metrics_of, with_shared_confidences
+from known_unknowns.metrics.score_tables import ScoreTable
+from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, AnsweredTurn, Question, Reply
+from known_unknowns.scoring.dialogues import score_turn
+from known_unknowns.scoring.table import parse
+from tests.factories import question, variant_entry
+from tests.unit.metrics.answered import measured, params, pick
+
+ORIGINAL = ("original", 0)
+
+
+def reply(label: str, share: float = 0.9, mass: float = 1.0) -> Reply:
+    """A reply with a label of this share of the labels' probability; the others share the rest."""
+    shares = {each: mass * (share if each == label else (1 - share) / 4) for each in "ABCDE"}
+    return Reply(label, {each: math.log(value) for each, value in shares.items()})
+
+
+def scored(questions: list[Question], dialogues: list[list[tuple[str, Reply]]]) -> ScoredAnswers:
+    turns = [
+        [
+            AnsweredTurn(q.id, i, step, "p", (), None if step == CONFIDENCE else q.labels, "k", each)
+            for i, (step, each) in enumerate(of_one)
+        ]
+        for q, of_one in zip(questions, dialogues, strict=True)
+    ]
+    scores = [
+        [score_turn(t, q, "robust") for t in of_one if t.labels is not None]
+        for q, of_one in zip(questions, turns, strict=True)
+    ]
+    others = [{each.step: each for each in of_one[1:]} for of_one in scores]
+    return ScoredAnswers("robust", questions, [t[0] for t in turns], [s[0] for s in scores], others, turns)
+
+
+def test_letters_are_measured_over_attempts_alone(tmp_path):
+    """Three attempts, of which one is wrong, and a refusal; the confidences are 0.9, 0.6 and 0.8."""
+    asked = [question(str(i), 0, group=f"g{i}") for i in range(4)]
+    replies = [reply("A"), reply("A", 0.6), reply("B", 0.8), reply("E")]
+    metrics = measured(tmp_path, {ORIGINAL: list(zip(asked, replies, strict=True))})
+    auroc = pick(metrics, "auroc.letters")
+    assert (auroc.value, auroc.n) == (pytest.approx(1 / 2), 3)
+    assert pick(metrics, "known.letters").value == 1
+    assert pick(metrics, "brier.letters").value == pytest.approx((0.1**2 + 0.4**2 + 0.8**2) / 3)
+    assert pick(metrics, "overconfidence.letters").value == pytest.approx(2.3 / 3 - 2 / 3)
+    assert {m.category for m in metrics if "." in m.name} == {OVERALL}
+    assert {m.parser for m in metrics if "." in m.name} == {"robust"}
+
+
+def test_a_source_without_a_value_has_one_row_with_the_reason(tmp_path):
+    asked = [(question(str(i), 0, group=f"g{i}"), Reply("A")) for i in range(3)]
+    metrics = measured(tmp_path, {ORIGINAL: asked, ("original", 1): asked})
+    for source, reason in {
+        "option_text": "not asked: confidence: [option_text] of the edition in params.yaml asks for it",
+        "letters": "undefined: no label has a probability",
+        "verbalised": "not asked: confidence: [verbalised] of the edition in params.yaml asks for it",
+        "samples": "one reply to each question; samples in params.yaml asks for more",
+        "shuffles": "the seeds of this variant do not shuffle the options",
+    }.items():
+        rows = [m for m in metrics if m.name.endswith(f".{source}")]
+        assert {(m.seed, m.name, m.value, m.method) for m in rows} == {
+            (seed, f"known.{source}", None, reason) for seed in (0, 1, None)
+        }
+
+
+def test_labels_with_little_probability_are_no_confidence(tmp_path):
+    asked = [(question(str(i), 0, group=f"g{i}"), reply("A", mass=0.02)) for i in range(3)]
+    metrics = measured(tmp_path, {ORIGINAL: asked})
+    assert pick(metrics, "known.letters").method == pick(metrics, "accuracy", parser="likelihood").method
+    assert "2.0% of the probability" in pick(metrics, "known.letters").method
+    assert low_mass([]) == ""
+
+
+def test_undefined_metrics_say_why(tmp_path):
+    asked = [(question(str(i), 0, group=f"g{i}"), reply("A")) for i in range(3)]
+    found = pick(measured(tmp_path, {ORIGINAL: asked}), "auroc.letters")
+    assert (found.value, found.method) == (None, "undefined: no answer is wrong")
+
+
+def test_shuffles_agree_by_text_and_samples_by_option():
+    """Red, the right option, is chosen with seeds 0 and 1, whose options are shuffled, and Blue with seed 2."""
+    entry = variant_entry("shuffled_options")
+    asked = {seed: [variants.apply(entry, question("1", 0), seed=seed)] for seed in range(3)}
+
+    def label(seed: int, text: str) -> str:
+        return next(option.label for option in asked[seed][0].options if option.text == text)
+
+    said = {0: label(0, "Red"), 1: label(1, "Red"), 2: label(2, "Blue")}
+    of = {seed: Confidences.of(scored(qs, [[("answer", Reply(said[seed]))]])) for seed, qs in asked.items()}
+    found = with_agreement(of)
+    assert [found[seed].values["shuffles"][0] for seed in range(3)] == pytest.approx([2 / 3, 2 / 3, 1 / 3])
+    samples = with_agreement({0: of[0], SAMPLE: of[0]})
+    assert samples[SAMPLE].values["samples"].tolist() == [1]
+    assert "shuffles" in samples[0].reasons
+
+
+def test_failed_replies_do_not_count_and_abstentions_agree_with_nothing():
+    texts = ["A", "I cannot tell.", None, "A"]
+    replies = [Reply("", error="timeout") if text is None else Reply(text) for text in texts]
+    scores = [Confidences.of(scored([question("1", 0)], [[("answer", each)]])).scores for each in replies]
+    assert scores[1].outcome[0] == ABSTAINED
+    shares = agreement(scores, option_codes([each.questions for each in scores]))
+    assert [each[0] for each in shares] == pytest.approx([2 / 3, np.nan, np.nan, 2 / 3], nan_ok=True)
+
+
+def test_what_a_refusal_would_have_answered():
+    """A refusal is right or wrong by its forced choice, and wrong where the refusal is the right answer."""
+    asked = [question(str(i), 4 if i == 2 else 0) for i in range(5)]
+    refuse, forced = ("answer", Reply("E")), (FORCED, Reply("A"))
+    dialogues = [[refuse, forced], [refuse, (FORCED, Reply("B"))], [refuse], [refuse], [("answer", Reply("A"))]]
+    found = Confidences.of(scored(asked, dialogues))
+    assert found.would_be_right.tolist() == pytest.approx([1, 0, 0, np.nan, 1], nan_ok=True)
+    assert found.values["refusal"].tolist() == [0, 0, 0, 0, 1]
+
+
+def table(dialogues: list[list[tuple[str, Reply]]], seed: int = 0) -> ScoreTable:
+    asked = [question(str(i), 0, group=f"g{i}") for i in range(len(dialogues))]
+    return ScoreTable.of("original", seed, {"robust": scored(asked, dialogues)})
+
+
+def test_refusals_without_an_answer_have_no_selective_gain():
+    attempts = [[("answer", Reply("A"))], [("answer", Reply("B"))]]
+    refusals = [[("answer", Reply("E"))], [("answer", Reply("E")), (FORCED, Reply("B"))]]
+    for count, value in ((1, 1 / 2 - 1 / 3), (2, None)):
+        found = [table([*attempts, refusals[1], *[refusals[0]] * count])]
+        metrics = metrics_of(found, Statistics(confidence=0.95), model="m", benchmark="humblebench")
+        gain = pick(metrics, "selective_gain.refusal")
+        assert gain.value == (None if value is None else pytest.approx(value))
+        assert ("left out: 1 of 2" if value else "2 of 3 refusals have no known answer") in gain.method
+
+
+def test_the_table_has_null_for_what_is_unknown(tmp_path):
+    found = with_shared_confidences([table([[("answer", reply("A"))], [("answer", reply("E"))]])])
+    path = tmp_path / "confidence.parquet"
+    assert found[0].confidences is not None
+    rows = found[0].confidences.table(path, found[0].ids)
+    assert rows.schema.equals(tables.CONFIDENCES)
+    first, second = rows.to_pylist()
+    assert first["letters"] == pytest.approx(0.9)
+    assert (first["attempted"], first["correct"], first["would_be_right"], first["refusal"]) == (True, True, True, 1)
+    assert (second["attempted"], second["would_be_right"], second["refusal"]) == (False, None, 0)
+    assert first["samples"] is None and first["option_text"] is None
+
+
+def test_no_confidences_without_the_robust_parser():
+    answers = scored([question("1", 0)], [[("answer", Reply("A"))]])
+    other = ScoreTable.of("original", 0, {"official": replace(answers, parser="official")})
+    assert other.confidences is None
+    assert with_shared_confidences([other]) == [other]
+
+
+@pytest.mark.parametrize("behaviour", ["calibrated", "overconfident", "uninformative"])
+def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_path, behaviour):
+    """Confidences are 1% to 99%, of the overconfident one 25% to 99%: right 25 points less often than it says."""
+    raw = dict(params(["original"], [0], parsers=["robust"]).raw)
+    raw["editions"] = {"pocket": raw["editions"]["pocket"] | {"confidence": ["option_text", "verbalised"]}}
+    settings = Params(raw | {"models": {"m": {"engine": "respondent", "behaviour": behaviour}}})
+    asked = [question(str(number), number % 4, group=f"g{number}") for number in range(1200)]
+    tables.write_questions(tmp_path / "questions.parquet", asked)
+    folder, out = tmp_path / "variants", tmp_path / "replies"
+    vary(variant_entry("original"), tmp_path / "questions.parquet", folder / "original.parquet", seeds=[0])
+    infer(settings, "m", "humblebench", questions=tmp_path, variants=folder, out=out, journal=tmp_path / "m.jsonl")
+    files = {"replies": out / "replies.parquet", "scores": tmp_path / "scores.parquet"}
+    parse(folder, files["replies"], files["scores"], cells=[("original", 0)], parsers=["robust"])
+    table = tmp_path / "confidence.parquet"
+    measure(settings, "m", "humblebench", variants=folder, **files, out=tmp_path / "metrics.parquet", confidence=table)
+    metrics = tables.read_metrics(tmp_path / "metrics.parquet")
+    for source in ("letters", "option_text", "verbalised"):
+        found = {m.name.partition(".")[0]: m for m in metrics if m.name.endswith(f".{source}")}
+        assert found["auroc"].n == 1200, source
+        gap = {"calibrated": 0.0, "overconfident": 0.25}.get(behaviour)
+        if gap is None:
+            assert found["auroc"].low <= 0.5 <= found["auroc"].high
+            assert found["brier_resolution"].value == pytest.approx(0, abs=0.01)
+        else:
+            assert found["ece_debiased"].value == pytest.approx(gap, abs=0.03), source
+            assert found["overconfidence"].low <= gap + 0.01 and found["overconfidence"].high >= gap - 0.01
+            assert found["auroc"].value > 0.75
+    rows = tables.read_columns(table, tables.CONFIDENCES).to_pandas()
+    assert np.allclose(rows.letters, rows.verbalised, atol=1e-5)

@@ -1,0 +1,101 @@
+"""The page on confidence: its tables, its figures and the column of the first page, from a fake run."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+
+from known_unknowns import tables
+from known_unknowns.comparison import MetricIndex
+from known_unknowns.records import Metric, Question, Reply
+from known_unknowns.report import confidence
+from known_unknowns.report.page import run_of
+from known_unknowns.report.tables import Run
+
+from .fake_run import FakeRun, make, make_reply
+
+MODELS = ("oracle", "always_refuse", "pocket", "pocket-never-refuses")
+
+
+def reply(model: str, question: Question, dice: random.Random) -> Reply:
+    """Replies of the fake run; those of "pocket" have log-probabilities that say which are right."""
+    found = make_reply(model, question, dice)
+    if model != "pocket":
+        return found
+    right = question.labels[question.answer or 0]
+    sure = 0.9 if found.text.startswith(right) else 0.5
+    logprobs = {label: math.log((1 - sure) / 4) for label in question.labels} | {found.text[:1]: math.log(sure)}
+    return replace(found, logprobs={label: logprobs[label] for label in question.labels})
+
+
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
+    variants = ("original", "shuffled_options", "nota_only")
+    return make(
+        tmp_path_factory.mktemp("sure"), questions=60, variants_kept=variants, seeds=2, models=MODELS, reply=reply
+    )
+
+
+@pytest.fixture(scope="module")
+def run(fake: FakeRun) -> Run:
+    numbers = MetricIndex(metric for path in fake.metrics for metric in tables.read_metrics(path))
+    return run_of(fake.params, numbers, "humblebench")
+
+
+@pytest.fixture(scope="module")
+def page(fake: FakeRun, run: Run) -> confidence.PageContent:
+    return confidence.build(run, data=fake.data, results=fake.results)
+
+
+def test_the_table_is_sorted_by_auroc_with_baselines_last(run: Run, page: confidence.PageContent) -> None:
+    assert page.table is not None
+    rows = [(row.heads[0].text, row.heads[1].text) for row in page.table.rows]
+    models = [row for row in rows if row[0] not in run.baselines]
+    assert ("pocket", "letters") in models and ("pocket", "shuffles") in models
+    assert rows[: len(models)] == models
+    values = [float(row.cells[1].text) for row in page.table.rows[: len(models)]]
+    assert values == sorted(values, reverse=True)
+    assert {row.kind for row in page.table.rows[len(models) :]} <= {"baseline"}
+
+
+def test_sources_that_were_not_asked_name_the_key(page: confidence.PageContent) -> None:
+    texts = {source: reason for reason, sources in page.absent.items() for source in sources}
+    assert "confidence: [option_text] of the edition in params.yaml" in texts["option text"]
+    assert "confidence: [verbalised]" in texts["verbalised"]
+    assert "samples in params.yaml" in texts["samples"]
+
+
+def test_the_figures_have_every_source(page: confidence.PageContent) -> None:
+    names = [figure.name for figure in page.figures]
+    assert names == ["humblebench_reliability", "humblebench_risk_coverage"]
+    for figure in page.figures:
+        assert "letters" in figure.svg and "shuffles" in figure.svg and "pocket" in figure.svg
+        assert "oracle" not in figure.svg
+    assert page.figures[0].table is not None
+    assert sum(int(row.cells[0].text) for row in page.figures[0].table.rows) > 60
+
+
+def test_the_refusals_table_has_a_row_for_each_model(run: Run, page: confidence.PageContent) -> None:
+    assert page.refusals is not None
+    assert {row.heads[0].text for row in page.refusals.rows} == set(MODELS)
+    assert page.refusals.rows[-1].heads[0].text in run.baselines
+
+
+def test_the_column_compares_models_by_one_source(run: Run) -> None:
+    found = confidence.column([run], MODELS)
+    assert found is not None
+    head, cells = found
+    metric = run.get("pocket", "shuffled_options", "robust", "auroc.shuffles")
+    assert isinstance(metric, Metric) and metric.value is not None
+    assert head.note.startswith("shuffles, ")
+    assert cells[MODELS.index("pocket")].text == f"{100 * metric.value:.1f}"
+
+
+def test_no_column_and_no_table_without_confidences(fake: FakeRun, run: Run) -> None:
+    bare = replace(run, numbers=MetricIndex(metric for metric in run.numbers if "." not in metric.name))
+    assert confidence.column([bare], MODELS) is None
+    page = confidence.build(bare, data=fake.data, results=fake.results)
+    assert (page.table, page.refusals, page.figures) == (None, None, [])
