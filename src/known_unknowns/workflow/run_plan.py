@@ -166,7 +166,10 @@ def _usd(params: Params, model: str, benchmark: str, new: int | None, replies: I
     else:
         variants = {variant for variant, _ in params.cells(benchmark, model)}
         longest = max(needs.reply_tokens(params, entry, benchmark, variant) for variant in variants)
-        tokens = [needs.PROMPT_TOKENS, longest]
+        reasoning = entry.asked_in(benchmark).get("reasoning", {"tokens": 0}).get("tokens")
+        if reasoning is None:
+            return None  # it may be any length
+        tokens = [needs.PROMPT_TOKENS, longest + reasoning]
     usage = prices.Usage(round(new * tokens[0]), round(new * tokens[1]))
     return found[0].of(usage, batch=entry.get("batch") is not None)
 

@@ -36,6 +36,8 @@ MODELS = {
     "slow": {"engine": "respondent", "behaviour": "oracle", "seconds_per_reply": 1.8},
     "hosted": HOSTED,
     "priceless": HOSTED | {"source": "someone's"},
+    "thinks": HOSTED | {"reasoning": {"effort": "low"}},
+    "thinks_briefly": HOSTED | {"reasoning": {"tokens": 99}},
     "local": LOCAL,
     "without_card": {key: value for key, value in LOCAL.items() if key != "card"} | {"source": "o/other"},
     "server": SERVER | {"card": CARD},
@@ -99,14 +101,15 @@ def test_what_is_not_known_is_none(params: Params) -> None:
     assert {name: each["hours"] for name, each in found.items()} == {
         "oracle": 0,
         "slow": pytest.approx(3 * 22831 * 1.8 / 3600),
-        **dict.fromkeys(("hosted", "priceless", "local", "without_card", "server")),
+        **dict.fromkeys(("hosted", "priceless", "thinks", "thinks_briefly", "local", "without_card", "server")),
     }
     size = 16_000_000_000  # 8 billion parameters in 16 bits
     assert {name: each["download"] for name, each in found.items()} == {
-        **dict.fromkeys(("oracle", "slow", "hosted", "priceless"), 0),
+        **dict.fromkeys(("oracle", "slow", "hosted", "priceless", "thinks", "thinks_briefly"), 0),
         **{"local": size, "without_card": None, "server": size},
     }
     usd = {name: each["usd"] for name, each in found.items()}
+    assert usd["thinks"] is None and usd["thinks_briefly"] == pytest.approx(usd["hosted"] + 3 * 22831 * 99 * 0.6 / 1e6)
     assert usd["priceless"] is None and usd["hosted"] > 0 and usd["local"] == usd["server"] == usd["oracle"] == 0
 
 
@@ -162,10 +165,10 @@ def test_the_command_prints_one_table_with_a_total_or_json(params: Params) -> No
     assert text.exit_code == 0, text.output
     lines = text.output.splitlines()
     assert lines[0] == "Plan of the edition one with at most 8 GPUs; nothing is started"
-    rows = {line.split()[0]: line.split() for line in lines[3:11]}
+    rows = {line.split()[0]: line.split() for line in lines[3:13]}
     assert rows["local"] == ["local", "68,493", "8", "x", "1", "unknown", "16.0", "GB", "-"]
-    hours, size, usd = ["34.25", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["16.07", "+", "unknown"]
-    assert rows["all"] == ["all", "479,451", *hours, *size, *usd]
+    hours, size, usd = ["34.25", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["36.21", "+", "unknown"]
+    assert rows["all"] == ["all", "616,437", *hours, *size, *usd]
     assert "Data to download: humblebench unknown." in lines
     found = json.loads(CliRunner().invoke(cli.app, ["plan", "run", "--json"]).output)
     assert found["edition"] == "one" and found["models"][2]["hours"] is None
