@@ -108,5 +108,5 @@ def as_table(checked: CheckResult) -> str:
 def _quantity_row(number: Quantity) -> tuple[str, str, str, str]:
     if number.expected is None:
         return number.name, f"{number.observed:,.10g}", "", ""
-    verdict = "" if number.agrees else f"differs from {number.source or 'the source'}"
-    return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", verdict
+    remark = "" if number.agrees else f"differs from {number.source or 'the source'}"
+    return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", remark
