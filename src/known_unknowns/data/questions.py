@@ -61,16 +61,19 @@ def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[
                 f"the variant fits none of the {len(asked)} questions of the sample; raise `limit` of the edition",
                 file=questions,
             )
-    known = variants_of(originals[0].benchmark) if originals else variants.VARIANTS
+    tables.write_variant(out, {seed: applied(entry, fitting, seed=seed, path=questions) for seed in seeds})
 
-    def varied(seed: int) -> Iterator[Question]:
-        for row, question in fitting:
-            try:
-                yield variants.apply(entry, question, seed=seed, known=known)
-            except ValueError as error:
-                raise DataError(str(error), file=questions, row=row) from error
 
-    tables.write_variant(out, {seed: varied(seed) for seed in seeds})
+def applied(
+    entry: ResolvedVariant, rows: Sequence[tuple[int, Question]], *, seed: int, path: Path
+) -> Iterator[Question]:
+    """Yield the questions of the rows of a file in a variant. DataError names the row of one that it fails for."""
+    known = variants_of(rows[0][1].benchmark) if rows else {}
+    for row, question in rows:
+        try:
+            yield variants.apply(entry, question, seed=seed, known=known)
+        except ValueError as error:
+            raise DataError(str(error), file=path, row=row) from error
 
 
 def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:

@@ -13,6 +13,7 @@ from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ResolvedVariant
 from known_unknowns.config.params import ORIGINAL
+from known_unknowns.data.questions import applied
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference.bound_protocols import protocols_of
 from known_unknowns.records import Question
@@ -65,20 +66,15 @@ def apply_variant(questions: list[Question], entry: ResolvedVariant, *, seed: in
 
     ``path`` is their file, for error messages.
     """
-    changed, known = [], variants_of(questions[0].benchmark) if questions else {}
+    if not questions:
+        return []
     try:
-        dropped = corrections.dropped(entry, questions)
-        dropped |= variants.unclear(entry, questions, known=known) if questions else frozenset()
+        left_out = corrections.dropped(entry, questions)
+        left_out |= variants.unclear(entry, questions, known=variants_of(questions[0].benchmark))
     except ValueError as error:
         raise DataError(str(error), file=path) from error
-    for row, question in enumerate(questions):
-        if question.id in dropped:
-            continue
-        try:
-            changed.append(variants.apply(entry, question, seed=seed, known=known))
-        except ValueError as error:
-            raise DataError(str(error), file=path, row=row) from error
-    return changed
+    rows = [(row, question) for row, question in enumerate(questions) if question.id not in left_out]
+    return list(applied(entry, rows, seed=seed, path=path))
 
 
 def variant_entry(name: str, benchmark: str, known: Mapping[str, ResolvedVariant]) -> ResolvedVariant:
