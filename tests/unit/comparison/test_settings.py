@@ -23,7 +23,7 @@ from known_unknowns.comparison.settings import (
 from known_unknowns.config import Params, typed_model
 from known_unknowns.config.models import EndpointInferenceSettings, LocalInferenceSettings
 from known_unknowns.data import lock_file
-from known_unknowns.data.revision import data_revision
+from known_unknowns.data.lock_file import data_revision
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import verdict_tables
