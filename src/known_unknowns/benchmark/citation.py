@@ -14,28 +14,14 @@ _ENTRY = re.compile(rf"\s*@\w+\s*\{{\s*[^\s,{{}}]+\s*(?:,\s*{_FIELD})*,?\s*\}}\s
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A paper.
+    """A paper."""
 
-    Parameters
-    ----------
-    bibtex : str
-        The file as it is.
-    title : str
-    names : tuple of (str, str)
-        The given and the family name of each author.
-    year : int
-    venue : str
-        The proceedings or journal; empty for a preprint.
-    arxiv : str
-        The number on arXiv; empty if there is none.
-    """
-
-    bibtex: str
+    bibtex: str  # the file as it is
     title: str
-    names: tuple[tuple[str, str], ...]
+    names: tuple[tuple[str, str], ...]  # the given and the family name of each author
     year: int
-    venue: str = ""
-    arxiv: str = ""
+    venue: str = ""  # the proceedings or journal; empty for a preprint
+    arxiv: str = ""  # the number on arXiv; empty if there is none
 
     @property
     def authors(self) -> tuple[str, ...]:
@@ -53,10 +39,7 @@ class Citation:
 def read_citation(path: Path) -> Citation:
     """Read a BibTeX file in UTF-8 with one entry, without macros or LaTeX commands.
 
-    Raises
-    ------
-    ConfigError
-        If the file is not such an entry, or lacks a title, an author or a year.
+    ConfigError if the file is not such an entry, or lacks a title, an author or a year.
     """
     text = path.read_text(encoding="utf-8")
     fields = _fields(text, path)

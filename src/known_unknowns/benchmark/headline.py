@@ -9,28 +9,16 @@ from dataclasses import dataclass
 class HeadlineNumber:
     """A metric of a variant.
 
-    Attributes
-    ----------
-    name : str
-        The key in tables, records and runs.
-    label : str
-        The name in words, as it follows "a": "dual accuracy".
-    metric : str
-        The metric, by default the accuracy.
-    variants : tuple of str
-        Names of variants or of their functions, or of metrics across variants. The first that an edition has is used.
-        If empty, it is the first variant whose images have content; of the dual accuracy, the first such pair.
-    lower_is_better : bool
-    ranks : bool
-        Whether models can be sorted by it. A model that always refuses must not be the best one.
+    ``variants`` are names of variants or of their functions, or of metrics across variants. The first that an edition
+    has is used. If empty, it is the first variant whose images have content; of the dual accuracy, the first such pair.
     """
 
-    name: str
-    label: str
+    name: str  # the key in tables, records and runs
+    label: str  # in words, as it follows "a": "dual accuracy"
     metric: str = "accuracy"
     variants: tuple[str, ...] = ()
     lower_is_better: bool = False
-    ranks: bool = True
+    ranks: bool = True  # whether models can be sorted by it: a model that always refuses must not be the best one
 
 
 _WITHOUT_CONTENT = ("blank", "noise", "gaussian", "text_only")

@@ -94,24 +94,9 @@ class ImageStore:
                 self._pool = None
 
     def add(self, data: bytes, *, file: Path, row: int) -> Image:
-        """Add an encoded image.
+        """Add an encoded image, found at ``file`` and ``row``; return the reference to the stored file.
 
-        Parameters
-        ----------
-        data : bytes
-            The encoded image.
-        file, row
-            Where the image was found, for errors.
-
-        Returns
-        -------
-        Image
-            The reference to the stored file.
-
-        Raises
-        ------
-        DataError
-            If the image does not decode. It may be raised with a later image or on exit.
+        DataError if the image does not decode. It may be raised with a later image or on exit.
         """
         digest = sha256(data).hexdigest()
         if digest not in self._known:
@@ -215,21 +200,10 @@ def parquet_batches(table: ParquetFile, *, columns: list[str] | None = None) -> 
 
 
 def image_bytes(cell: str | Mapping[str, Any], root: Path) -> bytes:
-    """Return the encoded image that a row names.
+    """Return the encoded image that a row names: a path below ``root``, or the hub's struct of bytes and path.
 
-    Parameters
-    ----------
-    cell : str or mapping
-        A path below ``root``, or the hub's struct of bytes and path.
-    root : Path
-        The folder that paths start from.
-
-    Raises
-    ------
-    ValueError
-        If there is no such image, or if the path leads out of ``root``.
-    DataError
-        If the file cannot be read or is too large.
+    ValueError if there is no such image, or if the path leads out of ``root``. DataError if the file cannot be read or
+    is too large.
     """
     if isinstance(cell, str):
         return read_foreign(resolve_image(root, cell))

@@ -32,30 +32,10 @@ def questions(
     what: str = "questions",
     advance: Advance | None = None,
 ) -> Iterator[Question]:
-    """Build a question from each row.
+    """Yield a question for each row, in their order; ``advance`` is called after each.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        The published rows.
-    build : callable
-        ``(row) -> Question``. Its ValueError, TypeError, KeyError and OSError become a DataError.
-    source : Path
-        The file or folder that an error names if there are no rows.
-    what : str
-        What the source should hold, for the same error.
-    advance : callable, optional
-        Called after each question.
-
-    Yields
-    ------
-    Question
-        The questions, in the order of the rows.
-
-    Raises
-    ------
-    DataError
-        For an invalid row, an id that occurs twice, or a source without rows. It names the file and the row.
+    DataError, which names the file and the row, for an id that occurs twice, for a row of which ``build`` raises
+    ValueError, TypeError, KeyError or OSError, and for a ``source`` that holds none of ``what`` it should hold.
     """
     places: dict[str, str] = {}
     for row in rows:
@@ -75,19 +55,9 @@ def questions(
 
 
 def parquet_rows(file: Path, *, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    """Read the rows of a Parquet file.
+    """Read the rows of a Parquet file: these columns, by default all.
 
-    Parameters
-    ----------
-    file : Path
-        The file.
-    columns : sequence of str, optional
-        Columns to read, all of which must be there; all columns, if absent.
-
-    Raises
-    ------
-    DataError
-        If a column is missing or the file is not a valid Parquet file.
+    DataError if one of them is missing or the file is not a valid Parquet file.
     """
     number = 0
     try:
@@ -104,13 +74,7 @@ def parquet_rows(file: Path, *, columns: Sequence[str] | None = None) -> Iterato
 
 
 def json_rows(file: Path) -> Iterator[Row]:
-    """Read the rows of a JSON file, which holds a list of objects or one object per line.
-
-    Raises
-    ------
-    DataError
-        If the file is not such a JSON file.
-    """
+    """Read the rows of a JSON file, which holds a list of objects or one object per line. DataError if it does not."""
     text = _text(file)
     try:
         if text.lstrip().startswith("["):

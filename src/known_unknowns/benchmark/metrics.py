@@ -237,22 +237,6 @@ class AcrossVariants:
     paired: bool = False
 
 
-def _no_categories(questions: Sequence[Question]) -> Mapping[str, np.ndarray]:
-    return {}
-
-
-def _no_ratios(scored: ScoredAnswers) -> Mapping[str, Ratio]:
-    return {}
-
-
-def _no_curves(scored: ScoredAnswers) -> Mapping[str, RiskCoverage]:
-    return {}
-
-
-def _no_derived_metrics(metrics: Mapping[str, Metric]) -> Iterable[Metric]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class BenchmarkMetrics:
     """The metrics of one benchmark, besides those of all benchmarks.
@@ -279,10 +263,10 @@ class BenchmarkMetrics:
         Names of the benchmark's metrics in headline.csv, besides those of all benchmarks.
     """
 
-    categories: Callable[[Sequence[Question]], Mapping[str, np.ndarray]] = _no_categories
-    ratios: Callable[[ScoredAnswers], Mapping[str, Ratio]] = _no_ratios
-    risk_coverage: Callable[[ScoredAnswers], Mapping[str, RiskCoverage]] = _no_curves
+    categories: Callable[[Sequence[Question]], Mapping[str, np.ndarray]] = lambda questions: {}
+    ratios: Callable[[ScoredAnswers], Mapping[str, Ratio]] = lambda scored: {}
+    risk_coverage: Callable[[ScoredAnswers], Mapping[str, RiskCoverage]] = lambda scored: {}
     across_seeds: Callable[[Sequence[ScoreArrays]], Mapping[str, Ratio]] | None = None
     across_variants: tuple[AcrossVariants, ...] = ()
-    derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = _no_derived_metrics
+    derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = lambda metrics: ()
     headline: tuple[str, ...] = ()

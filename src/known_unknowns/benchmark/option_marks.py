@@ -26,11 +26,6 @@ def contradicting_mark(labels: Sequence[str], texts: Sequence[str]) -> str | Non
     above"), and if they are the labels in another order, three or more consecutive letters, or the numbers from 0 or 1
     on. A number stands for the place of an option.
 
-    Parameters
-    ----------
-    labels, texts : sequence of str
-        The labels and the texts of the options.
-
     Examples
     --------
     >>> contradicting_mark("AB", ["B. Red", "A. Blue"])

@@ -19,18 +19,10 @@ from known_unknowns.yaml_reader import parse_yaml
 
 
 class Reference(NamedTuple):
-    """What an option says of others.
+    """What an option says of others."""
 
-    Parameters
-    ----------
-    places : frozenset of int or None
-        The options that it speaks of; None if that cannot be told from its text.
-    denies : bool
-        Whether it says that these options are wrong ("None of the above").
-    """
-
-    places: frozenset[int] | None
-    denies: bool
+    places: frozenset[int] | None  # the options that it speaks of; None if that cannot be told from its text
+    denies: bool  # whether it says that these options are wrong ("None of the above")
 
 
 _PHRASES = parse_yaml(Path(__file__).with_name("option_phrases.yaml").read_text(encoding="utf-8"))
@@ -166,12 +158,8 @@ def _label_patterns(labels: tuple[str, ...], *, numbered: bool) -> tuple[re.Patt
 def shuffled_together(options: Sequence[Option]) -> list[list[int]] | None:
     """Return groups of places within which options can be shuffled, so that every option keeps its meaning.
 
-    An option that speaks of others keeps its place. The options that it speaks of stay those that it speaks of.
-
-    Returns
-    -------
-    list of list of int or None
-        None if it cannot be told which options a text means, or if nothing could be shuffled.
+    An option that speaks of others keeps its place. The options that it speaks of stay those that it speaks of. None if
+    it cannot be told which options a text means, or if nothing could be shuffled.
     """
     found = references(options)
     sets = [reference.places for reference in found.values()]

@@ -12,12 +12,8 @@ _OPTION = re.compile(r"^(\s*([A-E])\s*[.):]\s*)(.*)$", re.DOTALL)
 def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
     """Split a question into its stem and its options, labelled A to E.
 
-    The labels may have gaps. Joining stem and option lines with newlines gives ``text`` again.
-
-    Raises
-    ------
-    ValueError
-        If there are no options, or if their labels are not in alphabetical order.
+    The labels may have gaps. Joining stem and option lines with newlines gives ``text`` again. ValueError if there are
+    no options, or if their labels are not in alphabetical order.
     """
     first, *lines = text.split("\n")
     stem, blank = [first], ""

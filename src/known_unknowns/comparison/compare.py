@@ -306,11 +306,9 @@ def compare(
     Parameters
     ----------
     params : Params
-        The configuration.
     metrics : sequence of Path
         The tables of metrics.
     out : Path
-        The table to write.
     replies : Path, optional
         The edition's folder of replies, which has the measured flips and the numbers of turns. Otherwise the default
         counts, and one turn for each question.

@@ -32,26 +32,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of a series.
-
-    Attributes
-    ----------
-    series : Series
-    ids : tuple of str
-        The questions.
-    groups : ndarray of int, shape (questions,)
-        The group of each question, as a number.
-    correct : dict from int to ndarray of bool, shape (questions,)
-        Flags of correct answers, by seed.
-    refusal_is_right : ndarray of bool, shape (questions,)
-        Whether the refusal is the right answer to each question.
-    """
+    """The answers of a series. All arrays have the shape (questions,)."""
 
     series: Series
-    ids: tuple[str, ...]
-    groups: np.ndarray
-    correct: dict[int, np.ndarray]
-    refusal_is_right: np.ndarray
+    ids: tuple[str, ...]  # of the questions
+    groups: np.ndarray  # of each question, as numbers
+    correct: dict[int, np.ndarray]  # flags of correct answers, by seed
+    refusal_is_right: np.ndarray  # flags of questions whose right answer is the refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +88,11 @@ class PairedRow:
 def read_answers(
     variants: Path, scores: Path, *, model: str, variant: str, parsers: Sequence[str], seeds: Iterable[int]
 ) -> list[Answers]:
-    """Read the answers of a model to a variant, as each parser parsed them.
+    """Read the answers of a model to a variant, as each parser parsed them. A parser without scores is left out.
 
-    Parameters
-    ----------
-    variants : Path
-        The benchmark's folder of variants.
-    scores : Path
-        The table of the model's scores on the benchmark.
-    model, variant : str
-        Names for the series.
-    parsers : sequence of str
-        Names of the parsers. A parser without scores is left out.
-    seeds : iterable of int
-        The seeds to read, as far as they were scored.
-
-    Returns
-    -------
-    list of Answers
-
-    Raises
-    ------
-    DataError
-        If there are no scores, a question has no score, or the seeds differ in their questions.
+    ``variants`` is the benchmark's folder of variants, ``scores`` the table of the model's scores on it, and ``seeds``
+    are read as far as they were scored. DataError if there are no scores, a question has no score, or the seeds differ
+    in their questions.
     """
     scored = tables.cells_in(scores) if scores.is_file() else []
     seeds = sorted(seed for seed in seeds if (variant, seed) in scored)
@@ -209,19 +178,8 @@ def _both_correct(name: str, first: Answers, second: Answers, at_first: np.ndarr
 def compare_pairs(benchmark: str, answers: Sequence[Answers], *, confidence: float = 0.95) -> list[PairedRow]:
     """Compare all pairs of series, and correct the tests for the number of pairs.
 
-    Parameters
-    ----------
-    benchmark : str
-        Name for the rows.
-    answers : sequence of Answers
-        Two or more series. A pair is compared on the questions and seeds that both have.
-    confidence : float, default 0.95
-        Confidence level of each interval, and of all ranks together.
-
-    Returns
-    -------
-    list of PairedRow
-        In the order of the pairs.
+    A pair is compared on the questions and seeds that both have. ``confidence`` is the level of each interval, and of
+    all ranks together.
     """
     rows = [_compare(benchmark, a, b, confidence) for a, b in combinations(answers, 2)]
     return correct_for_pairs(rows, confidence=confidence)
@@ -336,18 +294,11 @@ class Selection:
 
 
 def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
-    """Compare what was selected, in all pairs.
+    """Compare what was selected, in all pairs. DataError if scores are missing.
 
     Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy on
     two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is ``<first>+<second>``. The tests
     are corrected for the pairs that have the same benchmark and, if models are compared, the same variant and parser.
-
-    Raises
-    ------
-    ConfigError
-        If a name is unknown, a selected variant has no content, or nothing is a pair.
-    DataError
-        If scores are missing.
     """
     selection.check(params)
     rows: list[PairedRow] = []

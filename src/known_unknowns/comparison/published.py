@@ -19,20 +19,10 @@ _PRINTED = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:±(\d+(?:\.\d+)?)
 
 
 def read(*paths: Path, benchmark: str) -> Published:
-    """Read the published numbers of a benchmark.
+    """Read published.yaml of a benchmark, and further files with more blocks, facts, orders and relations.
 
-    Parameters
-    ----------
-    *paths : Path
-        The file published.yaml, and further files with more ``blocks``, ``facts``, ``orders`` and ``relations``.
-    benchmark : str
-        The benchmark's name.
-
-    Raises
-    ------
-    DataError
-        If a cell is not a printed number, names an unlisted source, or occurs twice. The message names the file, the
-        table and the row.
+    DataError if a cell is not a printed number, names an unlisted source, or occurs twice. The message names the file,
+    the table and the row.
     """
     raw: dict[str, Any] = {}
     cells: dict[tuple[str, ...], PublishedCell] = {}
@@ -125,15 +115,7 @@ def _data(raw: Mapping[str, Any], block: Mapping[str, Any], category: str) -> tu
 def read_released(path: Path) -> tuple[list[PublishedCell], list[dict[str, Any]]]:
     """Read the numbers that `known_unknowns.exchange.released.write_published` found in released replies.
 
-    Returns
-    -------
-    tuple of list of PublishedCell and list of dict
-        The numbers, and rows that say whether the released replies reproduce them.
-
-    Raises
-    ------
-    DataError
-        If the file is none.
+    Also return the rows that say whether these replies reproduce them. DataError if the file is none.
     """
     try:
         content = json_files.read(path)

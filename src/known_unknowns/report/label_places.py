@@ -54,16 +54,9 @@ _SIDES = (
 def places(labels: Sequence[Label], width: float, height: float, *, taken: Sequence[Box] = ()) -> list[Place]:
     """Return a place for the label of each point: beside the point, or the nearest free place, with a leader line.
 
-    Places on error bars come last beside a point. A plot without any free place has labels that cover something.
-
-    Parameters
-    ----------
-    labels : sequence of Label
-        Those of all points of the plot. The first ones are placed first.
-    width, height : float
-        The plot in pixels.
-    taken : sequence of Box
-        Other texts in the plot.
+    The first labels are placed first, and places on error bars come last beside a point. A plot without any free place
+    has labels that cover something. ``width`` and ``height`` are those of the plot in pixels, and ``taken`` are other
+    texts in it.
     """
     kept, found = list(taken), []
     bars = [bar for label in labels for bar in label.bars]

@@ -22,25 +22,14 @@ _VIEWS_DECIMALS, _COUNT_DECIMALS = 2, 1
 class Layout:
     """The layout of one table.
 
-    Attributes
-    ----------
-    title : str
-        The caption.
-    split_heading : callable
-        Splits a column heading into the heading of its group ("" for none) and its own.
-    conditions : mapping of Conditions to str
-        Labels of our rows, if the rows of the table were made under several conditions.
-    bands : mapping of str to str
-        Headings above published rows, by the name of the first row below them.
-    secondary : mapping of str to (str, str)
-        Metrics that are shown below another metric, with their label.
-    collapsed : bool
-        Whether the page collapses the table.
-    spread : callable
-        Converts our standard deviation over a number of runs (ddof = 1) to the one that the table prints.
+    ``split_heading`` splits a column heading into the heading of its group ("" for none) and its own. ``conditions``
+    are labels of our rows, if the rows of the table were made under several conditions. ``bands`` are headings above
+    published rows, by the name of the first row below them. ``secondary`` are metrics that are shown below another
+    metric, with their label. ``spread`` converts our standard deviation over a number of runs (ddof = 1) to the one
+    that the table prints.
     """
 
-    title: str
+    title: str  # the caption
     split_heading: Callable[[str], tuple[str, str]] = lambda column: ("", column)
     conditions: Mapping[Conditions, str] = field(default_factory=dict)
     bands: Mapping[str, str] = field(default_factory=dict)

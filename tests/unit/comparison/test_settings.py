@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from known_unknowns import config
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import IDENTICAL, NOT_COMPARABLE, compare_cells, load
 from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.comparison.settings import (
@@ -21,21 +22,26 @@ from known_unknowns.comparison.settings import (
 )
 from known_unknowns.config import Params, typed_model
 from known_unknowns.config.models import EndpointInferenceSettings, LocalInferenceSettings
+from known_unknowns.data import lock_file
+from known_unknowns.data.lock_file import data_revision
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import verdict_tables
+from tests.factories import data_entry
 from tests.paths import ROOT
 
+COMMIT = "0ff007b870b7156be7c95aa17ee1fc1b6bd7d8c6"
 BENCHMARKS = ("humblebench", "mmsap", "actiview", "mm_upd")
 LATER = {"Insight-V", "gemini-2.5-pro"}
 """Rows of HumbleBench's later runs, whose numbers are released with the replies."""
 MODEL = {"engine": "transformers", "source": "OWNER/NAME", "revision": "main", "dtype": "bfloat16"}
 
 
-def params(model: dict[str, Any]) -> Params:
-    """The edition `full`, with one model called "ours"."""
+def params(model: dict[str, Any], **protocols: Any) -> Params:
+    """The edition `full`, with one model called "ours" and changed protocols."""
     raw = deepcopy(dict(config.load(ROOT / "params.yaml", edition="full").raw))
-    raw["models"] = {"ours": model}
+    raw["protocols"] |= protocols
+    raw["models"] = {"ours": model or MODEL}
     raw["editions"]["full"]["models"] = ["ours"]
     return Params(raw)
 
@@ -215,3 +221,31 @@ def test_every_published_row_has_settings_with_sources_and_is_asked_exactly_near
     for row in found:
         assert (row.level == "exactly") == (not row.reasons and not row.unknown)
         assert row.model or (row.level, len(row.reasons)) == ("not", 1)
+
+
+@pytest.mark.parametrize("name", [name for name in registry.names() if registry.get(name).published])
+def test_the_configuration_asks_by_the_published_protocols(name: str):
+    assert conditions_of(params({}), name, {}).other_protocols == {}
+    variants = {cell.variant for cell in load(name)}
+    assert variants & set(registry.get(name).published_protocols)
+
+
+def test_a_changed_argument_of_a_protocol_is_named():
+    found = conditions_of(params({}, zooming={"split": 6, "max_new_tokens": 200}), "actiview", {})
+    reason = "zooming is asked with the protocol's split 6 instead of 4"
+    assert found.other_protocols == dict.fromkeys(("zooming", "average", "average_of_two"), reason)
+
+
+def test_rendered_data_are_not_the_published_questions():
+    pocket = config.load(ROOT / "params.yaml", edition="pocket")
+    assert "rendered questions" in conditions_of(pocket, "mmsap", {}).other_questions
+    assert conditions_of(params({}), "mmsap", {}).other_questions == ""
+
+
+def test_the_revision_is_that_of_the_lock_or_of_the_entry(tmp_path: Path):
+    lock = tmp_path / "params.lock.yaml"
+    assert data_revision("b", data_entry("hub"), lock) == ""  # a branch that is not locked
+    assert data_revision("b", data_entry("hub", revision=COMMIT), lock) == COMMIT
+    lock_file.write({"hub:datasets/a/b@main": lock_file.LockEntry(COMMIT, {})}, lock)
+    assert data_revision("b", data_entry("hub"), lock) == COMMIT
+    assert data_revision("b", data_entry("scenes"), lock) == ""

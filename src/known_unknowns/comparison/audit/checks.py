@@ -207,10 +207,6 @@ def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each percentage or mean that no whole count produces, rounded or truncated (GRIM).
 
     A mean over several runs may also be the mean of rounded or truncated numbers of each run.
-
-    References
-    ----------
-    Brown and Heathers (2017), see `known_unknowns.comparison.audit.grim`.
     """
     for cell in cells:
         if not cell.countable or cell.kind == DATA:
@@ -250,10 +246,6 @@ def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each standard deviation over runs that no whole counts produce (GRIMMER).
 
     It may have either ddof, may be rounded or truncated, and may be that of the runs' rounded or truncated numbers.
-
-    References
-    ----------
-    Anaya (2016), see `known_unknowns.comparison.audit.grim`.
     """
     for cell in cells:
         if cell.spread is None or cell.questions is None or not cell.countable or cell.runs < 2:
@@ -285,18 +277,8 @@ def distribution(
 ) -> Iterator[Finding]:
     """Yield findings on shares of one whole: shares that no count of ``n`` gives, and a sum other than the whole.
 
-    The shares of one distribution are all rounded or all truncated, whichever explains more of them.
-
-    Parameters
-    ----------
-    cells : sequence of PublishedCell
-        The shares in percent.
-    n : int
-        The number of items.
-    text : str
-        What the items are.
-    instead : int, optional
-        Another number of items to name if it explains all shares.
+    The shares, in percent, are all rounded or all truncated, whichever explains more of them. ``text`` says what the
+    ``n`` items are, and ``instead`` is another number of items to name if it explains all shares.
     """
     counts = {cut: [grim_counts(cell.printed, n, truncated=cut) for cell in cells] for cut in (False, True)}
     cut = max((False, True), key=lambda one: sum(bool(found) for found in counts[one]))

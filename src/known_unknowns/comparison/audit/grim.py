@@ -36,34 +36,12 @@ def printed_interval(printed: str, *, truncated: bool = False) -> tuple[Fraction
 def grim_counts(
     printed: str, n: int, *, scale: int = PERCENT, truncated: bool = False, of_rounded: bool = False
 ) -> range:
-    """Return the whole counts k for which ``scale * k / n`` is printed in this way (GRIM).
+    """Return the whole counts k for which ``scale * k / n`` is printed in this way (GRIM); empty if there are none.
 
-    Parameters
-    ----------
-    printed : str
-        The mean or percentage, with all printed decimals.
-    n : int
-        The number of items: of questions, times the runs that are averaged.
-    scale : int
-        100 for a percentage, 1 for a mean.
-    truncated : bool
-        Whether further digits were cut off instead of rounded.
-    of_rounded : bool
-        Whether the number may be the mean of numbers that were rounded, or truncated, to the same decimals.
-
-    Returns
-    -------
-    range
-        The counts. Empty if no count produces the number. For a percentage, no count exceeds ``n``.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is not positive.
-
-    References
-    ----------
-    Brown and Heathers (2017), see the module.
+    ``printed`` is the mean (``scale`` 1) or percentage (100) with all printed decimals, ``n`` the number of questions,
+    times the runs that are averaged. If ``truncated``, further digits were cut off instead of rounded. If
+    ``of_rounded``, the number may be the mean of numbers that were rounded, or truncated, to the same decimals. For a
+    percentage, no count exceeds ``n``.
     """
     if n < 1:
         raise ValueError(f"n must be positive, not {n}")
@@ -116,34 +94,9 @@ def grimmer(
     Each run counts k of n items. The runs' mean and standard deviation of ``scale * k / n`` are printed. The search for
     counts is exhaustive and not limited to the necessary conditions of the original test.
 
-    Parameters
-    ----------
-    mean, spread : str
-        Mean and standard deviation over the runs, with all printed decimals.
-    n : int
-        The number of items of each run.
-    runs : int
-        The number of runs.
-    ddof : int
-        Delta degrees of freedom: the sum of squares is divided by ``runs - ddof``.
-    scale : int
-        100 for percentages, 1 for proportions.
-    variance : bool
-        Whether ``spread`` is a variance instead of a standard deviation.
-    truncated : bool
-        Whether further digits were cut off instead of rounded, of all numbers.
-    of_rounded : bool
-        Whether mean and standard deviation are those of the runs' numbers after rounding, or truncating, to the
-        decimals of ``mean``.
-
-    Returns
-    -------
-    bool
-        False if no counts in ``runs`` runs produce both numbers.
-
-    References
-    ----------
-    Anaya (2016), see the module.
+    The sum of squares is divided by ``runs - ddof``. ``scale`` and ``truncated`` are as in `grim_counts`. With
+    ``variance``, ``spread`` is a variance. If ``of_rounded``, both numbers are those of the runs' numbers after
+    rounding, or truncating, to the decimals of ``mean``.
     """
     if runs <= ddof:
         raise ValueError(f"{runs} runs have no standard deviation with ddof = {ddof}")
