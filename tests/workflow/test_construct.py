@@ -76,7 +76,7 @@ def test_a_reviewed_release_has_what_the_reviewer_kept(built):
             log.append(
                 Decision(str(number), candidate.id, content, "ann", "2026-01-01T00:00:00.000Z", action, reason=reason)
             )
-    project.run("python", "-m", "known_unknowns", "construct", "release", "pocket", "--decisions", decisions)
+    project.run("known-unknowns", "construct", "release", "pocket", "--decisions", decisions)
     counts = json_files.read(folder / "release/counts.json")
     assert counts["questions"] == len(candidates) - 1
     assert "Not reviewed" not in (folder / "release/README.md").read_text(encoding="utf-8")

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +14,6 @@ import pytest
 
 from known_unknowns.config import models, sections
 from known_unknowns.config.base import Entry
-from tests.servers.endpoint import Endpoint
 from tests.workflow import asked
 from tests.workflow.project import Project
 
@@ -58,6 +56,7 @@ OF_ANY = {
     "images": ("concatenated", True),
     "job": ({"hours": 2}, False),
     "samples": (1, True),  # more are refused of a greedy model
+    "shards": (2, None),  # other jobs ask, and the tables are the same; refused of an endpoint
 }
 OF_BOTH = OF_ANY | {  # the new value, and whether it can change a reply or what is read of it
     "system": ("Be brief.", True),
@@ -119,7 +118,6 @@ LOCAL = OF_BOTH | {
     "batch_size": (8, False),
     "threads": (2, False),
     "sharing": ("off", False),
-    "shards": (2, None),  # other jobs ask, and the tables are the same
     "cache_gib": (0.5, False),
     "adapter": ("never-refuses", True),
     "image_backend": ("torchvision", True),
@@ -131,7 +129,7 @@ LOCAL = OF_BOTH | {
     "trust_remote_code": (True, True),
     "card": (CARD, False),
 }
-RESPONDENT = OF_ANY | {"behaviour": ("always_a", True), "seconds_per_reply": (1, False), "shards": (2, None)}
+RESPONDENT = OF_ANY | {"behaviour": ("always_a", True), "seconds_per_reply": (1, False)}
 BENCHMARK = {
     "protocol": ("forced_choice", ASKED),
     "protocols": (["forced_choice"], vary("forced_choice")),
@@ -235,14 +233,9 @@ def test_no_key_is_forgotten(keys: Iterable[str], entry: type[Entry], left_out: 
 
 
 @pytest.fixture(scope="module")
-def project(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project(asked_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with a finished run."""
-    made = untouched.twin(tmp_path_factory.mktemp("every_key") / "project")
-    with pytest.MonkeyPatch.context() as environment, Endpoint(reply=asked.by_temperature) as server:
-        environment.setenv("OPENAI_API_KEY", "any")
-        made.change_params(partial(asked.configure, url=server.url))
-        made.snakemake()
-    return made
+    return asked_once.twin(tmp_path_factory.mktemp("every_key") / "project")
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-
-from scipy.special import bdtrc
 
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.benchmark.protocol import Dialogue
@@ -47,7 +46,11 @@ def solvable_without_image(candidates: Sequence[Candidate], context: Context) ->
                 f"{len(answers)} answers to a question cannot tell knowledge from guessing: give more attempts",
                 path="--attempts",
             )
-        if answers and bdtrc(right - 1, len(answers), chance) <= ALPHA:
+        guessed = (
+            math.comb(len(answers), k) * chance**k * (1 - chance) ** (len(answers) - k)
+            for k in range(right, len(answers) + 1)
+        )
+        if answers and sum(guessed) <= ALPHA:
             models = len({answer.model for answer in answers})
             yield candidate.id, f"{right} of {len(answers)} answers of {models} models are right without the image"
 

@@ -15,7 +15,8 @@ from bench.scale.files import NOISE, SETTINGS, as_lines, log, questions, rows
 from known_unknowns import tables
 from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import MANIFEST, read_manifest
+from known_unknowns.data.git import read_manifest
+from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
 from known_unknowns.variants import VARIANTS
 from known_unknowns_benchmarks.humblebench.released import RELEASED
