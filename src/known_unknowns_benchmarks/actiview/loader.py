@@ -25,21 +25,7 @@ from known_unknowns.benchmark.loading import Row, questions
 from known_unknowns.config import DataEntry, GitData, ReleasedData, ScenesData
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Option, Question
-from known_unknowns_benchmarks.actiview.format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, read_files, rows
-from known_unknowns_benchmarks.actiview.parsing import official
-from known_unknowns_benchmarks.actiview.prompts import prompt
-
-__all__ = [
-    "CATEGORIES",
-    "NAME",
-    "RELEASED_SEED",
-    "TYPES",
-    "load",
-    "load_without_images",
-    "official",
-    "prompt",
-    "random_starts",
-]
+from known_unknowns_benchmarks.actiview.format import LETTERS, VIEWS, Annotation, read_files, rows
 
 NAME = "actiview"
 RELEASED_SEED = 1234
@@ -77,17 +63,8 @@ def load(
 def load_without_images(raw: Path, *, settings: DataEntry | None = None) -> list[Question]:
     """Load the questions from the annotations alone, to score replies where the images are absent.
 
-    Parameters
-    ----------
-    raw : Path
-        The folder of the files, or data.json. The two files beside it may be absent.
-    settings : DataEntry, optional
-        The data's entry in params.yaml.
-
-    Returns
-    -------
-    list of Question
-        Questions without images; their ``group`` is the path of the original image.
+    ``raw`` is the folder of the files, or data.json; the two files beside it may be absent. The questions have no
+    images, and the path of the original image as their ``group``.
     """
     files, starts = read_files(raw, require_all=False), random_starts(_start_seed(settings))
 

@@ -21,18 +21,6 @@ from known_unknowns.errors import DataError
 from known_unknowns.json_files import parse_json
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
-from known_unknowns_benchmarks.humblebench.official import exact_refusal, official
-
-__all__ = [
-    "LETTERS",
-    "NAME",
-    "REFUSAL",
-    "exact_refusal",
-    "load",
-    "official",
-    "parse_question",
-    "prompt",
-]
 
 NAME = "humblebench"
 LETTERS = "ABCDE"

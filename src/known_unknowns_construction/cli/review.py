@@ -81,7 +81,6 @@ def start(
     sample: Annotated[
         int | None, typer.Option(min=1, help="With --errors: the number of wrong answers to draw. [default: all]")
     ] = None,
-    sample_seed: Annotated[int, typer.Option(help="With --sample: the seed of the drawing.")] = 0,
     host: Annotated[
         str, typer.Option(help="Address to bind to. Others than 127.0.0.1 are open to the network.")
     ] = "127.0.0.1",
@@ -121,8 +120,8 @@ def start(
     """
     _needs_server()
     source, file = _source(
-        path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=sample,
-        sample_seed=sample_seed, params=params, edition=edition,
+        path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=sample, params=params,
+        edition=edition,
     )  # fmt: skip
     with DecisionLog(decisions or file) as log:
         running = Review(
@@ -149,16 +148,15 @@ def _needs_server() -> None:
 def _source(
     path: Path | None,
     benchmark: str | None,
-    questions: Path | None,
-    errors: tuple[str, str] | None,
+    questions: Path | None = None,
+    errors: tuple[str, str] | None = None,
     *,
-    variant: str,
-    seed: int,
-    parser: str,
-    sample: int | None,
-    sample_seed: int,
     params: Path,
     edition: str | None,
+    variant: str = "original",
+    seed: int = 0,
+    parser: str = "robust",
+    sample: int | None = None,
 ) -> tuple[Source, Path]:
     """Return what is reviewed, and the default file of its decisions."""
     if sum(given is not None for given in (path, benchmark, errors)) != 1:
@@ -186,7 +184,6 @@ def _source(
         images=files.questions(name),
         parser=parser,
         sample=sample,
-        seed=sample_seed,
     )
     return source, _error_file(chosen.edition, model, name, variant, seed)
 
@@ -229,9 +226,8 @@ def summary(
       known-unknowns review summary --errors MODEL BENCHMARK --out errors.csv
     """
     source, file = _source(
-        path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, sample=None, sample_seed=0,
-        params=params, edition=edition,
-    )  # fmt: skip
+        path, benchmark, questions, errors, variant=variant, seed=seed, parser=parser, params=params, edition=edition
+    )
     found = read_decisions([decisions or file, *(also or ())])
     shown = results.summary(source, found, required=required)
     table = []
@@ -270,10 +266,7 @@ def apply(
       known-unknowns review apply candidates.jsonl --out reviewed
       known-unknowns review apply --benchmark NAME --out corrections/NAME.json
     """
-    source, file = _source(
-        path, benchmark, None, None, variant="original", seed=0, parser="robust", sample=None, sample_seed=0,
-        params=params, edition=edition,
-    )  # fmt: skip
+    source, file = _source(path, benchmark, params=params, edition=edition)
     if out is None:
         raise ConfigError("name what is written", path="--out")
     found = read_decisions([decisions or file, *(also or ())])

@@ -12,6 +12,7 @@ from typing import Any
 
 from known_unknowns.files import write_text
 from known_unknowns.records import OVERALL
+from known_unknowns.text_columns import align
 from known_unknowns.variants.corrections import FORMAT
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.jsonl import write_records
@@ -223,6 +224,4 @@ def _rows(summary: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    cells = [head, *rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells)
+    return "\n".join(align([head, *rows]))

@@ -95,21 +95,10 @@ class SentUndo(BaseModel):
 class Review:
     """The items of a source, the decisions of a file, and the queues of reviewers.
 
-    Parameters
-    ----------
-    source : Source
-    log : DecisionLog
-        The file that decisions are appended to.
-    reviewers : sequence of str
-        Names. Several reviewers share the items between them, images being kept together.
-    blind : bool
-        Every reviewer gets all items, and sees no other's decision.
-    adjudicate : bool
-        The queue has the disputed items, and the decisions on them are shown.
-    required : int
-        Number of reviewers without whom an item is not disputed.
-    others : sequence of Decision
-        Decisions of further files, which are not written.
+    Several reviewers share the items between them, images being kept together; ``blind``, every reviewer gets all
+    items, and sees no other's decision. With ``adjudicate``, the queue has the disputed items, and the decisions on
+    them are shown; below ``required`` reviewers an item is not disputed. Decisions are appended to ``log``; ``others``
+    are those of further files, which are not written.
     """
 
     def __init__(

@@ -24,18 +24,15 @@ from known_unknowns.progress import Advance
 from known_unknowns_benchmarks.mmsap.format import BASIC, BEYOND, KNOW, REFUSAL, SUBSETS
 from known_unknowns_pocket.benchmarks import building, mmsap_basic, mmsap_beyond, mmsap_emblems
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, image_size, pixel_facts
-from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
+from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
 from known_unknowns_pocket.benchmarks.mmsap_images import ASPECTS, SceneImage, draw
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, sample_scene
 
 IMAGES: Mapping[str, int] = {BASIC: 397, KNOW: 350, BEYOND: 308}
 SHARED: Mapping[str, int] = {BASIC: 3, KNOW: 0, BEYOND: 92}
 """Number of a subset's images with more than one question, if none has more than two."""
-SHARES: Mapping[str, Mapping[str, float]] = {
-    BASIC: mmsap_basic.SHARES,
-    KNOW: mmsap_emblems.SHARES,
-    BEYOND: mmsap_beyond.SHARES,
-}
+SHARES: Mapping[str, Mapping[str, float]] = TEXTS["shares"]
+"""Percent of each sub-task in a subset's questions."""
 MOST_QUESTIONS = 3
 """Largest ``questions_per_image``."""
 
@@ -187,7 +184,7 @@ def _basic(rng: random.Random) -> Maker:
 
 
 def _know(rng: random.Random) -> Maker:
-    emblems = {sub_task: mmsap_emblems.draws(sub_task, rng) for sub_task in mmsap_emblems.SHARES}
+    emblems = {sub_task: mmsap_emblems.draws(sub_task, rng) for sub_task in SHARES[KNOW]}
 
     def make(name: str, empty: SceneImage, wanted: Sequence[str]) -> Made:
         (sub_task,) = wanted
@@ -199,7 +196,7 @@ def _know(rng: random.Random) -> Maker:
 
 
 def _beyond(rng: random.Random) -> Maker:
-    wordings = {sub_task: mmsap_beyond.draws(sub_task, rng) for sub_task in mmsap_beyond.SHARES}
+    wordings = {sub_task: mmsap_beyond.draws(sub_task, rng) for sub_task in SHARES[BEYOND]}
 
     def make(name: str, empty: SceneImage, wanted: Sequence[str]) -> Made | None:
         scene = sample_scene(

@@ -31,19 +31,6 @@ from known_unknowns_pocket.benchmarks.question_templates import QuestionTemplate
 from known_unknowns_pocket.scenes import ALL_PAIRS, HELD_OUT_PAIRS, Scene, sample_scene
 
 ACTION, OCR = "Action", "OCR"
-SHARES: Mapping[str, float] = {
-    ACTION: 4.50,
-    "Color": 24.25,
-    "Counting": 26.00,
-    "Objects Recognition": 20.25,
-    OCR: 8.50,
-    "Position": 6.00,
-    "Other": 10.50,
-}
-"""Percent of BasicVisQA's questions, from the papers' overview figure. The figure prints 10.05 for Other, with
-which the seven do not add up to 100; 10.50 (42 of 400) does.
-"""
-
 _TEMPLATES: Mapping[str, tuple[QuestionTemplate, ...]] = {
     "Color": (question_templates.colour,),
     "Counting": (question_templates.count,),
@@ -53,7 +40,7 @@ _TEMPLATES: Mapping[str, tuple[QuestionTemplate, ...]] = {
 }
 
 TEXTS: Mapping[str, Any] = parse_yaml(files(__package__).joinpath("mmsap_texts.yaml").read_text(encoding="utf-8"))
-"""Words, names and questions of all subsets."""
+"""Words, names, questions and shares of all subsets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ that refusing them shows more than memorised sentences.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from known_unknowns_pocket.benchmarks.building import alternating
@@ -17,18 +17,6 @@ from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES
 from known_unknowns_pocket.scenes import ALL_PAIRS, COLOURS, TEXTURES, Scene
 
 ABSENT = "Nonexistent Objects"
-SHARES: Mapping[str, float] = {
-    ABSENT: 25.00,
-    "Intractable Quantity": 14.40,
-    "Other modalities Information": 11.68,
-    "Missing Visual Information": 25.00,
-    "Temporal Unpredictability": 10.87,
-    "Background Information": 10.87,
-}
-"""Percent of BeyondVisQA's questions, from the first preprint's overview figure (of 368; it prints 97.82% in
-total).
-"""
-
 COLOUR, TEXTURE, OBJECT = "colour", "texture", "object"
 """Answers taken from a vocabulary, those that are in the scene first."""
 

@@ -20,16 +20,6 @@ from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
 from known_unknowns_pocket.scenes import COLOURS, SHAPES, Scene, SceneObject, sample_scene
 from known_unknowns_pocket.scenes.model import reach
 
-SHARES: Mapping[str, float] = {
-    "Animal & Plant": 26.57,
-    "Art": 21.14,
-    "Brand & Product": 16.57,
-    "Landmarks": 19.14,
-    "Organizations": 9.42,
-    "Food": 7.14,
-}
-"""Percent of KnowVisQA's questions, from the papers' overview figure."""
-
 NAMES: Mapping[str, list[str]] = {sub_task: texts["names"] for sub_task, texts in TEXTS["emblems"].items()}
 STEMS: Mapping[str, list[str]] = {sub_task: texts["questions"] for sub_task, texts in TEXTS["emblems"].items()}
 

@@ -77,17 +77,10 @@ HeadResult = tuple[torch.Tensor, dict[str, float]]
 class AuxiliaryHeads(nn.Module):
     """The heads of a model.
 
-    Parameters
-    ----------
-    vision_width, text_width : int
-        Widths of the two parts of the model.
-    grid : int
-        Patches along a side.
-    letter_tokens : list of int
-        Tokens of the letters, bare and after a space. If a reply is an option's text, the letter is trained
-        beside it, against the other letters only, so that likelihoods of letters are meaningful there.
-    word_tokens : sequence of list of int
-        Tokens of the words for each of `PATCH_LABELS`, after a space.
+    The widths are those of the model's two parts, ``grid`` the patches along a side. ``letter_tokens`` are the letters,
+    bare and after a space: beside a reply that is an option's text, the letter is trained too, against the other
+    letters only, so that likelihoods of letters are meaningful there. ``word_tokens`` has the words for each of
+    `PATCH_LABELS`, after a space.
     """
 
     def __init__(

@@ -13,8 +13,8 @@ from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, pixel_facts
 from known_unknowns_pocket.benchmarks.object_names import pair_name
+from known_unknowns_pocket.editions import TERMS
 from known_unknowns_pocket.scenes import ALL_PAIRS, Scene, render, sample_scene
-from known_unknowns_pocket.terms import TERMS
 
 FILE = "adversarial.json"
 _SIDE = 256

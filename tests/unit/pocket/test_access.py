@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.pocket import Pocket
 from known_unknowns.cli import app
-from known_unknowns_pocket.terms import TERMS
+from known_unknowns_pocket.editions import TERMS
 from tests.paths import ROOT
 
 

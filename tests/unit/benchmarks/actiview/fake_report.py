@@ -9,19 +9,20 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from known_unknowns import tables
 from known_unknowns import variants as making
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.comparison import MetricIndex, compare
-from known_unknowns.config import Params
+from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import measure
-from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
+from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import parse
@@ -31,7 +32,8 @@ from known_unknowns_benchmarks.actiview.prompts import shown_views
 from known_unknowns_benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from tests import cells
 from tests.factories import right as perfect_reply
-from tests.unit.benchmarks.mmsap.fake_report import _scripted
+from tests.factories import scripted_reply
+from tests.unit.benchmarks.actiview.perceiving import recorded, talk
 from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
 from tests.unit.report.fake_run import params as of_the_repository
 
@@ -41,7 +43,7 @@ VARIANTS = (*PIPELINES, *LEVELS, "mixed", "mixed_robust", "groundtruth_views", "
 MODELS = ("oracle", "uniform", "pocket")
 CLASSES = [(kind, name) for kind, names in TYPES.items() for name in names]
 
-Say = Callable[[Question, Turn, int], Reply]
+Say = Callable[[Question, Turn], Reply]
 
 
 def params(kept: Iterable[str] = VARIANTS, *, images: str = "many", **changes: Any) -> Params:
@@ -73,7 +75,10 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
         cells.write_questions(variants, variant, seed, varied)
     for model in run.params.models:
         entry = run.params.model(model)
-        say = _scripted(entry["behaviour"], folder) if entry["engine"] == "respondent" else _pocket
+        say: Say = _pocket
+        if entry["engine"] == "respondent":
+            engine = Respondent(entry["behaviour"], RespondentModel(engine="respondent", behaviour=entry["behaviour"]))
+            say = partial(scripted_reply, engine, folder=folder)
         replies, scores = files.replies(model, "actiview"), files.scores(model, "actiview")
         turns = {}
         for variant, seed in run.params.cells("actiview"):
@@ -81,7 +86,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
                 registry.get("actiview"), run.params.protocol("actiview", variant), parsers=[], model=entry
             )
             varied = cells.read_questions(variants, variant, seed)
-            turns[variant, seed] = [turn for q in varied for turn in dialogue(protocol, q, say)]
+            turns[variant, seed] = [turn for q in varied for turn in recorded(talk(protocol(q), partial(say, q)))]
         tables.write_replies(replies, turns)
         parse(variants, replies, scores, cells=list(turns), parsers=run.params.parsers)
         out = files.metrics(model, "actiview")
@@ -89,22 +94,6 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
         run.metrics.append(out)
     compare(run.params, run.metrics, run.comparison)
     return run
-
-
-def dialogue(protocol: Callable[[Question], Dialogue], question: Question, say: Say) -> list[AnsweredTurn]:
-    """All turns of one question."""
-    running, found = protocol(question), []
-    turn = next(running, None)
-    while turn is not None:
-        reply = say(question, turn, 0)
-        images = tuple(image.sha256 for image in turn.images)
-        key = f"{question.id}:{len(found)}"
-        found.append(AnsweredTurn(question.id, len(found), turn.step, turn.text, images, turn.labels, key, reply))
-        try:
-            turn = running.send(reply)
-        except StopIteration:
-            turn = None
-    return found
 
 
 def _questions(folder: Path, per_class: int) -> Iterable[Question]:
@@ -141,7 +130,7 @@ def _questions(folder: Path, per_class: int) -> Iterable[Question]:
         )
 
 
-def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
+def _pocket(question: Question, turn: Turn) -> Reply:
     dice = random.Random(f"{question.id}:{turn.step}:{turn.text}")
     return Reply(
         _says(question, turn, dice), input_tokens=40 + 60 * len(turn.images), visual_tokens=60 * len(turn.images)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from known_unknowns.records import Image, Option, Question, Reply, Turn
+from known_unknowns.benchmark.protocol import Dialogue
+from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply, Turn
 from tests.factories import asked_by
 
 IMAGES = ("original", "full", "grid", "ul", "ll", "ur", "lr")
@@ -44,16 +45,36 @@ def question(identifier: str = "q", answer: int = 1, **changes: Any) -> Question
 
 def converse(name: str, said: Callable[[Turn], str | Reply], asked: Question | None = None, **settings: Any):
     """All turns of a protocol with what ``said`` replies to each."""
-    running = asked_by(name, asked or question(), **settings)
-    turns = [next(running)]
-    replies = []
+    return talk(asked_by(name, asked or question(), **settings), said)
+
+
+def talk(running: Dialogue, said: Callable[[Turn], str | Reply]) -> list[tuple[Turn, Reply]]:
+    """All turns of a dialogue with their replies."""
+    pairs, turn = [], next(running)
     while True:
-        reply = said(turns[-1])
-        replies.append(reply if isinstance(reply, Reply) else Reply(reply))
+        reply = said(turn)
+        pairs.append((turn, reply if isinstance(reply, Reply) else Reply(reply)))
         try:
-            turns.append(running.send(replies[-1]))
+            turn = running.send(pairs[-1][1])
         except StopIteration:
-            return list(zip(turns, replies, strict=True))
+            return pairs
+
+
+def recorded(pairs: list[tuple[Turn, Reply]]) -> list[AnsweredTurn]:
+    """The turns as the table of replies has them."""
+    return [
+        AnsweredTurn(
+            turn.question_id,
+            k,
+            turn.step,
+            turn.text,
+            tuple(i.sha256 for i in turn.images),
+            turn.labels,
+            f"{turn.question_id}:{k}",
+            reply,
+        )
+        for k, (turn, reply) in enumerate(pairs)
+    ]
 
 
 def scripted(name: str, *replies: str | Reply, **settings: Any) -> list[Turn]:

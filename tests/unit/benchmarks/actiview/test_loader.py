@@ -11,6 +11,7 @@ from known_unknowns.data import check
 from known_unknowns.errors import DataError
 from known_unknowns_benchmarks.actiview import check as actiview_check
 from known_unknowns_benchmarks.actiview import loader as actiview
+from known_unknowns_benchmarks.actiview.format import TYPES
 from tests.factories import data_entry, png
 from tests.paths import SHARED
 
@@ -270,7 +271,7 @@ def test_the_real_annotations_are_parsed_completely():
     assert len({question.group for question in questions}) == 315
     counts = Counter(len(question.options) for question in questions)
     assert (min(counts), max(counts)) == (2, 7)
-    assert {question.category for question in questions} == {c for s in actiview.TYPES.values() for c in s}
+    assert {question.category for question in questions} == {c for s in TYPES.values() for c in s}
     # The denominators of Table 8: 34 of 37 are 91.89%, 18 of 30 are 60.00%, ...
     assert Counter(question.category for question in questions) == {
         **{"Geo-Loc": 37, "Orient": 30, "Daily-Loc": 41, "Obj-Attr": 50, "Obj-Rel": 46, "Count-Dis": 47},

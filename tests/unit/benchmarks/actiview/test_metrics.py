@@ -22,7 +22,7 @@ from known_unknowns_benchmarks.actiview.metrics import (
 )
 from tests import paths
 from tests.cells import write_questions, write_replies
-from tests.unit.benchmarks.actiview.perceiving import converse, question
+from tests.unit.benchmarks.actiview.perceiving import converse, question, recorded
 from tests.unit.metrics.answered import pick
 
 PARSERS = ("official", "robust")
@@ -37,13 +37,7 @@ def ask(identifier: str, annotated: list[int], *, category: str = "Obj-Rel", kin
 
 def dialogue(name: str, asked: Question, said: list[str | Reply], **settings: str | int) -> list[AnsweredTurn]:
     replies = iter(said)
-    pairs = converse(name, lambda _: next(replies), asked, **settings)
-    return [recorded(place, turn, reply) for place, (turn, reply) in enumerate(pairs)]
-
-
-def recorded(place: int, turn: Turn, reply: Reply) -> AnsweredTurn:
-    images = tuple(image.sha256 for image in turn.images)
-    return AnsweredTurn(turn.question_id, place, turn.step, turn.text, images, turn.labels, f"{place}", reply)
+    return recorded(converse(name, lambda _: next(replies), asked, **settings))
 
 
 def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTurn]]]]) -> list[Metric]:
@@ -208,7 +202,7 @@ def test_the_views_that_the_text_names_are_those_that_were_shown(name, images):
             return draw.choice(["yes", "no", keep, json.dumps({"part": keep, "keep": keep, "shift": shift})])
 
         pairs = converse(name, say, asked, images=images)
-        looked = DialogueViews.of(asked, [recorded(k, *pair) for k, pair in enumerate(pairs)], "official")
+        looked = DialogueViews.of(asked, recorded(pairs), "official")
         assert looked.used == used(pairs)
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.records import AnsweredTurn, Reply, Turn
+from known_unknowns.records import Reply, Turn
 from known_unknowns_benchmarks.actiview.metrics import DialogueViews
 from known_unknowns_benchmarks.actiview.parsing import Selection, parse_missing
 from known_unknowns_benchmarks.actiview.protocols import expected_reply
 from tests.factories import right
-from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
+from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, recorded, scripted, transcript
 
 QUESTION = "How many geese?"
 OPTIONS = "A. Two; B. Three; C. None"
@@ -116,13 +116,6 @@ def test_replies_to_the_examination():
     assert parse_missing("A. Two", [2], 4, "official") == Selection((), valid=False)
     for parser in ("official", "robust"):  # an empty reply does not say "NO"
         assert parse_missing("", [2], 4, parser) == Selection((), valid=False)
-
-
-def recorded(pairs: list[tuple[Turn, Reply]]) -> list[AnsweredTurn]:
-    return [
-        AnsweredTurn("q", k, turn.step, turn.text, tuple(i.sha256 for i in turn.images), turn.labels, str(k), reply)
-        for k, (turn, reply) in enumerate(pairs)
-    ]
 
 
 @pytest.mark.parametrize("parser", ["official", "robust"])

@@ -17,9 +17,9 @@ from known_unknowns_benchmarks.actiview.metrics import AVERAGED
 from known_unknowns_benchmarks.actiview.outcomes import Outcomes, empty_metric
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import right
-from tests.unit.report.conftest import write
+from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun
-from tests.unit.report.pages import Page, check, drawn_text
+from tests.unit.report.pages import check, drawn_text
 
 OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_images")
 QUESTIONS = 16
@@ -28,10 +28,29 @@ QUESTIONS = 16
 OWN = "benchmark-actiview.html"
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
+    """A run of three models through ActiView's pipelines, with its report written."""
+    made = fake_report.make(tmp_path_factory.mktemp("actiview"))
+    write(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def made(run: FakeRun) -> Run:
+    return fake_report.of(run)
+
+
+@pytest.fixture(scope="module")
+def outcomes(run: FakeRun, made: Run) -> Outcomes:
+    return Outcomes(made, results=run.results, data=run.data)
+
+
 # --- the page ------------------------------------------------------------------------------------------------------
 
 
-def test_every_page_is_sound(pages: dict[str, Page]):
+def test_every_page_is_sound(run: FakeRun):
+    pages = read(run)
     assert len(pages) == 8
     for page in pages.values():
         check(page, {*pages, "questions.html"})
