@@ -95,7 +95,7 @@ schema: $(INSTALLED) ## Maintainers: write the JSON schemas of params.yaml and p
 	@$(VENV)/bin/python -m known_unknowns.config.schema
 	@$(VENV)/bin/python -m known_unknowns.data.lock_format
 
-audit-table: $(INSTALLED) ## Maintainers: write the table of findings in docs/audit.md
+audit-table: $(INSTALLED) ## Maintainers: write the table of findings in bench/audit
 	@$(VENV)/bin/python scripts/audit_table.py
 
 findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the published numbers in the package

@@ -48,7 +48,7 @@ rule all:
         QUESTIONS,
         TARGETS.variant_tables(),
         REPLIES,
-        VERDICTS,
+        JUDGEMENTS,
         SCORES,
         METRICS,
 

@@ -1,10 +1,10 @@
-# Parse replies with every parser: one job per model and benchmark. The parser "judge" looks up the verdicts of a language
+# Parse replies with every parser: one job per model and benchmark. The parser "judge" looks up the judgements of a language
 # model, which one job asks for all replies of the edition.
 
-VERDICTS = ["<results>/verdicts.json"] if "judge" in PARAMS.parsers else []
+JUDGEMENTS = ["<results>/judgements.json"] if "judge" in PARAMS.parsers else []
 
 
-if VERDICTS:
+if JUDGEMENTS:
 
     rule judge:
         input:
@@ -12,7 +12,7 @@ if VERDICTS:
             replies=REPLIES,
             weights=rule_functions.weights(PARAMS, PARAMS.judge.model),
         output:
-            "<results>/verdicts.json",
+            "<results>/judgements.json",
         log:
             "<logs>/judge.log",
         conda:
@@ -41,7 +41,7 @@ rule parse:
     input:
         variants=FUNCTIONS.answered_variants,
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
-        verdicts=VERDICTS,
+        judgements=JUDGEMENTS,
     output:
         "<results>/scores/{model}/{benchmark}/scores.parquet",
     log:
@@ -57,9 +57,9 @@ rule parse:
         read=FUNCTIONS.read("parse"),
         code=FUNCTIONS.code("parse"),
         variants=f"{RESULTS}/variants/{{benchmark}}",
-        verdicts=lambda wildcards, input: [
-            f"--verdicts {path}" for path in input.verdicts
+        judgements=lambda wildcards, input: [
+            f"--judgements {path}" for path in input.judgements
         ],
     shell:
         "python -m known_unknowns step parse {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
-        " --replies {input.replies} --out {output} {params.verdicts} > {log} 2>&1"
+        " --replies {input.replies} --out {output} {params.judgements} > {log} 2>&1"

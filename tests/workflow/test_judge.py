@@ -1,4 +1,4 @@
-"""The parser judge in the workflow: an endpoint with scripted verdicts, some of them wrong or no verdicts at all."""
+"""The parser judge in the workflow: an endpoint with scripted judgements, some of them wrong or none at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 SCORES = "results/pocket/scores/hosted/humblebench/scores.parquet"
 UNREADABLE = "That depends on the light."
-VERDICTS = (
+JUDGEMENTS = (
     '{"answer": "C"}',
     '{"answer": "B"}',
     '{"answer": "refusal"}',
@@ -24,25 +24,25 @@ VERDICTS = (
     '{"answer": "C", "why": "it says so"}',
 )
 LABELS = ("C", "B", "E", None, None, None)
-"""What the verdicts stand for: only the first three have the requested form."""
+"""What the judgements stand for: only the first three have the requested form."""
 
 
 def place_of(question: str) -> int:
-    return zlib.crc32(question.encode()) % len(VERDICTS)
+    return zlib.crc32(question.encode()) % len(JUDGEMENTS)
 
 
 def answering_and_judging(request) -> Response:
-    """An endpoint that answers questions without an option. Its verdicts depend on the question of the reply only."""
+    """An endpoint that answers questions without an option. Its judgements depend on the question of the reply only."""
     content = request.body["messages"][-1]["content"]
     text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
     lines = [line for line in text.splitlines() if line.startswith("DATA ")]
     if not lines:
         return Response(200, completion("q", content=UNREADABLE, logprobs=False))
     question = json.loads(lines[0].removeprefix("DATA "))["question"]
-    return Response(200, completion("q", content=VERDICTS[place_of(question)], logprobs=False))
+    return Response(200, completion("q", content=JUDGEMENTS[place_of(question)], logprobs=False))
 
 
-def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
+def test_replies_have_the_option_of_a_judgement_or_none(rerun, monkeypatch):
     monkeypatch.setenv("A_KEY_OF_OURS", "secret")
     with Endpoint(reply=answering_and_judging) as server:
 
@@ -56,8 +56,8 @@ def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
         rerun.change_params(change)
         rerun.snakemake(SCORES)
         judged = sum("DATA " in json.dumps(request.body) for request in server.log if request.method == "POST")
-    record = json.loads((rerun.root / "results/pocket/verdicts.json").read_text(encoding="utf-8"))
-    assert record["replies"] == judged > len(VERDICTS)
+    record = json.loads((rerun.root / "results/pocket/judgements.json").read_text(encoding="utf-8"))
+    assert record["replies"] == judged > len(JUDGEMENTS)
     asked = read_questions(rerun.root / "results/pocket/variants/humblebench", "original")
     expected = {question.id: LABELS[place_of(question.text)] for question in asked}
     scores = read_scores(rerun.root / SCORES, "original")

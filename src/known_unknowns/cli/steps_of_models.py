@@ -159,8 +159,8 @@ def parse(
     variants: VariantFolder,
     replies: RepliesTable,
     out: Out,
-    verdicts: Annotated[
-        Path | None, typer.Option(help="The judge's verdicts; without it, the judge is left out.")
+    judgements: Annotated[
+        Path | None, typer.Option(help="The judge's judgements; without it, the judge is left out.")
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -174,16 +174,16 @@ def parse(
         --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
     """
     chosen = selection.load(params, "parse", edition=edition, model=model, benchmark=benchmark)
-    parsers = [name for name in chosen.parsers if name != JUDGE or verdicts is not None]
+    parsers = [name for name in chosen.parsers if name != JUDGE or judgements is not None]
     kept = chosen.raw["models"][model].get("kept")
     cells = chosen.cells(benchmark, model)
-    parse_replies(variants, replies, out, cells=cells, parsers=parsers, verdicts=verdicts, kept=kept)
+    parse_replies(variants, replies, out, cells=cells, parsers=parsers, judgements=judgements, kept=kept)
 
 
 def judge(
     variants: Annotated[Path, typer.Option(help="The edition's folder of variants.")],
     replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
-    out: Annotated[Path, typer.Option("--out", help="The JSON file of verdicts to write.")],
+    out: Annotated[Path, typer.Option("--out", help="The JSON file of judgements to write.")],
     journal: Annotated[Path, typer.Option(help="The journal of the judge's replies.")],
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -195,7 +195,7 @@ def judge(
     \b
     Example:
       known-unknowns step judge --variants results/pocket/variants \\
-        --replies results/pocket/replies --out verdicts.json --journal judge.jsonl
+        --replies results/pocket/replies --out judgements.json --journal judge.jsonl
     """
     chosen = selection.load(params, "judge", edition=edition)
     stopping.install()

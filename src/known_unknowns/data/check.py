@@ -122,13 +122,13 @@ def as_table(checked: CheckResult) -> str:
 def _quantity_row(number: Quantity) -> tuple[str, str, str, str]:
     if number.expected is None:
         return number.name, f"{number.observed:,.10g}", "", ""
-    verdict = "" if number.agrees else f"differs from {number.source or 'the source'}"
-    return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", verdict
+    remark = "" if number.agrees else f"differs from {number.source or 'the source'}"
+    return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", remark
 
 
 def _align_columns(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return [
-        f"{what:<{widths[0]}}  {found:>{widths[1]}}  {expected:>{widths[2]}}  {verdict}".rstrip()
-        for what, found, expected, verdict in rows
+        f"{what:<{widths[0]}}  {found:>{widths[1]}}  {expected:>{widths[2]}}  {remark}".rstrip()
+        for what, found, expected, remark in rows
     ]

@@ -1,6 +1,6 @@
 """Ask a language model which options replies give that the parser robust leaves unparsed, for the parser "judge".
 
-Every such reply of the edition's models is judged once: the key of a verdict in the journal depends on the
+Every such reply of the edition's models is judged once: the key of a judgement in the journal depends on the
 question, the offered options and the reply, and on the judge and its prompt, but not on the model that replied. A
 stopped run continues, and later runs ask only about new replies.
 """
@@ -25,7 +25,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import read_turns
-from known_unknowns.scoring.judge import judge_turn, parse_verdict, prompt_for, without_judge
+from known_unknowns.scoring.judge import judge_turn, parse_judgement, prompt_for, without_judge
 from known_unknowns.tables import Part
 
 _CHARACTERS_PER_TOKEN = 4
@@ -42,9 +42,9 @@ class _Judged:
 
 
 def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: Path) -> None:
-    """Write the verdicts on the replies that robust leaves unparsed to ``out``, and what was asked beside them.
+    """Write the judgements on the replies that robust leaves unparsed to ``out``, and what was asked beside them.
 
-    ``out`` is a JSON file: {"judge", "prompt", ..., "verdicts": {key: the judge's reply}}; ``journal`` has the judge's
+    ``out`` is a JSON file: {"judge", "prompt", ..., "judgements": {key: the judge's reply}}; ``journal`` has all
     replies.
 
     Raises
@@ -65,13 +65,13 @@ def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: 
         if distinct and all(reply.error is not None for reply in distinct.values()):
             kept.forget(distinct)
             first = next(iter(distinct.values()))
-            raise MachineError(f"{settings.model} gave no verdict on any of {len(distinct)} replies: {first.error}")
+            raise MachineError(f"{settings.model} gave no judgement on any of {len(distinct)} replies: {first.error}")
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
     json_files.write(out, _record(settings.model, settings.prompt, engine, judged, distinct))
 
 
 def _replies(params: Params, variants: Path, replies: Path, settings: Judge) -> dict[str, _Judged]:
-    """The distinct replies that robust leaves unparsed, by the key of their verdict."""
+    """The distinct replies that robust leaves unparsed, by the key of their judgement."""
     judge_source = getattr(params.model(settings.model), "source", settings.model)
     found: dict[str, _Judged] = {}
     for model in params.models:
@@ -131,7 +131,7 @@ def _announce(
 def _ask(
     engine: Engine, judged: Mapping[str, _Judged], kept: Journal, version: int, *, folder: Path
 ) -> dict[str, Reply]:
-    """The judge's replies by the key of the verdict. Each verdict is asked for as a question of its own."""
+    """The judge's replies by the key of the judgement. Each judgement is asked for as a question of its own."""
 
     def protocol(question: Question) -> Generator[Turn, Reply, None]:
         each = judged[question.id]
@@ -150,7 +150,7 @@ def _record(
     replies: Mapping[str, Reply],
 ) -> dict[str, Any]:
     usable = {key: reply.text for key, reply in replies.items() if reply.error is None}
-    parsed = [parse_verdict(text, judged[key].turn, judged[key].question) for key, text in usable.items()]
+    parsed = [parse_judgement(text, judged[key].turn, judged[key].question) for key, text in usable.items()]
     return {
         "judge": model,
         "prompt": version,
@@ -160,5 +160,5 @@ def _record(
         "failures": count(replies.values()),
         "unparsed": len(replies) - sum(answer.choice is not None for answer in parsed),
         "spent": prices.spent(replies.values()),
-        "verdicts": usable,
+        "judgements": usable,
     }

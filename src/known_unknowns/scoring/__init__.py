@@ -21,7 +21,7 @@ PARSERS: dict[str, Parser] = {
     "robust": robust,
     "likelihood": likelihood,
 }
-"""The parsers that need nothing but the reply. The parser "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
+"""The parsers that need nothing but the reply. The parser "judge" (`known_unknowns.scoring.judge`) needs judgements."""
 
 
 @cache

@@ -2,8 +2,8 @@
 
 It is off by default; docs/parsers.md describes it.
 
-The verdicts are asked for by `known_unknowns.inference.judging` and written to a file. This module makes the prompt,
-parses the judge's own reply, and looks verdicts up. A reply without a verdict, a request that failed, and a judge's
+The judgements are asked for by `known_unknowns.inference.judging` and written to a file. This module makes the prompt,
+parses the judge's own reply, and looks judgements up. A reply without a judgement, a request that failed, and a judge's
 reply that is not exactly the requested object are unparsed.
 """
 
@@ -50,12 +50,12 @@ DATA {data}
 
 Write one JSON object and nothing else: {{"answer": X}}. X is one of {answers}.""",
 }
-"""The versions of the prompt. A published version is never changed, because its text is part of a verdict's key."""
+"""The versions of the prompt. A published version is never changed, because its text is part of a judgement's key."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompt:
-    """The request for one verdict: its text, and the JSON schema of the judge's reply."""
+    """The request for one judgement: its text, and the JSON schema of the judge's reply."""
 
     text: str
     json_schema: str
@@ -67,7 +67,7 @@ class JudgePrompt:
 
 
 def prompt_for(turn: AnsweredTurn, question: Question, *, version: int = 1) -> JudgePrompt:
-    """Return the request for the verdict on a reply that did not fail; ``version`` is a key of `PROMPTS`.
+    """Return the request for the judgement on a reply that did not fail; ``version`` is a key of `PROMPTS`.
 
     Notes
     -----
@@ -99,17 +99,17 @@ def judge_turn(turn: AnsweredTurn, question: Question, *, version: int = 1) -> T
     return Turn(question.id, STEP, (prompt.text,), None, max_new_tokens=32, json_schema=prompt.json_schema)
 
 
-def parse_verdict(text: str, turn: AnsweredTurn, question: Question) -> ParsedAnswer:
+def parse_judgement(text: str, turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     """Parse the judge's own reply about a turn.
 
     It is unparsed unless the text is exactly the object ``{"answer": X}``, where X is "refusal" or the label of an
     option that the turn offered.
     """
     try:
-        verdict = json.loads(text)
+        judgement = json.loads(text)
     except (ValueError, RecursionError):
         return ParsedAnswer(UNPARSED)
-    answer = verdict.get("answer") if isinstance(verdict, dict) and len(verdict) == 1 else None
+    answer = judgement.get("answer") if isinstance(judgement, dict) and len(judgement) == 1 else None
     offered = [option.label for option in offered_options(turn, question)]
     if answer == REFUSAL and REFUSAL not in offered and question.refusal is not None:
         answer = question.labels[question.refusal]
@@ -122,29 +122,29 @@ def without_judge(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
 
 
 def parser_of(file: Path) -> Parser:
-    """Return the parser that takes the result of robust, and looks the verdict up if that is "unparsed".
+    """Return the parser that takes the result of robust, and looks the judgement up if that is "unparsed".
 
-    ``file`` has the verdicts of `known_unknowns.inference.judging`.
+    ``file`` has the judgements of `known_unknowns.inference.judging`.
     """
-    version, verdicts = _read(file, file.stat().st_mtime_ns)
-    return partial(_look_up, version=version, verdicts=verdicts)
+    version, judgements = _read(file, file.stat().st_mtime_ns)
+    return partial(_look_up, version=version, judgements=judgements)
 
 
-def _look_up(turn: AnsweredTurn, question: Question, *, version: int, verdicts: Mapping[str, str]) -> ParsedAnswer:
+def _look_up(turn: AnsweredTurn, question: Question, *, version: int, judgements: Mapping[str, str]) -> ParsedAnswer:
     found = without_judge(turn, question)
     if found.outcome != UNPARSED:
         return found
-    verdict = verdicts.get(prompt_for(turn, question, version=version).key)
-    return ParsedAnswer(UNPARSED) if verdict is None else parse_verdict(verdict, turn, question)
+    judgement = judgements.get(prompt_for(turn, question, version=version).key)
+    return ParsedAnswer(UNPARSED) if judgement is None else parse_judgement(judgement, turn, question)
 
 
 @lru_cache(maxsize=4)
 def _read(file: Path, _changed: int) -> tuple[int, Mapping[str, str]]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        return content["prompt"], content["verdicts"]
+        return content["prompt"], content["judgements"]
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError("not a file of verdicts; delete it and run again", file=file) from error
+        raise DataError("not a file of judgements; delete it and run again", file=file) from error
 
 
 def _answers(has_refusal: bool, labels: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ def parse(
     *,
     cells: Iterable[Cell],
     parsers: Sequence[str],
-    verdicts: Path | None = None,
+    judgements: Path | None = None,
     kept: str | None = None,
 ) -> None:
     """Write the scores of a model's replies to a benchmark: `score_table` of every variant and seed.
@@ -46,15 +46,15 @@ def parse(
         The variants and seeds.
     parsers : sequence of str
         Names of the parsers.
-    verdicts : Path, optional
-        The file of the judge's verdicts, if the parsers include it.
+    judgements : Path, optional
+        The file of the judge's judgements, if the parsers include it.
     kept : str, optional
         What the official parser reads of a reply (`known_unknowns.scoring.official.kept_part`).
 
     Raises
     ------
     ConfigError
-        If a parser is unknown, or the judge has no file of verdicts.
+        If a parser is unknown, or the judge has no file of judgements.
     DataError
         If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
     """
@@ -65,7 +65,7 @@ def parse(
             for variant, seed in cells:
                 part = tables.Part(replies, seed, variant)
                 questions = asked(variants, variant, seed)
-                yield (variant, seed), score_table(questions, part, parsers=parsers, verdicts=verdicts, kept=kept)
+                yield (variant, seed), score_table(questions, part, parsers=parsers, judgements=judgements, kept=kept)
                 advance(1)
 
     tables.write_cells(out, tables.SCORES, scored())
@@ -76,7 +76,7 @@ def score_table(
     replies: Source,
     *,
     parsers: Sequence[str],
-    verdicts: Path | None = None,
+    judgements: Path | None = None,
     kept: str | None = None,
 ) -> pa.Table:
     """Return one row of `tables.SCORES` per question, scored turn (a turn with options) and parser, in this order.
@@ -91,7 +91,7 @@ def score_table(
     ----------
     .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
-    known = parsers_with(kept) | ({} if verdicts is None else {JUDGE: noting_removed(parser_of(verdicts))})
+    known = parsers_with(kept) | ({} if judgements is None else {JUDGE: noting_removed(parser_of(judgements))})
     for name in parsers:
         if name not in known:
             raise ConfigError(unknown_name(name, known), path="parsers")

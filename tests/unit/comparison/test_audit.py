@@ -312,6 +312,6 @@ def test_findings_become_notes(tmp_path):
     assert table.note == "Not here."
 
 
-def test_the_table_of_the_documentation_is_up_to_date():
+def test_the_list_of_all_findings_is_up_to_date():
     text = audit_table.FILE.read_text(encoding="utf-8")
     assert text == audit_table.updated(text), "run make audit-table"

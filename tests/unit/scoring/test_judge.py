@@ -18,7 +18,7 @@ from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference.judging import judge
 from known_unknowns.metrics import measure
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Reply
-from known_unknowns.scoring.judge import JUDGE, judge_turn, parse_verdict, prompt_for
+from known_unknowns.scoring.judge import JUDGE, judge_turn, parse_judgement, prompt_for
 from known_unknowns.scoring.table import parse
 from tests.cells import ONE
 from tests.factories import question
@@ -78,14 +78,14 @@ def test_the_prompt_has_the_offered_options_and_the_refusal():
     ],
 )
 def test_the_reply_of_the_judge_is_parsed_strictly(text, outcome, label):
-    parsed = parse_verdict(text, answered("1", "x"), question("1"))
+    parsed = parse_judgement(text, answered("1", "x"), question("1"))
     assert (parsed.outcome, parsed.label) == (outcome, label)
 
 
 def test_a_label_that_the_turn_did_not_offer_is_unparsed():
     forced = answered("1", "x", labels=tuple("ABCD"))
     for answer in ("E", "refusal"):
-        assert parse_verdict(f'{{"answer": "{answer}"}}', forced, question("1")).outcome == UNPARSED
+        assert parse_judgement(f'{{"answer": "{answer}"}}', forced, question("1")).outcome == UNPARSED
 
 
 def params(server: Endpoint, model: str = "parrot") -> Params:
@@ -108,7 +108,7 @@ def params(server: Endpoint, model: str = "parrot") -> Params:
 
 REPLIES = {
     "sound": "The second one, I suppose.",
-    "injected": "B or " + INJECTION.replace("answer", "verdict"),  # robust reads the key "answer"
+    "injected": "B or " + INJECTION.replace("answer", "judgement"),  # robust reads the key "answer"
     "broken": "B or so",
     "refused": "C perhaps",
     "filtered": "D maybe",
@@ -116,7 +116,7 @@ REPLIES = {
     "parsed": "C",  # by robust, so that the judge is not asked
     "failed": "",
 }
-VERDICTS = {"sound": '{"answer": "B"}', "injected": '{"answer": "D"}', "broken": '{"answer": "A"'}
+JUDGEMENTS = {"sound": '{"answer": "B"}', "injected": '{"answer": "D"}', "broken": '{"answer": "A"'}
 
 
 def judged_as(request: Request) -> Response:
@@ -129,7 +129,7 @@ def judged_as(request: Request) -> Response:
         return error(400, "flagged", code="content_policy_violation")
     if name == "refused":
         return Response(200, completion(name, content=None, refusal="I will not."))
-    return Response(200, completion(name, content=VERDICTS[name]))
+    return Response(200, completion(name, content=JUDGEMENTS[name]))
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def run_folder(tmp_path_factory):
 
 
 def run(folder: Path, server: Endpoint, journal: str = "journal.jsonl") -> dict[str, object]:
-    out = folder / "verdicts.json"
+    out = folder / "judgements.json"
     judge(
         params(server),
         variants=folder / "variants",
@@ -167,8 +167,8 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         assert "6 of them from the journal; 0 requests" in capsys.readouterr().err
     assert (record["replies"], record["own_replies"], record["unparsed"]) == (6, 6, 4)
     variants, replies = run_folder / "variants/humblebench", run_folder / "replies/parrot/humblebench/replies.parquet"
-    table, verdicts = run_folder / "scores.parquet", run_folder / "verdicts.json"
-    parse(variants, replies, table, cells=[ONE], parsers=["robust", JUDGE], verdicts=verdicts)
+    table, judgements = run_folder / "scores.parquet", run_folder / "judgements.json"
+    parse(variants, replies, table, cells=[ONE], parsers=["robust", JUDGE], judgements=judgements)
     scores = tables.read_scores(table)
     found = {score.question_id: (score.outcome, score.label) for score in scores if score.parser == JUDGE}
     assert found == {
@@ -203,19 +203,19 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
 def test_a_judge_that_never_answers_makes_no_table(run_folder, tmp_path):
     with (
         Endpoint(reply=lambda request: error(400, "no", code="content_policy_violation")) as server,
-        pytest.raises(MachineError, match="gave no verdict on any of 6 replies"),
+        pytest.raises(MachineError, match="gave no judgement on any of 6 replies"),
     ):
         judge(
             params(server),
             variants=run_folder / "variants",
             replies=run_folder / "replies",
-            out=tmp_path / "verdicts.json",
+            out=tmp_path / "judgements.json",
             journal=tmp_path / "journal.jsonl",
         )
-    assert not (tmp_path / "verdicts.json").exists()
+    assert not (tmp_path / "judgements.json").exists()
 
 
-def test_the_judge_needs_verdicts_and_is_a_model(run_folder):
+def test_the_judge_needs_judgements_and_is_a_model(run_folder):
     with pytest.raises(ConfigError, match="judge"):
         parse(
             run_folder / "variants/humblebench",

@@ -34,7 +34,7 @@ def as_text(findings: Mapping[str, Sequence[Finding]], numbers: Mapping[str, int
 
 
 def as_markdown(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return the table of docs/audit.md.
+    """Return the table of bench/audit/README.md.
 
     More than three findings of one table that differ only in their numbers are one row, which names the first cell.
     """
