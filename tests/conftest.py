@@ -17,6 +17,9 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("DVC_NO_ANALYTICS", "true")
 
 
+LONGEST = ("test_changed_settings.py", "test_slurm.py", "test_tutorials.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run slow tests first, so that the processes of pytest-xdist end at the same time."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Run the longest files first, then slow tests, so that the processes of pytest-xdist end at the same time."""
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.get_closest_marker("slow") is None))

@@ -99,8 +99,8 @@ def published(finished: tuple[Project, str], tmp_path_factory: pytest.TempPathFa
             model = {"source": repository, "revision": "main", "dtype": "float32", "device": "cpu"}
             card = {"family": "pocket", "parameters": 0.003, "licence": "MIT"}
             params["models"]["qwen2.5-vl-7b"] = model | {"card": card}
-            params["editions"]["full"] |= {"benchmarks": ["humblebench"], "models": ["qwen2.5-vl-7b"]}
-            params["benchmarks"]["humblebench"]["variants"] = ["original", "nota_only"]
+            own = {"benchmarks": ["humblebench"], "models": ["qwen2.5-vl-7b"]}
+            params["editions"]["full"] |= own | {"variants": {"humblebench": ["original", "nota_only"]}}
             params["tracking"]["enabled"] = False
 
         project.change_params(change)

@@ -42,8 +42,10 @@ def test_unchanged_files_pass_and_sha256sum_agrees(results):
     end_products.check(results.with_name("other"), "other")  # results of before, or none
 
 
-@pytest.mark.parametrize("name", ["models/a.json", "report/figures/a.svg", "report/questions/0a.js"])
-@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [("models/a.json", False), ("report/figures/a.svg", True), ("report/questions/0a.js", False)],
+)
 def test_a_changed_digit_is_named_with_the_command(results, name, missing):
     if missing:
         (results / name).unlink()

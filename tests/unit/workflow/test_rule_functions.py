@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration, rule_functions, selection
+from known_unknowns.workflow import configuration, rule_functions
 from known_unknowns.workflow.rule_functions import RuleFunctions, Targets, any_of
 from tests.paths import ROOT
 
@@ -66,12 +66,6 @@ def test_an_imported_model_needs_the_variants_that_it_answered(functions: RuleFu
     every = functions.variants(of(benchmark="humblebench"))
     assert noise in every and len(every) == 8
     assert functions.answered_variants(of(benchmark="humblebench", model="always_a")) == every
-
-
-def test_what_is_compared_follows_from_the_wildcards(functions: RuleFunctions) -> None:
-    wildcards = {"model": "oracle", "benchmark": "humblebench", "shard": "1"}
-    found = functions.read("infer")(wildcards)
-    assert found == selection.compared(functions.params, "infer", model="oracle", benchmark="humblebench")
 
 
 def test_the_code_of_an_engine_reruns_its_own_models_only():

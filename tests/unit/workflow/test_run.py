@@ -142,7 +142,6 @@ def test_the_shell_of_a_job_outlives_a_sigterm_to_all_its_processes(tmp_path):
     [
         ("postgresql://ann:s3cret@db:5432/mlflow", "postgresql://ann:***@db:5432/mlflow"),
         ("postgresql://ann:s3:cr@t@db/mlflow", "postgresql://ann:***@db/mlflow"),
-        ("sqlite:///mlflow.db", "sqlite:///mlflow.db"),
         ("http://localhost:5000", "http://localhost:5000"),
     ],
 )
