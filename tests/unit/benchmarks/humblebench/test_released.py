@@ -82,7 +82,7 @@ def whole(folder):
     return folder
 
 
-def test_the_questions_are_those_of_the_files(whole):
+def test_whole_files_give_their_questions_no_finding_and_exact_logs(whole):
     found = list(RELEASED.load(whole.raw, whole.raw / "out", entry()))
     assert [q.id for q in found] == [str(p.id) for p in PUBLISHED]
     assert [q.rendered for q in found] == [p.text for p in PUBLISHED]
@@ -91,6 +91,9 @@ def test_the_questions_are_those_of_the_files(whole):
     assert [q.group for q in found] == [p.path for p in PUBLISHED]
     assert all(image.width == 0 for q in found for image in q.images)
     assert (whole.raw / "out/images").is_dir()
+    quantities, _ = RELEASED.check(whole.raw, entry())
+    assert {q.name: q.observed for q in quantities}["logs reproduced exactly"] == 12
+    assert whole.findings() == []
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -101,12 +104,6 @@ def test_every_prediction_is_imported_word_for_word(whole, setting):
     assert {name: turns[0].text for name, turns in cell.turns.items()} == expected
     assert {turns[0].error for turns in cell.turns.values()} == {None}
     assert cell.notes == ()
-
-
-def test_whole_files_have_no_finding_and_exact_logs(whole):
-    quantities, _ = RELEASED.check(whole.raw, entry())
-    assert {q.name: q.observed for q in quantities}["logs reproduced exactly"] == 12
-    assert whole.findings() == []
 
 
 def test_the_numbers_of_a_log_become_cells_with_their_source(whole):

@@ -13,6 +13,7 @@ from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Op
 from known_unknowns.scoring.official import official as official_parser
 from known_unknowns.variants import without_refusal
 from known_unknowns_benchmarks.mmsap import loader as mmsap
+from known_unknowns_benchmarks.mmsap.format import Fields
 from tests.factories import data_entry, png
 from tests.unit.test_images import bomb
 
@@ -247,6 +248,21 @@ def test_options_may_have_a_field_each_and_ids_and_sub_tasks_may_be_absent(tmp_p
     assert [q.id for q in questions][:3] == ["BasicVisQA-0", "BasicVisQA-1", "KnowVisQA-0"]
     assert [q.category for q in questions[::2]] == ["BasicVisQA", "KnowVisQA", "BeyondVisQA"]
     assert questions[0].options[2].text == "White" and not set("ABCDE") & set(questions[0].extra)
+
+
+def test_the_number_of_rendered_images_is_not_a_folder():
+    assert Fields.from_settings(data_entry("scenes", images=330)).images is None
+    assert Fields.from_settings(data_entry("hub", images="pictures")).images == "pictures"
+
+
+def test_an_own_folder_may_name_its_fields_but_not_answers_by_number():
+    fields = {"question": "query", "options": ["a", "b"]}
+    found = Fields.from_settings(data_entry("folder", fields=fields))
+    assert (found.question, found.options, found.answer) == ("query", ("a", "b"), "answer")
+    with pytest.raises(ConfigError, match=r"answer_is: 'number' is not known"):
+        Fields.from_settings(data_entry("folder", answer_is="number"))
+    with pytest.raises(ConfigError, match=r"refusal: is \['a', 'b'\], not a text"):
+        Fields.from_settings(data_entry("folder", refusal=["a", "b"]))
 
 
 SETTINGS = {

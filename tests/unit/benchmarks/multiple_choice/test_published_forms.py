@@ -1,4 +1,4 @@
-"""Files in the forms of POPE, AMBER, MMMU, MMBench, ARC and CommonsenseQA, with content of our own."""
+"""Files in the forms of POPE, AMBER, MMMU, MMBench and ARC (CommonsenseQA has ARC's), with content of our own."""
 
 from __future__ import annotations
 
@@ -208,18 +208,6 @@ def test_labels_and_texts_of_arc(form, tmp_path):
     assert answers(found) == [(["Ice", "Fire"], 1), (["Sea", "Sand"], 0)]
     assert [question.labels for question in found] == [("A", "B"), ("A", "B")]
     assert [question.text for question in found] == ["Which is hot?", "Which is wet?"]
-
-
-def test_parquet_of_commonsense_qa(tmp_path):
-    choices = pa.struct([("label", pa.list_(pa.string())), ("text", pa.list_(pa.string()))])
-    names = ["id", "question", "question_concept", "answerKey"]
-    schema = pa.schema([*((name, pa.string()) for name in names), ("choices", choices)])
-    values = {"id": "q", "question": "Where is a bank?", "question_concept": "bank", "answerKey": "B"}
-    values["choices"] = {"label": ["A", "B"], "text": ["forest", "town"]}
-    (tmp_path / "own").mkdir()
-    pq.write_table(pa.Table.from_pylist([values], schema=schema), tmp_path / "own/train.parquet")
-    (found,) = load(tmp_path / "own", tmp_path / "out", without_image=True)
-    assert answers([found]) == [(["forest", "town"], 1)]
 
 
 def test_a_label_twice_and_an_empty_text(tmp_path):
