@@ -72,46 +72,33 @@ class Setting(BaseModel):
 
 
 class Layout(BaseModel):
-    """The content of released.yaml.
-
-    Attributes
-    ----------
-    files : dict
-        Kind of file ("replies", "log", ...) to the patterns of its paths, with the groups ``model`` and ``setting``.
-    settings : dict
-        The settings by the names in the paths.
-    not_replies : list of str
-        Paths that are fetched for another purpose.
-    list_key : str
-        The key of a list of replies in the order of the questions. If it is empty, a file has one JSON object per line.
-    fields, answers : dict
-        id, text, label, type, image and reply to the keys of an object, and of one that has only an answer.
-    types : dict
-        Types of questions in older files to the types that they were merged into.
-    stand_in : str
-        The path of the image that was shown in place of all others.
-    questions : dict
-        The published number of questions, and its source.
-    table, column, revision : str
-        Names of the released numbers as a published table. The first two can have {setting}, {variant} and {name}.
-    shown : list of str
-        The numbers that the list of logs shows.
-    """
+    """The content of released.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     files: dict[str, list[re.Pattern[str]]]
+    """Kind of file ("replies", "log", ...) to the patterns of its paths, with the groups ``model`` and ``setting``."""
     settings: dict[str, Setting]
+    """The settings by the names in the paths."""
     not_replies: list[str] = []
+    """Paths that are fetched for another purpose."""
     list_key: str = ""
+    """The key of a list of replies in the order of the questions; by default, a file has one JSON object per line."""
     fields: dict[str, str] = {}
+    """id, text, label, type, image and reply to the keys of an object."""
     answers: dict[str, str] = {}
+    """The same for an object that has only an answer."""
     types: dict[str, str] = {}
+    """Types of questions in older files to the types that they were merged into."""
     stand_in: str = ""
+    """The path of the image that was shown in place of all others."""
     questions: dict[str, Any]
+    """The published number of questions, and its source."""
     table: str
+    """Name of the released numbers as a published table. It and ``column`` can have {setting}, {variant} and {name}."""
     column: str
     revision: str
     shown: list[str]
+    """The numbers that the list of logs shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,27 +126,18 @@ class ReplyRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplyFile:
-    """The rows of a file by question id (or by the question's number), and what is wrong with the file.
-
-    Attributes
-    ----------
-    rows : dict
-        Of an id that occurs several times, the last row counts.
-    lines : list of ReplyRow
-        All readable rows in the order of the file.
-    repeats : bool
-        Whether an id occurs several times.
-    problems : list of str
-        What is wrong, whatever the questions are.
-    is_broken : bool
-        Whether some of the file could not be read.
-    """
+    """The rows of a file by question id (or by the question's number), and what is wrong with the file."""
 
     rows: dict[str, ReplyRow] = field(default_factory=dict)
+    """Of an id that occurs several times, the last row counts."""
     lines: list[ReplyRow] = field(default_factory=list)
+    """All readable rows in the order of the file."""
     repeats: bool = False
+    """Whether an id occurs several times."""
     problems: list[str] = field(default_factory=list)
+    """What is wrong, whatever the questions are."""
     is_broken: bool = False
+    """Whether some of the file could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
