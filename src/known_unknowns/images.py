@@ -238,8 +238,7 @@ def _open(source: str, folder: Path, digest: str = "") -> Pillow.Image:
 
 
 def _open_part(source: str, folder: Path) -> Pillow.Image:
-    """Open an image that another image is made of, which must not be changed: decoded files are cached, as many views
-    use the same file."""
+    """Open an image that another image is made of. It must not be changed, because decoded files are cached."""
     if source.partition(":")[0] in RECIPES | COMPOSITES:
         return _open(source, folder)
     return _FILE_CACHE.get(folder / source)
