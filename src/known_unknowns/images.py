@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image as Pillow
@@ -107,21 +107,19 @@ def _pixels(source: str) -> np.ndarray:
     return RECIPES[recipe](int(values["width"]), int(values["height"]), int(values["seed"]))
 
 
-class Parts(Protocol):
-    """Opens an image by its source: a shared one, which must not be changed, or with ``as_viewed`` as `viewed` does."""
-
-    def __call__(self, source: str, *, as_viewed: Mapping[str, Any] | None = None) -> Pillow.Image: ...
-
-
-def _viewed(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+def _viewed(values: Mapping[str, Any], folder: Path) -> Pillow.Image:
     """The pixels of a file as a viewer shows them."""
-    return parts(values["of"], as_viewed={key: value for key, value in values.items() if key not in ("of", "size")})
+    path, choices = folder / values["of"], {key: value for key, value in values.items() if key not in ("of", "size")}
+    pixels, found = viewed(read_file(path), file=path)
+    if found != choices:
+        raise DataError(f"the pixels need the choices {found}, and not {choices}", file=path)
+    return pixels
 
 
-def _view(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+def _view(values: Mapping[str, Any], folder: Path) -> Pillow.Image:
     """Crop a box and resize it. If ``grid`` (columns, rows) is given, draw its lines."""
     size = tuple(values["size"])
-    image = parts(values["of"]).crop(values["box"])
+    image = _open_part(values["of"], folder).crop(values["box"])
     if image.size != size:
         image = image.resize(size, Pillow.Resampling.LANCZOS)  # published views are resized with this filter
     if values["grid"]:
@@ -141,26 +139,28 @@ def _draw_grid(image: Pillow.Image, columns: int, rows: int) -> None:
             pen.line(line, fill=colour, width=thickness)
 
 
-def _side_by_side(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+def _side_by_side(values: Mapping[str, Any], folder: Path) -> Pillow.Image:
     """Put images side by side, aligned at the top. The space below a lower image is black."""
     row, left = Pillow.new("RGB", tuple(values["size"])), 0
     for source in values["of"]:
-        part = parts(source)
+        part = _open_part(source, folder)
         row.paste(part, (left, 0))
         left += part.width
     return row
 
 
-def _cutout(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+def _cutout(values: Mapping[str, Any], folder: Path) -> Pillow.Image:
     """Crop a box of an image, and paint what is not of one segment of its panoptic mask white."""
-    image, mask = (np.asarray(parts(source).crop(values["box"]), dtype=np.int64) for source in values["of"])
+    image, mask = (
+        np.asarray(_open_part(source, folder).crop(values["box"]), dtype=np.int64) for source in values["of"]
+    )
     inside = mask @ np.array([1, 256, 65536]) == values["segment"]
     return Pillow.fromarray(np.where(inside[..., None], image, 255).astype(np.uint8))
 
 
-def _marked(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+def _marked(values: Mapping[str, Any], folder: Path) -> Pillow.Image:
     """Draw boxes (left, top, right, bottom) in red, with their numbers from 1."""
-    image = parts(values["of"]).copy()
+    image = _open_part(values["of"], folder).copy()
     pen = ImageDraw.Draw(image)
     for number, box in enumerate(values["boxes"], start=1):
         pen.rectangle(box, outline=(255, 0, 0), width=2)
@@ -172,14 +172,14 @@ def _marked(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
 
 _GRID_WHITE, _GRID_SHARE = 15, 32
 
-COMPOSITES: dict[str, Callable[[Mapping[str, Any], Parts], Pillow.Image]] = {
+COMPOSITES: dict[str, Callable[[Mapping[str, Any], Path], Pillow.Image]] = {
     "view": _view,
     "side-by-side": _side_by_side,
     "cutout": _cutout,
     "marked": _marked,
     VIEWED: _viewed,
 }
-"""Recipes that are made of other images."""
+"""Recipes that are made of other images: functions of their arguments and of the folder of the images."""
 
 
 def composite_image(recipe: str, width: int, height: int, *, of: Image | Sequence[Image], **arguments: Any) -> Image:
@@ -234,25 +234,14 @@ def _open(source: str, folder: Path, digest: str = "") -> Pillow.Image:
         return Pillow.fromarray(_pixels(source)).convert("RGB")
     if recipe not in COMPOSITES:
         return decode(read_file(folder / source, digest), file=folder / source)
-
-    def part(source: str, *, as_viewed: Mapping[str, Any] | None = None) -> Pillow.Image:
-        return _open_part(source, folder) if as_viewed is None else _open_viewed(folder / source, as_viewed)
-
-    return COMPOSITES[recipe](json.loads(arguments), part)
+    return COMPOSITES[recipe](json.loads(arguments), folder)
 
 
 def _open_part(source: str, folder: Path) -> Pillow.Image:
-    """Open an image that another image is made of. Decoded files are cached, since many views use the same file."""
+    """Open an image that another image is made of. It must not be changed, because decoded files are cached."""
     if source.partition(":")[0] in RECIPES | COMPOSITES:
         return _open(source, folder)
     return _FILE_CACHE.get(folder / source)
-
-
-def _open_viewed(path: Path, choices: Mapping[str, Any]) -> Pillow.Image:
-    pixels, found = viewed(read_file(path), file=path)
-    if found != choices:
-        raise DataError(f"the pixels need the choices {found}, and not {dict(choices)}", file=path)
-    return pixels
 
 
 def read_file(path: Path, digest: str = "") -> bytes:

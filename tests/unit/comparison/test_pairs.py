@@ -187,7 +187,6 @@ def test_a_written_table_reads_back_and_its_text_has_each_family_once(run: Path,
         ("m", ["original"], ["robust"]),
         ("m", ["original", "nota_only"], ["robust", "official"]),
         ("mo", ["orignal"], ["robust"]),
-        ("mo", [], ["robot"]),
         ("mx", [], ["robust"]),
     ],
 )
