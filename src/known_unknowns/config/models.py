@@ -287,8 +287,8 @@ class RespondentModel(_Asked):
 
     engine: Literal["respondent"]
     behaviour: Literal["oracle", "always_refuse", "always_a", "uniform", "calibrated", "overconfident", "uninformative"]
-    """calibrated, overconfident and uninformative are right as often as, and less often than their confidence says, and
-    half of the time, whatever it says."""
+    """The last three have a known calibration: right as often as their confidence says, 25 percentage points less
+    often, and in half of all cases."""
     seconds_per_reply: NotNegative = 0
     """Delay of each reply, to simulate a slow model."""
 

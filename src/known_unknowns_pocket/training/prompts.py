@@ -201,7 +201,7 @@ def with_confidence(one: TrainingPrompt, rng: random.Random) -> TrainingPrompt:
         said = f" {text} {letter}"
     elif len(said) > 1:
         said = f" {text}"
-    right = not text or rng.random() < 0.5 or said == one.reply_text
+    right = not text or rng.random() < 0.5 or said.strip() == one.reply_text.strip()
     asked = CONFIDENCE_PROMPT.format(answer=(one.reply_text if right else said).strip())
     return replace(one, prompt=one.prompt + asked, reply=((SURE if right else UNSURE, True),), letter="")
 

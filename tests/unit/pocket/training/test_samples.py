@@ -34,7 +34,9 @@ from known_unknowns_pocket.training.mmsap_prompts import emblem_prompts, emblem_
 from known_unknowns_pocket.training.patch_labels import patches_of
 from known_unknowns_pocket.training.prompts import (
     OPEN,
+    SURE,
     UNKNOWN_EMBLEM,
+    UNSURE,
     WORDS,
     TrainingPrompt,
     humblebench_prompt,
@@ -239,3 +241,19 @@ def test_the_samples_of_a_seed_never_change():
         digest.update(b"".join(np.ascontiguousarray(array).tobytes() for array in (*one.pixels, one.patches)))
         digest.update(repr((one.prefix, one.prompts, one.names)).encode())
     assert digest.hexdigest() == DIGEST
+
+
+def test_the_confidence_in_an_answer_says_whether_it_is_the_right_one():
+    """The same samples with and without: the prompt has another answer exactly where the reply is unsure."""
+    plain = [one for sample in made(40, EVERYTHING) for one in sample.prompts if one.reply]
+    asked = [
+        one for sample in made(40, replace(EVERYTHING, confidence_share=1.0)) for one in sample.prompts if one.reply
+    ]
+    assert len(plain) == len(asked)
+    said = Counter()
+    for before, after in zip(plain, asked, strict=True):
+        answer = re.search(r"\nPossible Answer: (.+)\nQ: ", after.prompt)[1]
+        assert after.prompt.startswith(before.prompt)
+        assert (answer == before.reply_text.strip()) == (after.reply_text == SURE)
+        said[after.reply_text] += 1
+    assert said.keys() == {SURE, UNSURE} and 0.5 < said[SURE] / len(asked) < 0.8
