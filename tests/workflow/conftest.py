@@ -1,7 +1,8 @@
-"""Projects for the tests of the workflow: one without a run, and two with a finished run."""
+"""Projects for the tests of the workflow: one without a run, and three with a finished run."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -10,15 +11,26 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from tests.servers.endpoint import Endpoint
+from tests.workflow import asked
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
 VARIANTS = ["original", "nota_only", "noise"]
+TEN = "questions: {Overall: 10, Object: 4, Relation: 3, Attribute: 3}"
 
 
 @pytest.fixture(scope="session")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project without a run. Tests must not run jobs in it; they copy it with `twin`."""
+    """A project without a run. Tests must not run jobs in it; they copy it with `twin`.
+
+    The published HumbleBench has ten questions there, those that the tests' hubs have.
+    """
     project = Project.copy_of_tree(tmp_path_factory.mktemp("untouched"))
+    published = project.root / "src/known_unknowns_benchmarks/humblebench/published.yaml"
+    text, count = re.subn(r"questions: \{Overall: 22831, .*?\}", TEN, published.read_text(encoding="utf-8"))
+    text, of_e = re.subn("questions: 3326", "questions: 2", text)
+    assert (count, of_e) == (1, 1)
+    published.write_text(text, encoding="utf-8")
     project.change_params(partial(reduce, models=RESPONDENTS, variants=VARIANTS, images=6, tracking=True))
     project.change_params(lambda params: params["models"]["uniform"].update(shards=2))
     project.commit("a small configuration")
@@ -55,6 +67,20 @@ def finished(untouched: Project, made_once: Callable[[str, Callable[[Path], None
 
     folder = made_once("finished", make)
     return Project(folder / "project"), (folder / "printed.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def asked_once(untouched: Project, made_once: Callable[[str, Callable[[Path], None]], Path]) -> Project:
+    """A project with a finished run of the models of `asked`. It must not be changed."""
+
+    def make(folder: Path) -> None:
+        project = untouched.twin(folder / "project")
+        with pytest.MonkeyPatch.context() as environment, Endpoint(reply=asked.by_temperature) as server:
+            environment.setenv("OPENAI_API_KEY", "any")
+            project.change_params(partial(asked.configure, url=server.url))
+            project.snakemake()
+
+    return Project(made_once("asked", make) / "project")
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any
 import yaml
 
 from tests.paths import ROOT
+from tests.workflow import forked
 
 RESPONDENTS = ["oracle", "always_a", "uniform"]
 _LEFT_OUT = ("tests/", "bench/", "docs/", "data/", "journal/", "dvc.lock")
@@ -58,13 +61,16 @@ class Project:
 
     def run(self, *command: str | Path, code: int | None = 0, timeout: float = 900) -> subprocess.CompletedProcess:
         """Run a program of this environment here; fail unless it exits with ``code`` (None: with any but 0)."""
-        done = subprocess.run(
-            list(map(str, command)),
-            timeout=timeout,
-            **self._streams(),
-        )
+        words, streams = list(map(str, command)), self._streams()
+        if words[0] in forked.MODULES:
+            with tempfile.NamedTemporaryFile() as file:
+                printed = Path(file.name)
+                status = forked.run(words, self.root, streams["env"], printed=printed, timeout=timeout)
+                done = subprocess.CompletedProcess(words, status, printed.read_text(encoding="utf-8"))
+        else:
+            done = subprocess.run(words, timeout=timeout, **streams)
         as_expected = done.returncode != 0 if code is None else done.returncode == code
-        assert as_expected, f"{' '.join(map(str, command))} exited with {done.returncode}:\n{done.stdout}"
+        assert as_expected, f"{shlex.join(words)} exited with {done.returncode}:\n{done.stdout}"
         return done
 
     def start(self, *command: str | Path) -> subprocess.Popen:

@@ -69,12 +69,12 @@ def inodes(project: Project) -> dict[str, int]:
 
 def import_replies(project: Project) -> str:
     """Import the replies of "uniform" to one variant as those of the model "theirs"."""
-    python = ("python", "-m", "known_unknowns")
+    program = "known-unknowns"
     files = ("--questions", "results/pocket/variants/humblebench/nota_only.parquet")
     files += ("--replies", f"{RESULTS}/replies/uniform/{TABLE}", "--variant", "nota_only")
-    project.run(*python, "export", *files, "--out", "theirs.jsonl")
+    project.run(program, "export", *files, "--out", "theirs.jsonl")
     imported = ("--import", "theirs", "--benchmark", "humblebench", "--variant", "nota_only", "theirs.jsonl")
-    return project.run(*python, "rescore", *imported).stdout
+    return project.run(program, "rescore", *imported).stdout
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,12 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from known_unknowns import tables
 from tests.servers.endpoint import LETTERS, Endpoint, Request, Response, error
@@ -20,15 +21,14 @@ from tests.workflow.project import Project
 
 pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-MODELS = ["oracle", "hosted"]
 DONE = "Nothing to be done"
 
 
 class Server(Endpoint):
     """An endpoint whose replies follow from the temperature. It answers no question while it is ``broken``."""
 
-    def __init__(self) -> None:
-        super().__init__(reply=self.reply_to)
+    def __init__(self, port: int) -> None:
+        super().__init__(reply=self.reply_to, port=port)
         self.broken = False
         self.seconds = 0.0
 
@@ -48,8 +48,11 @@ class Server(Endpoint):
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Server]:
-    with pytest.MonkeyPatch.context() as environment, Server() as server:
+def running(asked_once: Project) -> Iterator[Server]:
+    """The endpoint of the finished run again, at its address."""
+    params = yaml.safe_load((asked_once.root / "params.yaml").read_text(encoding="utf-8"))
+    port = urlsplit(params["models"]["hosted"]["base_url"]).port
+    with pytest.MonkeyPatch.context() as environment, Server(port) as server:
         environment.setenv("OPENAI_API_KEY", "any")
         yield server
 
@@ -62,20 +65,10 @@ def server(running: Server) -> Iterator[Server]:
     running.down, running.broken, running.seconds = False, False, 0.0
 
 
-@pytest.fixture(scope="module")
-def run_once(untouched: Project, running: Server, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project with a finished run of an endpoint's model and a scripted respondent. It must not be changed."""
-    project = untouched.twin(tmp_path_factory.mktemp("settings") / "project")
-    project.change_params(partial(asked.configure, url=running.url))
-    project.change_params(lambda params: params["editions"]["pocket"].update(models=MODELS))
-    project.snakemake()
-    return project
-
-
 @pytest.fixture
-def project(run_once: Project, server: Server, tmp_path: Path) -> Project:
-    """A copy of it."""
-    return run_once.twin(tmp_path / "project")
+def project(asked_once: Project, server: Server, tmp_path: Path) -> Project:
+    """A copy of the finished run."""
+    return asked_once.twin(tmp_path / "project")
 
 
 def heat(project: Project, temperature: float) -> None:
@@ -141,21 +134,22 @@ def ids(project: Project) -> set[str]:
 
 
 def test_a_limited_edition_is_continued_without_asking_again(project, server):
-    every, before = ids(project), results(project)
+    metrics = project.root / METRICS["hosted"]
+    every, before = ids(project), metrics.read_bytes()
     limit = len(every) // 2  # both images have the same number of questions
     project.change_params(lambda params: params["editions"]["pocket"].update(limit=limit))
-    project.snakemake(*NUMBERS)
-    assert len(ids(project)) == limit and ids(project) < every and differ(before, project)
+    project.snakemake(METRICS["hosted"])
+    assert len(ids(project)) == limit and ids(project) < every
     assert server.questions == 0  # these were asked before
     for path in project.root.glob("journal/hosted/*"):
         path.unlink()
-    project.snakemake(*NUMBERS, "--forcerun", "infer")
+    project.snakemake(METRICS["hosted"], "--forcerun", "infer")
     limited = server.questions
     project.change_params(lambda params: params["editions"]["pocket"].pop("limit"))
-    project.snakemake(*NUMBERS)
-    assert ids(project) == every and results(project) == before
+    project.snakemake(METRICS["hosted"])
+    assert ids(project) == every and metrics.read_bytes() == before
     assert 0 < limited <= server.questions / 2 + 1
-    assert DONE in project.snakemake(*NUMBERS)
+    assert DONE in project.snakemake(METRICS["hosted"])
 
 
 def test_after_a_failure_a_single_file_is_not_the_old_one_either(project, server):

@@ -9,9 +9,7 @@ import pytest
 
 from known_unknowns import json_files
 from known_unknowns_construction.candidates import read_candidates
-from known_unknowns_construction.review.decisions import content_of
-from known_unknowns_construction.review.log import DecisionLog
-from known_unknowns_construction.review.records import Decision
+from known_unknowns_construction.review.decisions import Decision, DecisionLog, content_of
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -78,7 +76,7 @@ def test_a_reviewed_release_has_what_the_reviewer_kept(built):
             log.append(
                 Decision(str(number), candidate.id, content, "ann", "2026-01-01T00:00:00.000Z", action, reason=reason)
             )
-    project.run("python", "-m", "known_unknowns", "construct", "release", "pocket", "--decisions", decisions)
+    project.run("known-unknowns", "construct", "release", "pocket", "--decisions", decisions)
     counts = json_files.read(folder / "release/counts.json")
     assert counts["questions"] == len(candidates) - 1
     assert "Not reviewed" not in (folder / "release/README.md").read_text(encoding="utf-8")

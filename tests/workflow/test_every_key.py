@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +14,6 @@ import pytest
 
 from known_unknowns.config import models, sections
 from known_unknowns.config.base import Entry
-from tests.servers.endpoint import Endpoint
 from tests.workflow import asked
 from tests.workflow.project import Project
 
@@ -235,14 +233,9 @@ def test_no_key_is_forgotten(keys: Iterable[str], entry: type[Entry], left_out: 
 
 
 @pytest.fixture(scope="module")
-def project(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project(asked_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with a finished run."""
-    made = untouched.twin(tmp_path_factory.mktemp("every_key") / "project")
-    with pytest.MonkeyPatch.context() as environment, Endpoint(reply=asked.by_temperature) as server:
-        environment.setenv("OPENAI_API_KEY", "any")
-        made.change_params(partial(asked.configure, url=server.url))
-        made.snakemake()
-    return made
+    return asked_once.twin(tmp_path_factory.mktemp("every_key") / "project")
 
 
 @pytest.fixture(scope="module")

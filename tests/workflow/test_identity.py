@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.workflow.project import Project, reduce
+from tests.workflow.project import Project
 
 pytest.importorskip("torch")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -18,13 +18,9 @@ REPLIES = "results/{}/replies/pocket/humblebench/replies.parquet"
 
 
 @pytest.fixture
-def project(untouched: Project, tmp_path: Path) -> Project:
+def project(reproduced: Project, tmp_path: Path) -> Project:
     """A project in which the local model has answered."""
-    project = untouched.twin(tmp_path / "project")
-    change = partial(reduce, models=["pocket"], variants=["original", "noise"], images=2, tracking=False)
-    project.change_params(change)
-    project.snakemake(REPLIES.format("pocket"))
-    return project
+    return reproduced.twin(tmp_path / "project")
 
 
 def newly_asked(project: Project, edition: str) -> int:

@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 import re
-import shlex
-from pathlib import Path
 
 import pytest
 import yaml
 
-from known_unknowns import tables
-from known_unknowns.records import OVERALL
 from tests.factories import png
 from tests.paths import ROOT
+from tests.workflow.pages import accuracy, blocks, lines, run
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-PAGE = (ROOT / "docs/own_data.md").read_text(encoding="utf-8")
-
-
+PAGE = "docs/own_data.md"
 TARGETS = (
     ("results/mine/metrics/oracle/multiple_choice/metrics.parquet",),
     ("results/mine/report/index.html", "results/mine/headline.csv"),
 )
 """What the two runs of the page compute here: first the numbers of one model, then the report."""
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-
-
-def run(project: Project, command: str, *, targets: tuple[str, ...] = ()) -> str:
-    """Run a command of the page. For ``make run``, the command is run that the Makefile has for it.
-
-    It gets one core: on a machine with other work, two threads of a tiny model wait for each other most of the time.
-    """
-    program, *arguments = shlex.split(command)
-    if program == "make":
-        assert arguments == ["run", "EDITION=mine"]
-        return project.snakemake(*targets, "--cores", "1", "--config", "edition=mine")
-    assert program == "known-unknowns"
-    return project.run("python", "-m", "known_unknowns", *arguments).stdout
 
 
 def jobs(printed: str) -> dict[str, int]:
@@ -63,30 +41,23 @@ def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> tu
     images.mkdir(parents=True)
     (images / "kitchen.png").write_bytes(png((200, 30, 30)))
     (images / "garden.png").write_bytes(png((30, 200, 30)))
-    (images.parent / "questions.csv").write_text(blocks("csv")[0], encoding="utf-8")
-    commands = [line for block in blocks("sh") for line in block.splitlines()]
+    (images.parent / "questions.csv").write_text(blocks(PAGE, "csv")[0], encoding="utf-8")
     targets = iter(TARGETS)
     return project, {
-        f"{number} {command}": run(project, command, targets=next(targets) if command.startswith("make") else ())
-        for number, command in enumerate(commands)
-    }
-
-
-def accuracy(root: Path, model: str) -> dict[str, tuple[float | None, int]]:
-    metrics = tables.read_metrics(root / f"results/mine/metrics/{model}/multiple_choice/metrics.parquet")
-    return {
-        m.variant: (m.value, m.n)
-        for m in metrics
-        if (m.name, m.parser, m.category, m.seed) == ("accuracy", "official", OVERALL, 0)
+        f"{number} {command}": run(project, command, *(next(targets) if command.startswith("make") else ()))
+        for number, command in enumerate(lines(PAGE))
     }
 
 
 def test_the_commands_of_the_page_work(finished):
     project, printed = finished
     first = next(text for command, text in printed.items() if "check params" in command)
-    assert blocks("text")[0].strip() in first
-    assert accuracy(project.root, "oracle") == {"original": (1.0, 3), "nota_only": (1.0, 3)}
-    assert set(accuracy(project.root, "my-model")) == {"original", "nota_only"}
+    assert blocks(PAGE, "text")[0].strip() in first
+    of = {model: accuracy(project.root, "mine", model, "multiple_choice") for model in ("oracle", "my-model")}
+    assert {variant: of["oracle"][variant, "official"] for variant, _ in of["my-model"]} == {
+        "original": (1.0, 3),
+        "nota_only": (1.0, 3),
+    }
     assert (project.root / "my-model-multiple_choice-original-seed0.csv").is_file()
     assert (project.root / "my-model-multiple_choice-nota_only-seed0.tsv").is_file()
     report = (project.root / "results/mine/report/index.html").read_text(encoding="utf-8")
@@ -103,7 +74,7 @@ def test_the_commands_of_the_page_work(finished):
 
 def test_the_lines_of_the_page_are_in_params_yaml():
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    named = yaml.safe_load(blocks("yaml")[0])
+    named = yaml.safe_load(blocks(PAGE, "yaml")[0])
     assert params["benchmarks"]["multiple_choice"]["data"] == named
 
 

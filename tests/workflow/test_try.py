@@ -33,7 +33,7 @@ def command() -> Callable[[str], list[str]]:
             line = line.replace(old, new)
         program, *rest = line.split()
         assert program == "known-unknowns"
-        return ["python", "-m", "known_unknowns", *rest]
+        return [program, *rest]
 
     return arguments
 
@@ -58,54 +58,54 @@ def replies(project: Project, edition: str, model: str) -> dict[str, int]:
     return {"turns": record["turns"], "newly_asked": record["newly_asked"]}
 
 
-def test_a_repository_of_the_hub_and_the_published_questions(fresh, command, hub):
-    printed = fresh.run(*command("OWNER/NAME", **{"OWNER/NAME": REPOSITORY})).stdout
-    assert "small-vl on HumbleBench, full: 10 of 10 questions" in printed
-    assert "Not comparable" not in printed  # all of them
-    assert replies(fresh, "try-small-vl-humblebench-full", "small-vl")["turns"] == 20
-    assert hub.asked("model.safetensors")
+def test_a_repository_of_the_hub_is_checked_and_estimated(fresh, command, hub):
+    """test_tutorials.py asks a model of the hub the published questions."""
+    printed = fresh.run(*command("OWNER/NAME", **{"OWNER/NAME": REPOSITORY}), "--dry-run").stdout
+    assert re.search(r"^Model +small-vl: ", printed, re.MULTILINE) and re.search(r"^Estimate ", printed, re.MULTILINE)
+    assert hub.asked("config.json")
 
 
-def test_an_endpoint_and_then_all_questions(fresh, command, monkeypatch):
+def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
-    before = (fresh.root / "params.yaml").read_bytes()
+    before = (rerun.root / "params.yaml").read_bytes()
 
     def reply(request):
         return Response(200, completion("q", content="I <b>cannot</b>"))
 
     with Endpoint(served=["parrot-1"], reply=reply) as endpoint:
         replaced = {"NAME": "parrot-1", "http://localhost:8000/v1": endpoint.url}
-        printed = fresh.run(*command("openai:NAME", **replaced), "--limit", "10").stdout
+        printed = rerun.run(*command("openai:NAME", **replaced), "--limit", "10").stdout
         assert "the endpoint serves it" in printed
         assert re.search(r"parrot-1 on HumbleBench, pocket: 10 of 30 questions", printed)
         assert re.search(r"^accuracy +0\.0% +\d+\.\d to \d+\.\d +10  original$", printed, re.MULTILINE)
         assert re.search(r"^dual accuracy .* 10  original\+nota_only$", printed, re.MULTILINE)
         assert "a sample of 10 of 30 questions; rendered questions, not the published ones" in printed
         edition = "try-parrot-1-humblebench-pocket"
-        assert replies(fresh, edition, "parrot-1")["turns"] == 20
+        assert replies(rerun, edition, "parrot-1")["turns"] == 20
         again = re.search(r"^All +known-unknowns (.*)$", printed, re.MULTILINE)[1].split()
-        printed = fresh.run("python", "-m", "known_unknowns", *again).stdout
+        printed = rerun.run("known-unknowns", *again).stdout
         assert "30 of 30 questions" in printed and "All  " not in printed
-        counted = replies(fresh, edition, "parrot-1")
+        counted = replies(rerun, edition, "parrot-1")
         assert counted["turns"] == 60 and counted["newly_asked"] <= 40  # the first 20 are in the journal
-        stopped = fresh.run(
+        stopped = rerun.run(
             *command("openai:NAME", **{"NAME": "parrot-2", "http://localhost:8000/v1": endpoint.url}), code=2
         )
     assert "known-unknowns: error: models.parrot-2" in stopped.stdout and "parrot-1" in stopped.stdout
-    assert (fresh.root / "params.yaml").read_bytes() == before
-    metrics = fresh.root / f"results/{edition}/metrics/parrot-1/humblebench/metrics.parquet"
+    assert (rerun.root / "params.yaml").read_bytes() == before
+    metrics = rerun.root / f"results/{edition}/metrics/parrot-1/humblebench/metrics.parquet"
     assert any(metric.name == "share_abstained" for metric in tables.read_metrics(metrics))
     assert "sk-of-a-test" not in "".join(
-        path.read_text(encoding="utf-8", errors="replace") for path in (fresh.root / "results").rglob("*.y*ml")
+        path.read_text(encoding="utf-8", errors="replace") for path in (rerun.root / "results").rglob("*.y*ml")
     )
     report = re.search(r"^Report +snakemake (.*)$", printed, re.MULTILINE)[1].split()
-    planned = fresh.snakemake("--dry-run", *report)
+    planned = rerun.snakemake("--dry-run", *report)
     assert "report" in planned and not re.search(r"^ *infer +\d", planned, re.MULTILINE)
     opened = re.search(r"^Open +known-unknowns open --params (\S+) --edition (\S+)$", printed, re.MULTILINE)
-    assert (fresh.root / opened[1]).is_file() and opened[2] == edition
+    assert (rerun.root / opened[1]).is_file() and opened[2] == edition
 
 
 def test_a_folder_is_checked_and_estimated(fresh, command):
+    """test_tutorials.py asks it."""
     printed = fresh.run(*command("models/pocket"), "--dry-run").stdout
     assert re.search(r"^Model +pocket: ", printed, re.MULTILINE) and re.search(r"^Estimate ", printed, re.MULTILINE)
 

@@ -72,7 +72,7 @@ def finished(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Proje
     """A project that ``known-unknowns init`` of the wheel created, with a finished run of MM-UPD."""
     folder = tmp_path_factory.mktemp("outside")
     environment = {"PYTHONPATH": str(installed)}
-    created = Project(folder, environment).run("python", "-m", "known_unknowns", "init", "mine").stdout
+    created = Project(folder, environment).run("known-unknowns", "init", "mine").stdout
     assert "Created a project" in created
     project = Project(folder / "mine", environment)
     project.change_params(configure)
@@ -118,7 +118,7 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     elsewhere = Project(tmp_path, {"PYTHONPATH": str(installed)})
 
     def command(*arguments: str | Path) -> str:
-        return elsewhere.run("python", "-m", "known_unknowns", *arguments).stdout
+        return elsewhere.run("known-unknowns", *arguments).stdout
 
     questions = finished.root / "results/pocket_mm_upd/variants/mm_upd/original.parquet"
     replies = finished.root / "results/pocket_mm_upd/replies/oracle/mm_upd/replies.parquet"
@@ -130,7 +130,7 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     rescored = command("rescore", "replies.jsonl", "--benchmark", "mm_upd", "--annotations", questions, "--json")
     assert "circular_dual" in rescored
     raw = finished.root / "data/pocket/raw/mm_upd"
-    checked = elsewhere.run("python", "-m", "known_unknowns", "check", "mm_upd", "--raw", raw, code=1).stdout
+    checked = elsewhere.run("known-unknowns", "check", "mm_upd", "--raw", raw, code=1).stdout
     assert "820" in checked  # the published number of questions, which two images do not give
     assert [path.name for path in tmp_path.iterdir()] == ["replies.jsonl"]
 

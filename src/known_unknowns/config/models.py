@@ -521,13 +521,7 @@ def settings_of(engine: str) -> type[ModelSettings] | None:
     """Return the settings of an engine that is not built in; None if there is no such engine.
 
     They are ``SETTINGS`` of the module `ENGINES`.<engine>, or the value of an entry point in the group `ENGINES`.
-
-    Raises
-    ------
-    ImportError
-        If the module cannot be imported.
-    TypeError
-        If it does not define the settings, or they do not name the engine's class.
+    Raises ImportError, or TypeError if the module does not define the settings, or they do not name the engine's class.
     """
     named = next(iter(entry_points(group=ENGINES, name=engine)), None)
     if named is None and not (engine.isidentifier() and find_spec(f"{ENGINES}.{engine}")):
