@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from prefix_sharing.aligned_layers import align_inner_sizes
-from prefix_sharing.linear import use_onednn
+from prefix_sharing.linear import multiply_patches, use_onednn
 from prefix_sharing.vision_attention import use_window_attention
 
 
@@ -24,7 +24,10 @@ def choose_kernels(model: Any) -> dict[str, str]:
     """
     device = model.device.type
     if device != "cuda":
-        linear = use_onednn(model) if device == "cpu" else "torch"
+        linear = "torch"
+        if device == "cpu":
+            linear = use_onednn(model)
+            multiply_patches(model)
         return {"linear_layers": linear, "vision_attention": "transformers"}
     torch.backends.cuda.enable_cudnn_sdp(False)
     attention = use_window_attention(model)

@@ -21,6 +21,7 @@ from known_unknowns.inference import lazy_engine, model_run
 from known_unknowns.inference.runner import recorded
 from known_unknowns.inference.shards import replies_of, shards_of
 from known_unknowns.records import OVERALL, Reply
+from known_unknowns.text_columns import align
 from known_unknowns.workflow import needs
 
 UNKNOWN, NONE = "unknown", "-"
@@ -213,8 +214,6 @@ def as_text(plan: RunPlan) -> str:
     totals = {name: [getattr(each, name) for each in plan.models] for name in ("new", "hours", "download", "usd")}
     new, hours, download, usd = map(_total, totals.values(), (_count, _number, _size, _number))
     rows.append(("all", new, "", hours, download, usd))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     machine = "" if plan.gpus is None else f" with at most {plan.gpus} GPU{'s' * (plan.gpus != 1)}"
     notes = [
         f"Data to download: {', '.join(f'{name} {_size(size)}' for name, size in plan.data.items())}.",
@@ -228,7 +227,7 @@ def as_text(plan: RunPlan) -> str:
         ]
     too_many = [each for each in plan.models if plan.gpus is not None and each.gpus > plan.gpus]
     notes += [f"{each.model} needs {each.gpus} GPUs, which are not there." for each in too_many]
-    return "\n".join([f"Plan of the edition {plan.edition}{machine}; nothing is started", "", *table, "", *notes])
+    return "\n".join([f"Plan of the edition {plan.edition}{machine}; nothing is started", "", *align(rows), "", *notes])
 
 
 def _total(values: Sequence[float | None], text: Callable[[float | None], str]) -> str:

@@ -103,3 +103,19 @@ def test_where_it_is_faster(monkeypatch, dtype, capability, intel, packed, expec
     monkeypatch.setattr(linear, "_is_intel", lambda: intel)
     monkeypatch.setattr(linear, "_supports_bfloat16", lambda: True)
     assert linear._is_faster(dtype, packed=packed) is expected
+
+
+@pytest.mark.parametrize("kind", [torch.nn.Conv2d, torch.nn.Conv3d])
+@pytest.mark.parametrize("bias", [True, False])
+@torch.inference_mode()
+def test_a_convolution_of_one_patch_is_a_product_and_any_other_is_left_alone(kind, bias):
+    size = (2, 7, 7)[-(3 if kind is torch.nn.Conv3d else 2) :]
+    plain = torch.nn.Sequential(kind(3, 16, kernel_size=size, stride=size, bias=bias))
+    quick = copy.deepcopy(plain)
+    linear.multiply_patches(quick)
+    patches, image = torch.randn(50, 3, *size), torch.randn(2, 3, *(2 * length for length in size))
+    torch.testing.assert_close(quick(patches), plain(patches), atol=1e-5, rtol=1e-5)
+    assert torch.equal(quick(image), plain(image))
+    padded = torch.nn.Sequential(kind(3, 16, kernel_size=size, padding=1))
+    linear.multiply_patches(padded)
+    assert padded(patches).shape[2:] != (1,) * len(size)
