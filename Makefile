@@ -91,9 +91,8 @@ lock: $(INSTALLED) ## Maintainers: write requirements.lock and rules/envs/ from 
 upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fit
 	@$(VENV)/bin/python scripts/lock.py --upgrade
 
-schema: $(INSTALLED) ## Maintainers: write the JSON schemas of params.yaml and params.lock.yaml from their classes
+schema: $(INSTALLED) ## Maintainers: write the JSON schema of params.yaml from its classes
 	@$(VENV)/bin/python -m known_unknowns.config.schema
-	@$(VENV)/bin/python -m known_unknowns.data.lock_format
 
 audit-table: $(INSTALLED) ## Maintainers: write the table of findings in bench/audit
 	@$(VENV)/bin/python scripts/audit_table.py

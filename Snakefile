@@ -64,6 +64,11 @@ onstart:
     start_run()
 
 
+# A dry run of the whole edition ends with its plan.
+if {"-n", "--dry-run", "--dryrun"}.intersection(sys.argv) and not UNFETCHED:
+    atexit.register(print_plan)
+
+
 onsuccess:
     if UNFETCHED:
         print_last(workflow_run.fetched_message(UNFETCHED, AGAIN), sys.stdout)
@@ -71,7 +76,9 @@ onsuccess:
         print_last(construction_rules.closing_message(done), sys.stdout)
     else:
         print_last(
-            workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),
+            workflow_run.closing_message(
+                CONFIGURED, RESULTS, time.monotonic() - START
+            ),
             sys.stdout,
         )
 

@@ -27,6 +27,7 @@ from known_unknowns.workflow import (
     prerequisites,
     rule_functions,
     run as workflow_run,
+    run_plan,
     selection,
     unrecorded,
 )
@@ -77,12 +78,16 @@ def checked():
         ) from None
 
 
-PARAMS, NOTES = checked()
+CONFIGURED, NOTES = checked()
+# The run's GPUs: those of `--resources gpu=N` or of the profile. Jobs read the numbers of shards that follow from it.
+LIMIT = workflow.global_resources.get("gpu")
+GPUS = LIMIT.value if LIMIT is not None and workflow.is_main_process else None
+PARAMS = rule_functions.with_shards(CONFIGURED, GPUS)
 TARGETS = Targets(PARAMS)
 DATA = f"data/{PARAMS.data_name}"
 RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = "journal"  # of all editions: the key of a reply does not depend on them
-FUNCTIONS = RuleFunctions(PARAMS, DATA)
+FUNCTIONS = RuleFunctions(PARAMS, DATA, GPUS)
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if rule_functions.shards(PARAMS, model)]
 QUESTIONS = expand(
@@ -115,13 +120,22 @@ def start_run():
     workflow_run.write_settings(PARAMS, workflow_run.JOB_SETTINGS)
     shutil.rmtree(workflow_run.partial_report_folder(PARAMS), ignore_errors=True)
     workflow_run.write_settings(
-        workflow_run.without_passwords(PARAMS), Path(RESULTS, "params.yaml")
+        workflow_run.without_passwords(CONFIGURED), Path(RESULTS, "params.yaml")
     )
 
 
 def print_last(message, stream):
     """Print a message when the process ends, below the last lines of Snakemake's own log."""
     atexit.register(print, message, file=stream)
+
+
+def print_plan():
+    """Print what a run of the edition would ask, unless the dry run is of single files."""
+    if not workflow.dag_settings.targets:
+        try:
+            print(run_plan.as_text(run_plan.of_run(PARAMS, GPUS)), file=sys.stderr)
+        except KnownUnknownsError as error:
+            print(f"No plan: {error}", file=sys.stderr)
 
 
 pathvars:

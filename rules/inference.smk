@@ -1,7 +1,7 @@
 # Ask models. There is one job per model and benchmark: it loads the model once and answers every variant and seed.
 #
-# The journal is not an output, because Snakemake deletes the outputs of a job that it restarts. A model with `shards` has
-# one job for each, and the job that writes the table then asks nothing.
+# The journal is not an output, because Snakemake deletes the outputs of a job that it restarts. A model with several
+# shards has one job for each, and the job that writes the table then asks nothing.
 
 
 # Whether a model is there and can answer: all models before any long job, because of the priority.
@@ -45,7 +45,9 @@ rule infer:
         "envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=FUNCTIONS.of_model(rule_functions.gpus_besides_shards),
+        gpu=lambda wildcards: FUNCTIONS.gpus(
+            wildcards.model, rule_functions.gpus_besides_shards
+        ),
         mem_mb=FUNCTIONS.of_attempt(needs.table_memory_mb),
         runtime=FUNCTIONS.of_pair(needs.table_minutes, Path(DATA)),
     params:
@@ -84,7 +86,7 @@ rule infer_shard:
         "envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=FUNCTIONS.of_model(rule_functions.gpus),
+        gpu=lambda wildcards: FUNCTIONS.gpus(wildcards.model),
         mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
         runtime=FUNCTIONS.of_pair(needs.minutes, Path(DATA)),
     params:
@@ -124,7 +126,7 @@ rule verify_model:
         "envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=FUNCTIONS.of_model(rule_functions.gpus),
+        gpu=lambda wildcards: FUNCTIONS.gpus(wildcards.model),
         mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
     params:
         read=FUNCTIONS.read("verify"),

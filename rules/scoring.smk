@@ -19,7 +19,7 @@ if JUDGEMENTS:
             "envs/models.yaml"
         threads: rule_functions.threads(PARAMS, PARAMS.judge.model)
         resources:
-            gpu=rule_functions.gpus(PARAMS, PARAMS.judge.model),
+            gpu=FUNCTIONS.gpus(PARAMS.judge.model),
             mem_mb=lambda wildcards, attempt: needs.memory_mb(
                 PARAMS, PARAMS.judge.model, attempt
             ),

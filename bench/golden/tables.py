@@ -20,7 +20,7 @@ RENAMED = {"scorer": "parser", "scorer_a": "parser_a", "scorer_b": "parser_b"}
 DIGITS = 6
 """Decimals of log-probabilities that are kept."""
 _DATA_FILES = {".json", ".png", ".jpg", ".jpeg"}
-_NOT_DATA = {"released.json"}  # the places of fetched files
+_NOT_DATA = {"released.json", ".git-files.json"}  # the places of fetched files
 _QUESTIONS = (
     r"(?:questions/|variants/)?(?P<benchmark>[^/]+)"
     r"(?:/(?:questions|(?P<variant>[^/]+)))?(?:/seed(?P<seed>\d+))?\.parquet"

@@ -155,20 +155,23 @@ class MatrixRate:
 
     def measure(self, *, least_seconds: float = 0.5) -> float:
         """FLOPs a second, over at least so many seconds, as ``torch.nn.functional.linear`` multiplies."""
-        return self._measure(self._work, least_seconds)
+        return self._measure(self._work, least_seconds)[0]
 
-    def measure_onednn(self, *, least_seconds: float = 0.5) -> float | None:
-        """The same as oneDNN multiplies, with the weights in its order; None where there is none, and on a GPU."""
+    def measure_onednn(self, *, least_seconds: float = 0.5) -> tuple[float, float] | None:
+        """FLOPs a second and a CPU-second, as oneDNN multiplies with the weights in its order; None on a GPU, or
+        without oneDNN."""
         return self._measure(self._packed, least_seconds) if self._packed else None
 
     @torch.inference_mode()
-    def _measure(self, work: Sequence[tuple[int, torch.Tensor, torch.Tensor | None]], least_seconds: float) -> float:
+    def _measure(
+        self, work: Sequence[tuple[int, torch.Tensor, torch.Tensor | None]], least_seconds: float
+    ) -> tuple[float, float]:
         self._once(work)
-        passes, started = 0, time.perf_counter()
+        passes, started, spent = 0, time.perf_counter(), time.process_time()
         while (seconds := time.perf_counter() - started) < least_seconds or not passes:
             self._once(work)
             passes += 1
-        return passes * self.flops / seconds
+        return passes * self.flops / seconds, passes * self.flops / (time.process_time() - spent)
 
     def _once(self, work: Sequence[tuple[int, torch.Tensor, torch.Tensor | None]]) -> None:
         for rows, weight, packed in work:

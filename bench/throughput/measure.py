@@ -71,6 +71,7 @@ class Measured:
     records: dict[str, Record]
     matrix_rates: list[float] = field(default_factory=list)
     onednn_rates: list[float] = field(default_factory=list)
+    onednn_cpu_rates: list[float] = field(default_factory=list)
 
     @property
     def reference(self) -> str:
@@ -120,7 +121,8 @@ def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
     for repeat in range(repeats):
         measured.matrix_rates.append(rate.measure())
         if (by_onednn := rate.measure_onednn()) is not None:
-            measured.onednn_rates.append(by_onednn)
+            measured.onednn_rates.append(by_onednn[0])
+            measured.onednn_cpu_rates.append(by_onednn[1])
         for name, loop in bench.loops.items():
             _time(loop, measured.records[name], repeat, bench.folder)
             bench.say(
@@ -184,6 +186,7 @@ def _summary(measured: Measured, name: str) -> dict[str, Any]:
         "ratio_to_best_plain": _ratio_to_best_plain(measured, name),
         "share_of_floor": rate / statistics.median(measured.matrix_rates),
         "share_of_onednns_floor": rate / statistics.median(measured.onednn_rates) if measured.onednn_rates else None,
+        "cpu_share_of_onednns_floor": _cpu_share(measured, name),
         "executed_flops": record.executed,
         "useful_share": record.counted / record.executed if record.executed else None,
         "launches_an_image": record.launches,
@@ -206,6 +209,13 @@ def _cpu_ratio(measured: Measured, name: str) -> dict[str, float]:
     """How many times as many CPU-seconds a question costs the batch-1 loop, in the same form."""
     theirs, ours = measured.records[measured.reference], measured.records[name]
     return _times(theirs.cpu_seconds_a_question, ours.cpu_seconds_a_question)
+
+
+def _cpu_share(measured: Measured, name: str) -> dict[str, float] | None:
+    """The CPU-seconds of the least FLOPs at oneDNN's rate beside each repeat, of those that the loop took."""
+    record = measured.records[name]
+    pairs = zip(record.cpu_seconds, measured.onednn_cpu_rates, strict=False)
+    return span([record.least / rate / spent for spent, rate in pairs])
 
 
 def _times(values: Sequence[float], of: Sequence[float]) -> dict[str, float]:

@@ -12,6 +12,7 @@ COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "x batch 1 (CPU)": lambda loop: _span(loop["cpu_ratio_to_batch_1"], 2),
     "of the floor": lambda loop: percent(loop["share_of_floor"]),
     "of oneDNN's": lambda loop: percent(loop["share_of_onednns_floor"]),
+    "of oneDNN's (CPU)": lambda loop: _percents(loop["cpu_share_of_onednns_floor"]),
     "useful FLOPs": lambda loop: percent(loop["useful_share"]),
     "launches an image": lambda loop: "" if loop["launches_an_image"] is None else f"{loop['launches_an_image']:,.0f}",
     "visual tokens": lambda loop: tokens(loop["visual_tokens"]),
@@ -46,6 +47,13 @@ def _span(values: Mapping[str, float], decimals: int) -> str:
 
 def percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f}%"
+
+
+def _percents(span: Mapping[str, float] | None) -> str:
+    if span is None:
+        return ""
+    median, least, most = (percent(span[key]) for key in ("median", "least", "most"))
+    return f"{median} ({least} to {most})"
 
 
 def tokens(span: Mapping[str, float] | None) -> str:

@@ -27,25 +27,14 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class CandidateImage:
-    """The image of a candidate.
+    """The image of a candidate."""
 
-    Parameters
-    ----------
-    path : str
-        POSIX path relative to the folder of the candidate file.
-    sha256 : str
-        Digest of the file's bytes, in hexadecimal.
-    width, height : int
-        Size in pixels.
-    licence : str, optional
-        SPDX identifier or URL of the image's licence; None if it is not known.
-    """
-
-    path: str
-    sha256: str
+    path: str  # POSIX path relative to the folder of the candidate file
+    sha256: str  # digest of the file's bytes, in hexadecimal
+    # size in pixels
     width: int
     height: int
-    licence: str | None = None
+    licence: str | None = None  # SPDX identifier or URL of the image's licence; None if it is not known
 
     def __post_init__(self) -> None:
         path = PurePosixPath(self.path)
@@ -94,24 +83,12 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """An object that a candidate is about.
+    """An object that a candidate is about."""
 
-    Parameters
-    ----------
-    id : str
-        Identifier of the object in the scene graph of the image.
-    name : str
-        Name of the object's class, without an index.
-    box : tuple of float
-        Left, top, width and height in pixels.
-    outline : tuple of Outline
-        Polygons around the object's mask; empty if it has no mask.
-    """
-
-    id: str
-    name: str
-    box: tuple[float, float, float, float]
-    outline: tuple[Outline, ...] = ()
+    id: str  # identifier of the object in the scene graph of the image
+    name: str  # name of the object's class, without an index
+    box: tuple[float, float, float, float]  # left, top, width and height in pixels
+    outline: tuple[Outline, ...] = ()  # polygons around the object's mask; empty if it has no mask
 
     def __post_init__(self) -> None:
         if len(self.box) != 4 or not all(map(math.isfinite, self.box)):
@@ -130,44 +107,19 @@ class Flag:
 class Candidate:
     """A generated question.
 
-    Parameters
-    ----------
-    id : str
-        Unique within the file.
-    image : CandidateImage
-        The image that the question is about.
-    question : str
-        The question without its options.
-    options : tuple of str
-        Texts of the options without their labels. The first is labelled A.
-    answer : str
-        Label of the correct option.
-    kind : str
-        Category of the question, such as "object", "relation" or "attribute".
-    objects : tuple of SceneObject
-        The objects that the question is about. A review outlines them.
-    flags : tuple of Flag
-        Findings of the automatic filters.
-    source : Mapping
-        What generated the question: ``generator``, ``model``, ``revision`` and ``prompt``, as far as they exist.
-    group : str
-        Identifier of the image. Intervals and queues group candidates by it.
-
-    Raises
-    ------
-    ValueError
-        If there are no options or too many, or if the answer is not a label of an option.
+    Raises ValueError if there are no options or too many, or if the answer is not a label of an option.
     """
 
-    id: str
-    image: CandidateImage
-    question: str
-    options: tuple[str, ...]
-    answer: str
-    kind: str
-    group: str
-    objects: tuple[SceneObject, ...] = ()
-    flags: tuple[Flag, ...] = ()
+    id: str  # unique within the file
+    image: CandidateImage  # the image that the question is about
+    question: str  # the question without its options
+    options: tuple[str, ...]  # texts of the options without their labels. The first is labelled A.
+    answer: str  # label of the correct option
+    kind: str  # category of the question, such as "object", "relation" or "attribute"
+    group: str  # identifier of the image. Intervals and queues group candidates by it.
+    objects: tuple[SceneObject, ...] = ()  # the objects that the question is about. A review outlines them.
+    flags: tuple[Flag, ...] = ()  # findings of the automatic filters
+    # what generated the question: ``generator``, ``model``, ``revision`` and ``prompt``, as far as they exist
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -194,10 +146,8 @@ _CANDIDATE = TypeAdapter(Candidate)
 def read_candidates(path: str | Path) -> Iterator[Candidate]:
     """Yield the candidates of a file, one line at a time.
 
-    Raises
-    ------
-    DataError
-        If a line is not a candidate, or repeats the id of an earlier line. The message names the file and the line.
+    Raises DataError if a line is not a candidate, or repeats the id of an earlier line. The message names the file and
+    the line.
     """
     seen: dict[str, int] = {}
     for number, candidate in read_records(path, _CANDIDATE, "candidate"):

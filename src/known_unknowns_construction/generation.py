@@ -21,7 +21,7 @@ from known_unknowns.config import ModelEntry
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
 from known_unknowns_construction.candidates import Candidate, Flag
-from known_unknowns_construction.model_replies import ModelReplies, ask
+from known_unknowns_construction.model_replies import ask
 from known_unknowns_construction.prompts import one_line
 from known_unknowns_construction.scene_graph import Node, SceneGraph
 
@@ -69,24 +69,12 @@ function for each image that starts its dialogue."""
 
 @dataclass(frozen=True, slots=True)
 class QuestionGenerator:
-    """A way to make questions.
+    """A way to make questions."""
 
-    Attributes
-    ----------
-    description : str
-        One line for ``--help`` and the datasheet.
-    generate : callable
-        See `Generate`.
-    needs_model : bool
-        Whether its dialogues have turns.
-    prompt : str
-        The prompt's template; its digest is part of every candidate's source.
-    """
-
-    description: str
+    description: str  # one line for ``--help`` and the datasheet
     generate: Generate
-    needs_model: bool
-    prompt: str = ""
+    needs_model: bool  # whether its dialogues have turns
+    prompt: str = ""  # the prompt's template; its digest is part of every candidate's source
 
 
 def problem_of(reply: Reply) -> Rejection | None:
@@ -113,52 +101,18 @@ def balanced_places(rng: random.Random) -> Iterator[int]:
 
 
 def without_model(
-    name: str,
-    generator: QuestionGenerator,
-    graphs: Sequence[SceneGraph],
-    *,
-    questions: int | None,
-    seed: int,
-    benchmark: str = "",
+    generator: QuestionGenerator, graphs: Sequence[SceneGraph], *, questions: int | None, seed: int
 ) -> dict[str, GenerationResult]:
-    """Run a generator that needs no model, and return what it made of each image.
-
-    ``benchmark`` is named in the message of an error. Raises ConfigError if the generator yields a turn.
-    """
+    """Run a generator whose dialogues have no turns, and return what it made of each image."""
     results: dict[str, GenerationResult] = {}
     for graph, start in generator.generate(graphs, questions=questions, seed=seed):
         try:
-            next(start())
+            turn = next(start())
         except StopIteration as done:
             results[graph.id] = done.value
         else:
-            raise ConfigError(
-                "it yields a turn, but its needs_model is False; set needs_model=True in its QuestionGenerator",
-                path=f"the generator {name!r}{f' of the benchmark {benchmark!r}' if benchmark else ''}",
-            )
+            raise ValueError(f"it yields the turn {turn.step!r}; set needs_model=True in its QuestionGenerator")
     return results
-
-
-def with_model(
-    generator: QuestionGenerator,
-    graphs: Sequence[SceneGraph],
-    *,
-    questions: int | None,
-    seed: int,
-    model: str,
-    entry: ModelEntry,
-    journal: Path,
-    folder: Path,
-) -> tuple[dict[str, GenerationResult], ModelReplies]:
-    """Run a generator with a model (`known_unknowns_construction.model_replies.ask`)."""
-    results: dict[str, GenerationResult] = {}
-
-    def collected(key: str, start: Callable[[], GeneratorDialogue]) -> Dialogue:
-        results[key] = yield from start()
-
-    starts = generator.generate(graphs, questions=questions, seed=seed)
-    dialogues = {graph.id: partial(collected, graph.id, start) for graph, start in starts}
-    return results, ask(model, entry, dialogues, journal=journal, folder=folder)
 
 
 def run_generator(
@@ -172,56 +126,34 @@ def run_generator(
     journal: Path | None = None,
     questions: int | None = None,
     seed: int = 0,
-    benchmark: str = "",
 ) -> tuple[list[Candidate], dict[str, Any]]:
-    """Generate questions about every image.
+    """Return the questions about every image in order, and a report.
 
-    Parameters
-    ----------
-    name : str
-        The generator's name, which candidates record.
-    generator : QuestionGenerator
-    graphs : sequence of SceneGraph
-    folder : Path
-        The folder of the graph file, which paths of images are relative to.
-    model, entry, journal : optional
-        The model's name in params.yaml, its entry, and the journal of its replies. A generator that uses a model needs
-        all three.
-    questions : int, optional
-        About how many questions an image should have.
-    seed : int
-        The seed of template generators.
-    benchmark : str
-        The benchmark's name, for messages.
-
-    Returns
-    -------
-    candidates : list of Candidate
-        In the order of the graphs.
-    report : dict
-        Counts; ``rejections`` has the reason and the image of each reply, or entry of a reply, that is no question.
-
-    Raises
-    ------
-    ConfigError
-        If the model is missing, or a generator without a model yields a turn.
+    ``folder`` is that of the graph file, which paths of images are relative to. A generator that uses a model needs its
+    name in params.yaml, its entry there, and the journal of its replies; ConfigError is raised if the model is missing.
+    ``questions`` is about how many an image should have, ``seed`` that of template generators. The report has counts;
+    its ``rejections`` are the reason and the image of each reply, or entry of a reply, that is no question.
     """
     source: dict[str, Any] = {"model": None, "revision": None, "prompt": None}
     newly_asked = 0
     if not generator.needs_model:
-        results = without_model(name, generator, graphs, questions=questions, seed=seed, benchmark=benchmark)
+        results = without_model(generator, graphs, questions=questions, seed=seed)
     elif model is None or entry is None or journal is None:
         raise ConfigError("it asks a model; name one of the section models", path=f"generators.{name}.model")
     else:
-        results, asked = with_model(
-            generator, graphs, questions=questions, seed=seed, model=model, entry=entry, journal=journal, folder=folder
-        )
+        results = {}
+
+        def collected(key: str, start: Callable[[], GeneratorDialogue]) -> Dialogue:
+            results[key] = yield from start()
+
+        starts = generator.generate(graphs, questions=questions, seed=seed)
+        dialogues = {graph.id: partial(collected, graph.id, start) for graph, start in starts}
+        asked = ask(model, entry, dialogues, journal=journal, folder=folder)
         newly_asked = asked.newly_asked
-        prompt = sha256(generator.prompt.encode()).hexdigest()
         source = {
             "model": asked.facts.get("source") or model,
             "revision": asked.facts.get("revision"),
-            "prompt": prompt,
+            "prompt": sha256(generator.prompt.encode()).hexdigest(),
         }
     candidates = list(candidates_of(name, results, graphs, source))
     rejected = [(graph.id, each) for graph in graphs if graph.id in results for each in results[graph.id].rejected]

@@ -31,27 +31,12 @@ class Write(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Construction:
-    """How questions of a benchmark are constructed.
+    """How questions of a benchmark are constructed."""
 
-    Attributes
-    ----------
-    generators : mapping
-        The benchmark's generators by name.
-    kinds : mapping of str to str
-        A candidate's kind to the published category. Candidates of other kinds cannot be released.
-    options : int, optional
-        The number of options of every question; None if it varies.
-    refusal : str, optional
-        The text of the last option of every question; None if there is none.
-    write : Write, optional
-        The published format. A benchmark without it cannot be released.
-    columns : tuple of Column
-        The columns of the published table, for the metadata.
-    """
-
-    generators: Mapping[str, QuestionGenerator]
+    generators: Mapping[str, QuestionGenerator]  # the benchmark's generators by name
+    # A candidate's kind to the published category. Candidates of other kinds cannot be released.
     kinds: Mapping[str, str]
-    options: int | None = None
-    refusal: str | None = None
-    write: Write | None = None
-    columns: tuple[Column, ...] = field(default=())
+    options: int | None = None  # the number of options of every question; None if it varies
+    refusal: str | None = None  # the text of the last option of every question; None if there is none
+    write: Write | None = None  # the published format. A benchmark without it cannot be released.
+    columns: tuple[Column, ...] = field(default=())  # the columns of the published table, for the metadata

@@ -22,39 +22,18 @@ _UNCOUNTABLE = re.compile(r"-(?:other-)?merged$|-other$|-stuff$")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An object of an image.
+    """An object of an image."""
 
-    Parameters
-    ----------
-    id : str
-        Unique within the image.
-    name : str
-        The annotated class, such as "person" or "sky-other-merged".
-    box : tuple of float
-        Left, top, width and height in pixels.
-    thing : bool
-        Whether its objects can be counted. False for stuff such as sky and grass.
-    crowd : bool
-        Whether it stands for several objects of the class.
-    segment : int, optional
-        The value of its pixels in the mask image: red + 256 green + 65536 blue.
-    outline : tuple of Outline
-        Polygons around its mask.
-    attributes : Mapping
-        Attributes that are certain, such as ``{"colour": "red"}``.
-    description : str
-        A model's description of the cropped object; "" if there is none.
-    """
-
-    id: str
-    name: str
-    box: tuple[float, float, float, float]
-    thing: bool = True
-    crowd: bool = False
-    segment: int | None = None
-    outline: tuple[Outline, ...] = ()
+    id: str  # unique within the image
+    name: str  # the annotated class, such as "person" or "sky-other-merged"
+    box: tuple[float, float, float, float]  # left, top, width and height in pixels
+    thing: bool = True  # whether its objects can be counted. False for stuff such as sky and grass.
+    crowd: bool = False  # whether it stands for several objects of the class
+    segment: int | None = None  # the value of its pixels in the mask image: red + 256 green + 65536 blue
+    outline: tuple[Outline, ...] = ()  # polygons around its mask
+    # attributes that are certain, such as ``{"colour": "red"}``
     attributes: Mapping[str, str] = field(default_factory=dict)
-    description: str = ""
+    description: str = ""  # A model's description of the cropped object; "" if there is none
 
     @property
     def spoken(self) -> str:
@@ -84,35 +63,16 @@ class Relation:
 class SceneGraph:
     """An image with its objects and relations.
 
-    Parameters
-    ----------
-    id : str
-        Unique within the file.
-    image : CandidateImage
-        The image.
-    objects : tuple of Node
-        Objects with distinct ids.
-    relations : tuple of Relation
-        Relations that hold. Others may hold too.
-    mask : str, optional
-        Path of the mask image, whose pixels name a `Node.segment`.
-    captions : tuple of str
-        Captions of the whole image. They are untrusted text.
-    extra : Mapping
-        Further values that JSON can hold: ``weather``, ``location``, and what a generator of its own needs.
-
-    Raises
-    ------
-    ValueError
-        If ids repeat, or a relation names an object that is not there.
+    Raises ValueError if ids repeat, or a relation names an object that is not there.
     """
 
-    id: str
-    image: CandidateImage
-    objects: tuple[Node, ...]
-    relations: tuple[Relation, ...] = ()
-    mask: str | None = None
-    captions: tuple[str, ...] = ()
+    id: str  # unique within the file
+    image: CandidateImage  # the image
+    objects: tuple[Node, ...]  # objects with distinct ids
+    relations: tuple[Relation, ...] = ()  # relations that hold. Others may hold too.
+    mask: str | None = None  # path of the mask image, whose pixels name a `Node.segment`
+    captions: tuple[str, ...] = ()  # captions of the whole image. They are untrusted text.
+    # further values that JSON can hold: ``weather``, ``location``, and what a generator of its own needs
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

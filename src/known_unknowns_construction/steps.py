@@ -27,10 +27,10 @@ from known_unknowns.progress import progress
 from known_unknowns_construction import attributes, filters, importing, psg
 from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import read_candidates
+from known_unknowns_construction.filters.answers import asker
 from known_unknowns_construction.generation import TEMPLATES, QuestionGenerator, run_generator, sorted_counts
 from known_unknowns_construction.interface import Construction
 from known_unknowns_construction.jsonl import write_records
-from known_unknowns_construction.model_answers import asker
 from known_unknowns_construction.scene_graph import SceneGraph, read_graphs
 
 
@@ -101,16 +101,12 @@ class Workspace:
 def import_graphs(work: Workspace) -> int:
     """Write ``graphs.jsonl``, the images and the masks, and return the number of images."""
     entry, out = work.entry, work.folder
-    path = f"construction.{work.name}"
-    if (entry.scenes is None) == (entry.psg is None):
-        raise ConfigError("give exactly one of scenes and psg", path=path)
     if entry.psg is not None:
         source = Path(entry.psg.path).expanduser() / "psg.json"
         only = psg.sample(source, entry.psg.images, entry.psg.seed)
         return _write(work, psg.read_annotations(source), source.parent, entry.psg.images, only, entry.psg.licence)
     pocket = registry.pocket_of(entry.benchmark)
-    if entry.scenes is None or pocket is None or pocket.scenes is None:
-        raise ConfigError("the benchmark has no rendered scenes; give psg", path=f"{path}.scenes")
+    assert entry.scenes is not None and pocket is not None and pocket.scenes is not None  # checked with params.yaml
     rendered = out / "rendered"
     with progress("rendering scenes", entry.scenes.images) as advance:
         source = pocket.scenes(rendered, seed=entry.scenes.seed, images=entry.scenes.images, advance=advance)
@@ -152,7 +148,6 @@ def generate(work: Workspace, generator: str) -> dict[str, Any]:
         journal=None if model is None else work.journal(f"generation.{generator}", model),
         questions=settings[generator].questions,
         seed=work.entry.seed,
-        benchmark=work.benchmark.name,
     )
     write_records(work.candidates(generator), candidates)
     _write_json(work.folder / f"generation.{generator}.json", report)

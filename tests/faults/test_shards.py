@@ -244,13 +244,13 @@ def test_a_wrong_shard_is_refused(text):
 
 def test_jobs_on_one_machine_take_different_gpus(monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
-    from known_unknowns.engines import _device, gpu_locks
+    from known_unknowns.engines import _device, gpus
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(gpu_locks, "_LOCKS", [])
+    monkeypatch.setattr(gpus, "_LOCKS", [])
     assert [_device.select_device("auto", path="") for _ in range(3)] == ["cuda:0", "cuda:1", "cuda:0"]
-    os.close(gpu_locks._LOCKS[1])  # as when the second process ends
+    os.close(gpus._LOCKS[1])  # as when the second process ends
     assert _device.select_device("auto", path="") == "cuda:1"
     assert _device.select_device("cuda:0", path="") == "cuda:0"

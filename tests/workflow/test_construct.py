@@ -9,9 +9,7 @@ import pytest
 
 from known_unknowns import json_files
 from known_unknowns_construction.candidates import read_candidates
-from known_unknowns_construction.review.decisions import content_of
-from known_unknowns_construction.review.log import DecisionLog
-from known_unknowns_construction.review.records import Decision
+from known_unknowns_construction.review.decisions import Decision, DecisionLog, content_of
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

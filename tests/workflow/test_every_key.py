@@ -56,6 +56,7 @@ OF_ANY = {
     "images": ("concatenated", True),
     "job": ({"hours": 2}, False),
     "samples": (1, True),  # more are refused of a greedy model
+    "shards": (2, None),  # other jobs ask, and the tables are the same; refused of an endpoint
 }
 OF_BOTH = OF_ANY | {  # the new value, and whether it can change a reply or what is read of it
     "system": ("Be brief.", True),
@@ -117,7 +118,6 @@ LOCAL = OF_BOTH | {
     "batch_size": (8, False),
     "threads": (2, False),
     "sharing": ("off", False),
-    "shards": (2, None),  # other jobs ask, and the tables are the same
     "cache_gib": (0.5, False),
     "adapter": ("never-refuses", True),
     "image_backend": ("torchvision", True),
@@ -129,7 +129,7 @@ LOCAL = OF_BOTH | {
     "trust_remote_code": (True, True),
     "card": (CARD, False),
 }
-RESPONDENT = OF_ANY | {"behaviour": ("always_a", True), "seconds_per_reply": (1, False), "shards": (2, None)}
+RESPONDENT = OF_ANY | {"behaviour": ("always_a", True), "seconds_per_reply": (1, False)}
 BENCHMARK = {
     "protocol": ("forced_choice", ASKED),
     "protocols": (["forced_choice"], vary("forced_choice")),

@@ -71,6 +71,7 @@ COMMANDS = {
     },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",
+        "plan run": "Print what a run will ask, and its hours, bytes and money.",
         "plan sample": "Find the sample that shows a difference from a paper.",
         "plan comparison": "Compute the power of a comparison of two models.",
     },

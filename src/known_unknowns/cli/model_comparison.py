@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +14,16 @@ import typer
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.comparison.pairs import Selection, as_text, compare_selection, write_model_comparison
 from known_unknowns.data.sample import smallest
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.engines import gpus
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.power import PairedDesign, sample_power
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import Question
-from known_unknowns.workflow import configuration, needs, prerequisites
+from known_unknowns.workflow import configuration, needs, prerequisites, rule_functions, run_plan
 
 
 def compare_models(
@@ -120,6 +123,36 @@ def comparison(
             print(f"images needed for {target:.0%} power: {text}")
     except ValueError as error:
         raise ConfigError(str(error)) from error
+
+
+def run(
+    gpus_of_run: Annotated[
+        int | None, typer.Option("--gpus", min=1, help="The run's GPUs. [default: those of this machine]")
+    ] = None,
+    as_json: AsJson = False,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Print the plan of a run before it starts: new turns, GPUs, hours, downloads and money of each model.
+
+    Nothing is started, and no network is used. The journal tells what was asked before; a model whose first run was
+    interrupted has to be loaded for that, so that its number is "at most". "4 x 1" GPUs are four jobs on one each.
+
+    Hours follow from the mean time of the model's recorded replies to the same benchmark. Downloads are the sizes in
+    params.lock.yaml, or the number of parameters times the bytes of the dtype. Money follows from prices.yaml in the
+    project's folder, whose format is that of the packaged table (known_unknowns/engines/prices.yaml), and else from
+    that table, which has a date. What is not known is "unknown", and null with --json. The judge's requests depend on
+    the replies and are not planned.
+
+    \b
+    Examples:
+      known-unknowns plan run --edition full
+      known-unknowns plan run --edition papers --gpus 8
+    """
+    chosen = prerequisites.as_run(configuration.load(params, edition=edition))
+    count = max(1, len(gpus.visible())) if gpus_of_run is None else gpus_of_run
+    plan = run_plan.of_run(rule_functions.with_shards(chosen, count), count)
+    print(json.dumps(asdict(plan), indent=2) if as_json else run_plan.as_text(plan))
 
 
 def sample(

@@ -22,6 +22,7 @@ from known_unknowns.engines import new_model as description
 from known_unknowns.engines.memory_needs import ListedModel, Machine
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import write_text
+from known_unknowns.text_columns import align
 from known_unknowns.workflow import configuration, needs
 from known_unknowns.workflow.needs import ModelNeeds, Totals
 
@@ -73,9 +74,9 @@ def list_(
         found = {"machine": asdict(here), "models": [row.as_json() for row in listed], "absent": catalogue.absent()}
         print(json.dumps(found, indent=2))
     elif absent:
-        print(_columns([("benchmark", "row", "reason"), *_absent(catalogue.absent())]))
+        print(*align([("benchmark", "row", "reason"), *_absent(catalogue.absent())]), sep="\n")
     else:
-        print(_columns([_HEADS, *map(_row, listed)]))
+        print(*align([_HEADS, *map(_row, listed)]), sep="\n")
         print(_below(listed, here))
 
 
@@ -89,7 +90,7 @@ def _print_needs(params: Params, *, as_json: bool) -> None:
         print(json.dumps(found | {"questions": questions}, indent=2))
         return
     rows = [(each.model, each.runs, *map(_number, (each.disk_gb, each.memory_gib)), _hours(each)) for each in of_models]
-    print(_columns([("model", "runs", "disk GB", "memory GiB", "GPU hours"), *rows]))
+    print(*align([("model", "runs", "disk GB", "memory GiB", "GPU hours"), *rows]), sep="\n")
     asked = ", ".join(f"{name} {number:,} x {len(params.cells(name))}" for name, number in questions.items())
     unknown = f" {sums.unknown} of unknown size are not counted." if sums.unknown else ""
     print(
@@ -257,11 +258,6 @@ def _row(row: ListedModel) -> tuple[str, ...]:
 
 def _absent(rows: dict[str, dict[str, str]]) -> list[tuple[str, str, str]]:
     return [(benchmark, row, why) for benchmark, reasons in rows.items() for row, why in reasons.items()]
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _below(listed: Sequence[ListedModel], here: Machine) -> str:

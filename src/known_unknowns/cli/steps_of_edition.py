@@ -45,13 +45,7 @@ def compare(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Compare every published number with that of this run, give a verdict, and print a summary.
-
-    \b
-    Example:
-      known-unknowns step compare results/full/metrics/*/*/metrics.parquet \\
-        --replies results/full/replies --out comparison.parquet
-    """
+    """Compare every published number with that of this run, give a verdict, and print a summary."""
     settings = selection.load(params, "compare", edition=edition)
     comparing.compare(settings, metrics, out, replies=replies, released=released or ())
     if digests:
@@ -68,13 +62,7 @@ def track(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Log the results as MLflow runs: one per model, benchmark, variant and seed. A rerun updates them.
-
-    \b
-    Example:
-      known-unknowns step track results/pocket/metrics/*/*/metrics.parquet \\
-        --results results/pocket --data data/pocket --out tracking.json
-    """
+    """Log the results as MLflow runs: one per model, benchmark, variant and seed. A rerun updates them."""
     chosen = selection.load(params, "track", edition=edition)
     _check_metrics(chosen, metrics)
     files: dict[str, list[Path]] = {}
@@ -103,13 +91,7 @@ def question_browser(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write the page on which every question and reply can be searched and filtered.
-
-    \b
-    Example:
-      known-unknowns step question-browser --results results/pocket \\
-        --data data/pocket --out results/pocket/report/questions.html
-    """
+    """Write the page on which every question and reply can be searched and filtered."""
     chosen = selection.load(params, "question_browser", edition=edition)
     browser.build(chosen, results=results, data=data, out=out, with_images=images)
     if digests:
@@ -133,14 +115,7 @@ def report(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write the report as HTML pages that open offline.
-
-    \b
-    Example:
-      known-unknowns step report results/pocket/metrics/*/*/metrics.parquet \\
-        --results results/pocket --data data/pocket \\
-        --comparison results/pocket/comparison.parquet --out report/index.html
-    """
+    """Write the report as HTML pages that open offline."""
     page.build(
         selection.load(params, "report", edition=edition),
         metrics,
@@ -165,14 +140,7 @@ def import_released(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write the released replies of a model as the workflow writes replies.
-
-    \b
-    Example:
-      known-unknowns step import-released MODEL BENCHMARK --edition released \\
-        --raw data/released/raw/BENCHMARK --out replies \\
-        --variants results/released/variants/BENCHMARK
-    """
+    """Write the released replies of a model as the workflow writes replies."""
     chosen = selection.load(params, "import_released", edition=edition, model=model, benchmark=benchmark)
     releasing.import_released(chosen, model, benchmark, raw=raw, variants=variants, out=out)
 
@@ -185,14 +153,7 @@ def released_numbers(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write the numbers released with replies, and whether these reproduce them, as JSON.
-
-    \b
-    Example:
-      known-unknowns step released-numbers BENCHMARK --edition released \\
-        --raw data/released/raw/BENCHMARK --out numbers.json \\
-        --variants results/released/variants/BENCHMARK
-    """
+    """Write the numbers released with replies, and whether these reproduce them, as JSON."""
     chosen = selection.load(params, "released_numbers", edition=edition, benchmark=benchmark)
     releasing.write_published(chosen, benchmark, raw=raw, variants=variants, out=out)
 
@@ -205,13 +166,6 @@ def reply_tables(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Compare parsers, variants and models question by question, and write the tables as CSV.
-
-    \b
-    Example:
-      known-unknowns step reply-tables BENCHMARK --edition released \\
-        --variants results/released/variants/BENCHMARK \\
-        --scores results/released/scores --out reply_tables
-    """
+    """Compare parsers, variants and models question by question, and write the tables as CSV."""
     chosen = selection.load(params, "reply_tables", edition=edition, benchmark=benchmark)
     write_tables(chosen, benchmark, variants=variants, scores=scores, out=out)

@@ -32,14 +32,7 @@ def measure(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Compute every metric with its confidence interval.
-
-    \b
-    Example:
-      known-unknowns step measure MODEL BENCHMARK --out metrics.parquet \\
-        --variants results/pocket/variants/BENCHMARK --scores scores.parquet \\
-        --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
-    """
+    """Compute every metric with its confidence interval."""
     chosen = selection.load(params, "measure", edition=edition, model=model, benchmark=benchmark)
     measuring.measure(chosen, model, benchmark, variants=variants, scores=scores, replies=replies, out=out)
 
@@ -64,13 +57,7 @@ def summarise(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.
-
-    \b
-    Example:
-      known-unknowns step summarise metrics/*/*/metrics.parquet --out metrics.json \\
-        --plot plot.csv
-    """
+    """Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON."""
     headline, leaderboard = headline or out.with_name("headline.csv"), leaderboard or out.with_name("leaderboard.csv")
     models = models or out.with_name("models")
     summary.summarise(

@@ -36,13 +36,7 @@ def questions(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Convert published files to a table of questions and a folder of images.
-
-    \b
-    Example:
-      known-unknowns step questions BENCHMARK --raw data/pocket/raw/BENCHMARK \\
-        --out questions
-    """
+    """Convert published files to a table of questions and a folder of images."""
     settings = selection.load(params, "questions", edition=edition, benchmark=benchmark).data(benchmark)
     tables_of_questions.normalise(benchmark, raw, out, settings=settings, workers=workers)
 
@@ -58,13 +52,7 @@ def vary(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Apply a variant of params.yaml (nota_only, noise, ...) to a table of questions, with all seeds.
-
-    \b
-    Example:
-      known-unknowns step vary BENCHMARK noise --out variants/noise.parquet \\
-        --questions data/pocket/questions/BENCHMARK/questions.parquet
-    """
+    """Apply a variant of params.yaml (nota_only, noise, ...) to a table of questions, with all seeds."""
     chosen = selection.load(params, "vary", edition=edition, benchmark=benchmark, variant=variant)
     seeds = seed or chosen.seeds_of(benchmark, variant)
     tables_of_questions.vary(chosen.variant(variant), questions, out, seeds=seeds, limit=chosen.limit)
@@ -119,16 +107,6 @@ def infer(
 
     The model is loaded once. A run that was killed continues from its journal. Shards may run at the same time; the
     command without --shard then writes the table, and asks what is missing.
-
-    \b
-    Examples:
-      known-unknowns step infer MODEL BENCHMARK --out replies \\
-        --questions data/pocket/questions/BENCHMARK \\
-        --variants results/pocket/variants/BENCHMARK --journal journal.jsonl
-      known-unknowns step infer MODEL BENCHMARK --out shards \\
-        --questions data/pocket/questions/BENCHMARK \\
-        --variants results/pocket/variants/BENCHMARK --journal journal.jsonl \\
-        --shard 1/4
     """
     part = None if shard is None else Shard.parse(shard)
     names = {"model": model, "benchmark": benchmark}
@@ -165,14 +143,7 @@ def parse(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Parse every reply of a model to a benchmark with every parser, and write the scores.
-
-    \b
-    Example:
-      known-unknowns step parse MODEL BENCHMARK --out scores.parquet \\
-        --variants results/pocket/variants/BENCHMARK \\
-        --replies results/pocket/replies/MODEL/BENCHMARK/replies.parquet
-    """
+    """Parse every reply of a model to a benchmark with every parser, and write the scores."""
     chosen = selection.load(params, "parse", edition=edition, model=model, benchmark=benchmark)
     parsers = [name for name in chosen.parsers if name != JUDGE or judgements is not None]
     kept = chosen.raw["models"][model].get("kept")
@@ -191,11 +162,6 @@ def judge(
     """Ask the judge of params.yaml which options the replies of all models give.
 
     It first states the number of requests and what they cost. Replies in the journal are not asked about again.
-
-    \b
-    Example:
-      known-unknowns step judge --variants results/pocket/variants \\
-        --replies results/pocket/replies --out judgements.json --journal judge.jsonl
     """
     chosen = selection.load(params, "judge", edition=edition)
     stopping.install()

@@ -17,12 +17,12 @@ from known_unknowns.comparison.conditions import Conditions, conditions_of, publ
 from known_unknowns.comparison.margins import Flips, margin_of, read_flips
 from known_unknowns.comparison.published import read_released
 from known_unknowns.comparison.verdicts import (
+    INCONCLUSIVE,
     NOT_COMPARABLE,
     NOT_RUN,
     PARSER,
     VERDICTS,
     Candidate,
-    Decision,
     decide,
     depends_on_parser,
     support_of,
@@ -192,96 +192,74 @@ class _Comparison:
 
     def without_model(self, cell: PublishedCell, parser: str) -> ComparisonRow:
         if reason := self.conditions.other_questions:
-            return self._unjudged(cell, None, parser, NOT_COMPARABLE, condition.QUESTIONS, reason)
-        reason = f"no model of this run stands for {cell.model}"
-        return self._unjudged(cell, None, parser, NOT_RUN, condition.MODEL, reason)
+            return self._row(cell, None, parser, NOT_COMPARABLE, reason, condition.QUESTIONS)
+        return self._row(cell, None, parser, NOT_RUN, f"no model of this run stands for {cell.model}", condition.MODEL)
 
     def judge(self, model: str, row: str, parser: str) -> dict[int, ComparisonRow]:
         """Return the rows of a model that corresponds to a published row, by the place of the cell."""
-        rows, candidates, metrics = {}, {}, {}
+        rows, candidates = {}, {}
         for place, cell in enumerate(self.cells):
             if cell.model == row and parser in self.parsers_of(cell):
-                found = self._metric(cell, model, parser)
-                if isinstance(found, ComparisonRow):
-                    rows[place] = found
-                else:
-                    metrics[place], candidates[place] = found, self._candidate(cell, model, found)
+                rows[place], candidate = self._measured(cell, model, parser)
+                if candidate is not None:
+                    candidates[place] = candidate
         support = support_of(candidates.values())
         for place, candidate in candidates.items():
             decision = decide(candidate, support[candidate.replies])
-            rows[place] = self._judged(candidate, metrics[place], decision)
+            rows[place] = replace(
+                rows[place],
+                verdict=decision.verdict,
+                reason=decision.reason,
+                matches=decision.matches,
+                rivals=decision.rivals,
+                supporting=decision.support.agreeing,
+                supporting_of=decision.support.judged,
+            )
         return rows
 
-    def _metric(self, cell: PublishedCell, model: str, parser: str) -> Metric | ComparisonRow:
-        """Return our metric for a cell, or the row that says why there is none."""
+    def _measured(self, cell: PublishedCell, model: str, parser: str) -> tuple[ComparisonRow, Candidate | None]:
+        """Return the row of a cell with our number, and the candidate for a verdict unless there is an obstacle."""
         name = cell.metric
         if parser != OFFICIAL:
             name = registry.get(cell.benchmark).official_only_metrics.get(name, name)
         ours = self.index.get(model, cell.benchmark, cell.variant, parser, name, cell.category)
+        own, counts = self._our_counts(model, cell.benchmark, cell.variant), self._counts.get(cell.revision, {})
         if ours is None:
             reason = f"{name} of {cell.variant} was not measured under this parser for {model}"
-            measured = self._our_counts(model, cell.benchmark, cell.variant)
-            return self._unjudged(
-                cell, model, parser, NOT_RUN, condition.METRIC if measured else condition.VARIANT, reason
-            )
-        counts, own = self._counts.get(cell.revision, {}), self._our_counts(model, cell.benchmark, cell.variant)
+            return self._row(cell, model, parser, NOT_RUN, reason, condition.METRIC if own else condition.VARIANT), None
+        unit = 100 if cell.unit == PERCENT else 1
+        numbers = {key: getattr(ours, key) for key in ("value", "low", "high", "spread")}
+        shown: dict[str, Any] = {key: None if value is None else unit * value for key, value in numbers.items()}
+        shown |= {"our_metric": ours.name, "n": ours.n, "method": ours.method}
         differing = condition.difference(cell, ours, self.conditions, own, counts)
         if differing is not None:
-            row = self._unjudged(cell, model, parser, NOT_COMPARABLE, *differing)
-            return replace(row, **_measured(ours, cell))
+            obstacle, reason = differing
+            return replace(self._row(cell, model, parser, NOT_COMPARABLE, reason, obstacle), **shown), None
         if ours.value is None or ours.low is None or ours.high is None:
             reason = f"{name} is undefined for {model} under this parser"
-            return self._unjudged(cell, model, parser, NOT_RUN, condition.METRIC, reason)
-        return ours
-
-    def _candidate(self, cell: PublishedCell, model: str, ours: Metric) -> Candidate:
-        measured, flips = _measured(ours, cell), self.conditions.flips.get(model, Flips())
-        whole = self._sampled_from(cell, model)
-        if whole is not None:
-            measured |= _of_sample(measured, whole)
-        return Candidate(
-            cell=cell,
-            **{name: measured[name] for name in ("value", "low", "high", "n")},
-            margin=margin_of(cell, ours, flips=flips, runs=self.index.runs(ours), turns=self._turns(cell, ours)),
-            rivals=tuple(c.value for c in self._columns[cell.table, cell.column] if c.model != cell.model),
-            replies=cell.variant,
-            whole=whole,
-        )
-
-    def _sampled_from(self, cell: PublishedCell, model: str) -> int | None:
-        """Return the number of published questions of a cell if ours are a sample of them."""
-        own, counts = self._our_counts(model, cell.benchmark, cell.variant), self._counts.get(cell.revision, {})
-        n = published_number(cell)
-        return (
-            (n or counts.get(cell.category) or counts[OVERALL])
-            if condition.is_sample(self.conditions, own, counts, n)
-            else None
-        )
-
-    def _turns(self, cell: PublishedCell, ours: Metric) -> float:
-        return self.conditions.turns(ours.model, cell.variant)
-
-    def _judged(self, candidate: Candidate, ours: Metric, decision: Decision) -> ComparisonRow:
-        margin, flips = candidate.margin, self.conditions.flips.get(ours.model, Flips())
-        turns = self._turns(candidate.cell, ours)
-        return replace(
-            self._unjudged(candidate.cell, ours.model, ours.parser, decision.verdict, None, decision.reason),
-            **_measured(ours, candidate.cell)
-            | {"value": candidate.value, "low": candidate.low, "high": candidate.high},
+            return self._row(cell, model, parser, NOT_RUN, reason, condition.METRIC), None
+        whole = condition.sampled_from(cell, self.conditions, own, counts)
+        if whole is not None:  # the interval is that of the number of all questions
+            factor = correction(ours.n, whole)
+            shown |= {end: shown["value"] + factor * (shown[end] - shown["value"]) for end in ("low", "high")}
+        flips, turns = self.conditions.flips.get(model, Flips()), self.conditions.turns(model, cell.variant)
+        margin = margin_of(cell, ours, flips=flips, runs=self.index.runs(ours), turns=turns)
+        row = replace(
+            self._row(cell, model, parser, INCONCLUSIVE, "", None),
+            **shown,
             margin=margin.total,
             margin_rounding=margin.rounding,
             margin_flips=margin.flips,
             margin_spread=margin.spread,
             flip_rate=flips.rate(turns),
             flips_source=flips.source(turns),
-            matches=decision.matches,
-            rivals=decision.rivals,
-            supporting=decision.support.agreeing,
-            supporting_of=decision.support.judged,
         )
+        rivals = tuple(c.value for c in self._columns[cell.table, cell.column] if c.model != cell.model)
+        where = {key: shown[key] for key in ("value", "low", "high", "n")}
+        return row, Candidate(cell=cell, **where, margin=margin, rivals=rivals, replies=cell.variant, whole=whole)
 
-    def _unjudged(
-        self, cell: PublishedCell, model: str | None, parser: str, verdict: str, obstacle: str | None, reason: str
+    def _row(
+        self, cell: PublishedCell, model: str | None, parser: str, verdict: str, reason: str, obstacle: str | None
     ) -> ComparisonRow:
         unknown = "" if model is None else self.conditions.asked(model, cell.variant).note
         return ComparisonRow(
@@ -299,20 +277,6 @@ class _Comparison:
             revision=self.conditions.revision or None,
             obstacle=obstacle,
         )
-
-
-def _measured(ours: Metric, cell: PublishedCell) -> dict[str, Any]:
-    """Return our number in the unit of the cell, as columns of the table."""
-    unit = 100 if cell.unit == PERCENT else 1
-    numbers = {name: getattr(ours, name) for name in ("value", "low", "high", "spread")}
-    scaled = {name: None if value is None else unit * value for name, value in numbers.items()}
-    return scaled | {"our_metric": ours.name, "n": ours.n, "method": ours.method}
-
-
-def _of_sample(measured: Mapping[str, Any], whole: int) -> dict[str, float]:
-    """Return the interval for the number of all ``whole`` questions, of which ours are a sample."""
-    value, factor = measured["value"], correction(measured["n"], whole)
-    return {end: value + factor * (measured[end] - value) for end in ("low", "high")}
 
 
 def _mark_parser_verdicts(rows: Iterable[ComparisonRow]) -> Iterator[ComparisonRow]:

@@ -12,7 +12,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.margins import Flips, mean_turns
 from known_unknowns.comparison.settings import differences, published_settings, unknown_settings
-from known_unknowns.data.revision import data_revision, is_commit
+from known_unknowns.data.lock_file import data_revision, is_commit
 from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:
@@ -22,10 +22,6 @@ QUESTIONS, REVISION, NUMBER, PROTOCOL, SETTINGS = "questions", "revision", "n", 
 MODEL, VARIANT, METRIC = "model", "variant", "metric"
 OBSTACLES = (QUESTIONS, REVISION, NUMBER, PROTOCOL, SETTINGS, MODEL, VARIANT, METRIC)
 """What prevents a judgement: the first five are "not comparable", the others "not run"."""
-
-
-def _one_turn(_model: str, _variant: str) -> float:
-    return 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,36 +37,22 @@ class Asked:
         return f"Unknown in the source: {', '.join(self.unknown)}." if self.unknown else ""
 
 
-def _as_published(_model: str, _variant: str) -> Asked:
-    return Asked()
-
-
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """The conditions of a run on one benchmark.
 
-    Attributes
-    ----------
-    other_questions : str
-        The reason why the questions are not the published ones; empty if they are.
-    revision : str
-        The commit of our data; empty if unknown.
-    other_protocols : mapping of str to str
-        The reason why a variant is not asked by the published protocol, by variant.
-    flips : mapping of str to Flips
-        The measured flips by model.
-    turns, asked : callable
-        Of a model and a variant, the mean number of turns of a question (`margins.mean_turns`), and `Asked`.
-    limit : int or None
-        The largest number of questions that were asked.
+    ``other_questions`` is the reason why the questions are not the published ones, ``revision`` the commit of our data;
+    both can be empty. ``other_protocols`` are the reasons why variants are not asked by the published protocol.
+    ``flips`` are the measured ones by model. ``turns`` and ``asked`` return, of a model and a variant, the mean number
+    of turns of a question (`margins.mean_turns`), and `Asked`. ``limit`` is the largest number of questions asked.
     """
 
     other_questions: str = ""
     revision: str = ""
     other_protocols: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, Flips] = field(default_factory=dict)
-    turns: Callable[[str, str], float] = _one_turn
-    asked: Callable[[str, str], Asked] = _as_published
+    turns: Callable[[str, str], float] = lambda model, variant: 1.0
+    asked: Callable[[str, str], Asked] = lambda model, variant: Asked()
     limit: int | None = None
 
 
@@ -81,49 +63,43 @@ def conditions_of(
     other = ""
     if params.data(benchmark).source == "scenes":
         other = f"the {params.edition} edition asks rendered questions, not the published ones"
+
+    @cache
+    def turns(model: str, variant: str) -> float:  # reads tables at the first use
+        if replies is None:
+            return 1.0
+        return mean_turns(replies, model, benchmark, _parts(benchmark, variant), params.cells(benchmark, model))
+
     return Conditions(
         other,
         data_revision(benchmark, params.data(benchmark)),
         other_protocols(params, benchmark),
         flips,
-        _one_turn if replies is None else _turns(params, benchmark, replies),
+        turns,
         asked_as(params, benchmark),
         params.limit,
     )
 
 
-def _turns(params: Params, benchmark: str, replies: Path) -> Callable[[str, str], float]:
-    """Return the mean number of turns by model and variant. Tables are read at the first use."""
-
-    def turns(model: str, variant: str) -> float:
-        return mean_turns(replies, model, benchmark, _parts(benchmark, variant), params.cells(benchmark, model))
-
-    return cache(turns)
-
-
 def asked_as(params: Params, benchmark: str) -> Callable[[str, str], Asked]:
     """Return how models were asked beside their published rows. The authors' own replies were asked as published."""
 
+    @cache
     def asked(model: str, variant: str) -> Asked:
         row = published_settings(benchmark).get(params.published(model, benchmark) or "")
         if params.is_imported(model):
             return Asked()
         parts = [part for part in _parts(benchmark, variant) if part in params.variants(benchmark)]
-        of_parts = {part: row.of(part) if row else {} for part in parts}
-        otherwise = [
-            text
-            for part, published in of_parts.items()
-            for text in differences(
-                published,
-                params.model(model),
-                benchmark,
-                params.protocol(benchmark, part).arguments.get("max_new_tokens"),
-            ).values()
-        ]
-        unknown = [key for published in of_parts.values() if row for key in unknown_settings(published)]
-        return Asked(tuple(dict.fromkeys(otherwise)), tuple(dict.fromkeys(unknown)))
+        otherwise: dict[str, None] = {}
+        unknown: dict[str, None] = {}
+        for part in parts:
+            published = row.of(part) if row else {}
+            length = params.protocol(benchmark, part).arguments.get("max_new_tokens")
+            otherwise |= dict.fromkeys(differences(published, params.model(model), benchmark, length).values())
+            unknown |= dict.fromkeys(unknown_settings(published) if row else ())
+        return Asked(tuple(otherwise), tuple(unknown))
 
-    return cache(asked)
+    return asked
 
 
 def _parts(benchmark: str, variant: str) -> Sequence[str]:
@@ -165,9 +141,17 @@ def published_number(cell: PublishedCell) -> int | None:
     return cell.questions if cell.n is None else cell.n
 
 
-def is_sample(conditions: Conditions, own: Mapping[str, int], counts: Mapping[str, int], n: int | None) -> bool:
-    """Whether ours are a sample of the published questions: the edition has a limit, and it left some out."""
-    return conditions.limit is not None and own.get(OVERALL, 0) < counts.get(OVERALL, n or 0)
+def sampled_from(
+    cell: PublishedCell, conditions: Conditions, own: Mapping[str, int], counts: Mapping[str, int]
+) -> int | None:
+    """Return the number of published questions of a cell if ours are a sample of them, which a limit drew; else None.
+
+    ``own`` and ``counts`` are as in `difference`.
+    """
+    n = published_number(cell)
+    if conditions.limit is None or own.get(OVERALL, 0) >= counts.get(OVERALL, n or 0):
+        return None
+    return n or counts.get(cell.category) or counts[OVERALL]
 
 
 def difference(
@@ -182,7 +166,7 @@ def difference(
     if otherwise := conditions.asked(ours.model, cell.variant).otherwise:
         return SETTINGS, f"{SETTINGS}: {'; '.join(otherwise)} (our {ours.model})"
     n = published_number(cell)
-    sampled = is_sample(conditions, own, counts, n)
+    sampled = sampled_from(cell, conditions, own, counts) is not None
     if n is not None and n not in (ours.n, ours.denominator) and not sampled:
         return NUMBER, f"published of {n:,} questions, ours are {ours.n:,}"
     if n is None and OVERALL not in counts:

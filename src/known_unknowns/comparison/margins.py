@@ -8,10 +8,9 @@ shuffled, by the shuffles. `docs/verdicts.md` has the formulas.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 from scipy.special import stdtrit
@@ -39,10 +38,7 @@ _VIEWS_PER_FLIP = 3
 class Flips:
     """Turns whose answer changed when a sample was asked again in another way (the batch-invariance check, `verify`).
 
-    Attributes
-    ----------
-    changed, compared : int
-        Number of changed and of compared turns; 0 of 0 if nothing was measured.
+    ``changed`` and ``compared`` are numbers of turns; 0 of 0 if nothing was measured.
     """
 
     changed: int = 0
@@ -51,10 +47,7 @@ class Flips:
     def rate(self, turns: float = 1.0) -> float:
         """Return the upper 95% bound of the share of questions whose answer changes.
 
-        Parameters
-        ----------
-        turns : float
-            The mean number of turns of a question, up to the one that answers it.
+        ``turns`` is the mean number of turns of a question, up to the one that answers it.
 
         Notes
         -----
@@ -78,14 +71,8 @@ class Flips:
 class Margin:
     """The parts of a margin, in the unit of the cell.
 
-    Attributes
-    ----------
-    rounding : float
-        Half a unit of the last printed place.
-    flips : float
-        The largest effect of numerical flips.
-    spread : float
-        The effect of the spread over runs with other shuffles; 0 for a single run.
+    They are half a unit of the last printed place, the largest effect of numerical flips, and the effect of the spread
+    over runs with other shuffles, which is 0 for a single run.
     """
 
     rounding: float
@@ -102,35 +89,16 @@ class Margin:
 
 
 def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int, turns: float = 1.0) -> Margin:
-    """Derive the margin of a cell, in its unit.
+    """Derive the margin of a cell, in its unit. ``runs`` is the number of seeds that ``ours`` is the mean of.
 
-    Parameters
-    ----------
-    cell : PublishedCell
-        The published number.
-    ours : Metric
-        Our number for it.
-    flips : Flips
-        The measured flips of our model.
-    runs : int
-        Number of seeds that our number is the mean of.
-    turns : float
-        The mean number of turns of a question.
-
-    Notes
-    -----
     A percentage of more answers than questions, such as an average over pipelines, can change with each of its answers.
     """
     answers = max(ours.n, round(ours.denominator or 0)) if cell.unit == PERCENT else ours.n
     changes = float(binom.ppf(CONFIDENCE, answers * runs, flips.rate(turns))) / runs
-    return Margin(cell.half_unit, changes * _change_per_flip(cell, ours), _spread(cell, ours, runs))
-
-
-def _change_per_flip(cell: PublishedCell, ours: Metric) -> float:
-    """Return the largest change of the number by one changed answer."""
+    per_flip = _VIEWS_PER_FLIP / ours.n if cell.unit == VIEWS else 1.0
     if cell.unit == PERCENT:
-        return 100 / (ours.denominator or ours.n)
-    return _VIEWS_PER_FLIP / ours.n if cell.unit == VIEWS else 1.0
+        per_flip = 100 / (ours.denominator or ours.n)
+    return Margin(cell.half_unit, changes * per_flip, _spread(cell, ours, runs))
 
 
 def _spread(cell: PublishedCell, ours: Metric, runs: int) -> float:
@@ -160,11 +128,12 @@ def read_flips(replies: Path, model: str) -> Flips:
     """
     changed = compared = 0
     for path in sorted(replies.glob(f"{model}/*/engine.json")):
-        engine = _read(path, "about", "facts")
-        certificate: Mapping[str, Any] = engine["about"].get("certificate") or {"flips": 0, "compared": 0}
-        changed, compared = changed + certificate["flips"], compared + certificate["compared"]
-        verified = replies.with_name("verify")
-        found = read_summary(verified, model, path.parent.name, engine["facts"])
+        engine = json_files.read(path)
+        if not {"about", "facts"} <= engine.keys():
+            raise DamagedError("no about or no facts in this file; delete it and run again", file=path)
+        if certificate := engine["about"].get("certificate"):
+            changed, compared = changed + certificate["flips"], compared + certificate["compared"]
+        found = read_summary(replies.with_name("verify"), model, path.parent.name, engine["facts"])
         if found is not None:
             changed, compared = changed + found["changed"], compared + found["compared"]
     return Flips(changed, compared)
@@ -194,10 +163,3 @@ def mean_turns(
         last = answers.group_by("question_id").aggregate([("turn", "max")]).column("turn_max")
         asked, questions = asked + (pc.sum(last).as_py() or 0) + len(last), questions + len(last)
     return asked / questions if questions else 1.0
-
-
-def _read(path: Path, *keys: str) -> dict[str, Any]:
-    values = json_files.read(path)
-    if missing := set(keys) - values.keys():
-        raise DamagedError(f"no {', '.join(sorted(missing))} in this file; delete it and run again", file=path)
-    return values

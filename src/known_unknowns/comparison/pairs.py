@@ -9,6 +9,7 @@ from itertools import combinations, groupby
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import ANSWER
@@ -154,20 +155,22 @@ def _questions(part: tables.Part) -> tuple[tuple[str, ...], np.ndarray, np.ndarr
 def _correct(file: tables.Part, ids: Sequence[str], parsers: Sequence[str]) -> dict[str, np.ndarray]:
     """Whether the last answer to each question is correct, by parser; without the parsers that have no scores."""
     columns = ("question_id", "turn", "step", "parser", "correct")
-    frame = tables.read_columns(file, tables.SCORES, columns).to_pandas()
-    answers = frame[frame["step"] == ANSWER].sort_values("turn", kind="stable")
-    last = answers.drop_duplicates(["parser", "question_id"], keep="last").set_index("question_id")
+    answers = last_answers(tables.read_columns(file, tables.SCORES, columns).to_pandas())
     found = {}
-    for parser in parsers:
-        flags = last.loc[last["parser"] == parser, "correct"]
+    for parser in (parser for parser in parsers if (answers.parser == parser).any()):
+        flags = answers[answers.parser == parser].set_index("question_id").correct
         places = flags.index.get_indexer(list(ids))
-        if flags.empty:
-            continue
         if (places < 0).any():
             missing = ids[int(np.argmax(places < 0))]
             raise DataError(f"question {missing!r} is not scored by {parser!r}; score again", file=file)
         found[parser] = flags.to_numpy()[places]
     return found
+
+
+def last_answers(scores: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """Return the scores of the last answer to each question under each parser, and for each value of columns ``by``."""
+    answers = scores[scores.step == ANSWER].sort_values("turn", kind="stable")
+    return answers.drop_duplicates([*by, "question_id", "parser"], keep="last")
 
 
 def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> Iterator[Answers]:
@@ -317,19 +320,19 @@ class Selection:
         """Raise ConfigError if a name is unknown, or a selected variant has no content."""
         for name in self.models:
             params.model(name)
-        _check_known("--benchmark", self.benchmarks, params.raw["benchmarks"])
-        _check_known("--variant", self.variants, {name for each in self.benchmarks for name in params.variants(each)})
-        _check_known("--parser", self.parsers, params.parsers)
+        variants = {name for benchmark in self.benchmarks for name in params.variants(benchmark)}
+        for option, names, known in (
+            ("--benchmark", self.benchmarks, params.raw["benchmarks"]),
+            ("--variant", self.variants, variants),
+            ("--parser", self.parsers, params.parsers),
+        ):
+            for name in names:
+                if name not in known:
+                    raise ConfigError(unknown_name(name, known), path=option)
         for benchmark in self.benchmarks:
             if free := content_free(params, benchmark) & set(self.variants):
                 text = f"{min(free)!r} has no content, so that it is not compared by accuracy; its metric is recognised"
                 raise ConfigError(text, path="--variant")
-
-
-def _check_known(option: str, names: Iterable[str], known: Iterable[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise ConfigError(unknown_name(name, known), path=option)
 
 
 def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
@@ -401,42 +404,31 @@ def as_text(rows: Sequence[PairedRow], compared: str) -> str:
 
 
 def _family(title: str, rows: list[PairedRow], compared: str) -> str:
-    head = ("a", "b", "n", "groups", "a %", "b %", "difference", "interval", "p", "p (Holm)", "detectable")
-    lines = [head, *(_line(row, compared) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = [f"{title} ({', '.join(dict.fromkeys(row.test for row in rows))})"]
-    text += ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    def name(series: Series) -> str:
+        return str(getattr(series, compared))
+
+    lines = [("a", "b", "n", "groups", "a %", "b %", "difference", "interval", "p", "p (Holm)", "detectable")]
+    notes = []
     for row in rows:
-        pair = f"{getattr(row.a, compared)} and {getattr(row.b, compared)}"
+        n = str(row.n) if row.seeds < 2 else f"{row.n} x {row.seeds} seeds"
+        interval = "-" if row.low is None else f"[{_percent(row.low, '+')}, {_percent(row.high, '+')}]"
+        accuracies = _percent(row.accuracy_a), _percent(row.accuracy_b), _percent(row.difference, "+")
+        tests = _p(row.p), _p(row.p_holm), _percent(row.detectable)
+        lines.append((name(row.a), name(row.b), n, str(row.groups), *accuracies, interval, *tests))
+        pair = f"{name(row.a)} and {name(row.b)}"
         if row.only_a or row.only_b:
-            text.append(f"{pair}: {row.only_a} and {row.only_b} questions that the other one does not have")
+            notes.append(f"{pair}: {row.only_a} and {row.only_b} questions that the other one does not have")
         if row.low is None:
-            text.append(f"{pair}: no interval ({row.method})")
+            notes.append(f"{pair}: no interval ({row.method})")
     if len(rows) > 1:
         ranks = {row.a: (row.rank_a_low, row.rank_a_high) for row in rows}
         ranks |= {row.b: (row.rank_b_low, row.rank_b_high) for row in rows}
-        named = [
-            f"{getattr(series, compared)} {low}" + (f"-{high}" if high > low else "")
-            for series, (low, high) in sorted(ranks.items(), key=lambda item: item[1])
-        ]
-        text.append(f"ranks: {', '.join(named)}")
-    return "\n".join(text)
-
-
-def _line(row: PairedRow, compared: str) -> tuple[str, ...]:
-    return (
-        getattr(row.a, compared),
-        getattr(row.b, compared),
-        str(row.n) if row.seeds < 2 else f"{row.n} x {row.seeds} seeds",
-        str(row.groups),
-        _percent(row.accuracy_a),
-        _percent(row.accuracy_b),
-        _percent(row.difference, "+"),
-        "-" if row.low is None else f"[{_percent(row.low, '+')}, {_percent(row.high, '+')}]",
-        _p(row.p),
-        _p(row.p_holm),
-        _percent(row.detectable),
-    )
+        in_order = sorted(ranks.items(), key=lambda item: item[1])
+        shown = (f"{name(series)} {low}" + (f"-{high}" if high > low else "") for series, (low, high) in in_order)
+        notes.append(f"ranks: {', '.join(shown)}")
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return "\n".join([f"{title} ({', '.join(dict.fromkeys(row.test for row in rows))})", *text, *notes])
 
 
 def _percent(value: float | None, sign: str = "") -> str:

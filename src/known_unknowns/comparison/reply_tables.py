@@ -16,7 +16,7 @@ content (`Variant.content_free`) accuracies are not compared, and only the offic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -38,9 +38,22 @@ from known_unknowns.variants.of_benchmark import content_free
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-OFFICIAL, ROBUST = "official", "robust"
-_PARSERS = (OFFICIAL, ROBUST)
-TABLES = ("parsers", "sensitivity", "agreement", "questions", "all_wrong")
+_PARSERS = ("official", "robust")
+_DIFFERENCE = ("difference", "low", "high", "p", "method", "test")
+_QUESTION = ("id", "category", "group", "models", "right", "refused", "abstained", "top", "top_count", "label")
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "parsers": (
+        *("model", "variant", "n", "failed", "changed", "official", "robust", *_DIFFERENCE),
+        *("official_refused", "robust_refused", "robust_abstained"),
+    ),
+    "sensitivity": ("model", "variant", "parser", "measure", "n", "as_published", "changed", *_DIFFERENCE),
+    "agreement": ("variant", "parser", "model_a", "model_b", "n", "same", "kappa", "both_wrong", "same_wrong"),
+    "questions": (*_QUESTION, "question"),
+    "all_wrong": (*_QUESTION, "question"),
+}
+TABLES = tuple(_COLUMNS)
+Cells = Iterator[Sequence[Any]]
+"""Rows of a table, in the order of its columns."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +65,6 @@ class Variant:
     questions: Sequence[Question]
     answers: Mapping[tuple[str, str], ScoreArrays]
     content_free: bool = False
-
-    @property
-    def models(self) -> list[str]:
-        return list(dict.fromkeys(model for model, _ in self.answers))
 
 
 def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path, out: Path) -> None:
@@ -70,18 +79,18 @@ def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path
         If scores are missing, or are not those of the questions.
     """
     found = {name: _read(params, benchmark, name, variants, scores) for name in params.variants(benchmark)}
-    confidence = params.statistics.confidence
     base = next((v for name, v in found.items() if params.variant(name).function == "original"), None)
-    as_published = list(_questions(base)) if base is not None else []
-    written = {
-        "parsers": (_PARSER_COLUMNS, _parsers(found.values(), confidence)),
-        "sensitivity": (_SENSITIVITY_COLUMNS, _sensitivity(base, found.values(), confidence) if base else ()),
-        "agreement": (_AGREEMENT_COLUMNS, _agreement(found.values())),
-        "questions": (_QUESTION_COLUMNS, as_published),
-        "all_wrong": (_QUESTION_COLUMNS, [row for row in as_published if row["right"] == 0 and row["models"] > 1]),
+    as_published = [] if base is None else list(_questions(base))
+    number, right = _QUESTION.index("models"), _QUESTION.index("right")
+    rows: dict[str, Iterable[Sequence[Any]]] = {
+        "parsers": _parsers(found.values(), params.statistics.confidence),
+        "sensitivity": () if base is None else _sensitivity(base, found.values(), params.statistics.confidence),
+        "agreement": _agreement(found.values()),
+        "questions": as_published,
+        "all_wrong": [row for row in as_published if row[right] == 0 and row[number] > 1],
     }
-    for name, (columns, rows) in written.items():
-        frame = pd.DataFrame(list(rows), columns=list(columns))
+    for name, of_table in rows.items():
+        frame = pd.DataFrame(list(of_table), columns=list(_COLUMNS[name]))
         write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
 
@@ -91,126 +100,74 @@ def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: 
     if not models:
         return Variant(variant, np.array([]), (), {})
     questions = tables.read_questions(asked(variants, variant, seed))
-    answers = {
-        (model, parser): found
-        for model in models
-        for parser, found in _answers(
-            tables.Part(scores_table(scores, model, benchmark), seed, variant), questions
-        ).items()
-    }
+    answers = {}
+    for model in models:
+        file = tables.Part(scores_table(scores, model, benchmark), seed, variant)
+        of_model = final_scores(tables.read_scores(file))
+        for parser in (parser for parser in _PARSERS if parser in of_model):
+            if of_model[parser].keys() != {question.id for question in questions}:
+                raise DataError("not the scores of these questions; score again", file=file)
+            in_order = [of_model[parser][question.id] for question in questions]
+            answers[model, parser] = ScoreArrays.of(questions, in_order)
     groups = np.unique([question.group for question in questions], return_inverse=True)[1]
     return Variant(variant, groups, questions, answers, variant in content_free(params, benchmark))
 
 
-def _answers(file: tables.Part, questions: Sequence[Question]) -> dict[str, ScoreArrays]:
-    """The scores of the answer to each question, by parser."""
-    scores = final_scores(tables.read_scores(file))
-    found = {}
-    for parser in _PARSERS:
-        if of_parser := scores.get(parser):
-            if of_parser.keys() != {question.id for question in questions}:
-                raise DataError("not the scores of these questions; score again", file=file)
-            found[parser] = ScoreArrays.of(questions, [of_parser[question.id] for question in questions])
-    return found
-
-
-_DIFFERENCE = ("difference", "low", "high", "p", "method", "test")
-_PARSER_COLUMNS = (
-    *("model", "variant", "n", "failed", "changed", "official", "robust", *_DIFFERENCE),
-    *("official_refused", "robust_refused", "robust_abstained"),
-)
-
-
-def _parsers(variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
+def _parsers(variants: Iterable[Variant], confidence: float) -> Cells:
     """Robust less official accuracy. ``changed`` counts replies that the parsers parse differently."""
     for variant in variants:
-        for model in variant.models:
+        for model in dict.fromkeys(model for model, _ in variant.answers):
             official, robust = (variant.answers.get((model, parser)) for parser in _PARSERS)
             if official is None or robust is None:
                 continue
             changed = official.choice != robust.choice
             changed |= (official.refused != robust.refused) | (official.abstained != robust.abstained)
-            compared = {}
+            compared: Sequence[Any] = [None] * (1 + len(_DIFFERENCE))
             if not variant.content_free:
-                compared = {"robust": robust.correct.mean()}
-                compared |= _difference(robust.correct, official.correct, variant.groups, confidence)
-            yield {
-                "model": model,
-                "variant": variant.name,
-                "n": len(official.correct),
-                "failed": int(official.failed.sum()),
-                "changed": int(changed.sum()),
-                "official": official.correct.mean(),
-                **compared,
-                "official_refused": official.refused.mean(),
-                "robust_refused": robust.refused.mean(),
-                "robust_abstained": robust.abstained.mean(),
-            }
+                difference = _difference(robust.correct, official.correct, variant.groups, confidence)
+                compared = [robust.correct.mean(), *difference]
+            counts = len(official.correct), int(official.failed.sum()), int(changed.sum())
+            shares = official.refused.mean(), robust.refused.mean(), robust.abstained.mean()
+            yield model, variant.name, *counts, official.correct.mean(), *compared, *shares
 
 
-def _difference(first: np.ndarray, second: np.ndarray, groups: np.ndarray, confidence: float) -> dict[str, Any]:
+def _difference(first: np.ndarray, second: np.ndarray, groups: np.ndarray, confidence: float) -> list[Any]:
     found = paired_difference(first.astype(int), second.astype(int), groups, confidence=confidence)
-    return {name: getattr(found, name) for name in _DIFFERENCE}
+    return [getattr(found, name) for name in _DIFFERENCE]
 
 
-_SENSITIVITY_COLUMNS = ("model", "variant", "parser", "measure", "n", "as_published", "changed", *_DIFFERENCE)
-
-
-def _sensitivity(base: Variant, variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
+def _sensitivity(base: Variant, variants: Iterable[Variant], confidence: float) -> Cells:
     """The changes of accuracy, and of the shares of refused and abstained questions, when the question is changed."""
     place = {question.id: index for index, question in enumerate(base.questions)}
-    for variant in variants:
-        if variant.name == base.name:
-            continue
+    measures = {"accuracy": "correct", "refused": "refused", "abstained": "abstained"}
+    for variant in (each for each in variants if each.name != base.name):
         here = [i for i, question in enumerate(variant.questions) if question.id in place]
         there = [place[variant.questions[i].id] for i in here]
         for (model, parser), changed in variant.answers.items():
             published = base.answers.get((model, parser))
             if published is None or not here:
                 continue
-            measures = {"accuracy": "correct", "refused": "refused", "abstained": "abstained"}
             for measure, name in list(measures.items())[variant.content_free :]:
                 first, second = getattr(changed, name)[here], getattr(published, name)[there]
-                yield {
-                    "model": model,
-                    "variant": variant.name,
-                    "parser": parser,
-                    "measure": measure,
-                    "n": len(here),
-                    "as_published": second.mean(),
-                    "changed": first.mean(),
-                    **_difference(first, second, base.groups[there], confidence),
-                }
+                difference = _difference(first, second, base.groups[there], confidence)
+                yield model, variant.name, parser, measure, len(here), second.mean(), first.mean(), *difference
 
 
-_AGREEMENT_COLUMNS = ("variant", "parser", "model_a", "model_b", "n", "same", "kappa", "both_wrong", "same_wrong")
-
-
-def _agreement(variants: Any) -> Iterator[dict[str, Any]]:
+def _agreement(variants: Iterable[Variant]) -> Cells:
     """Share of questions to which two models give the same option, of those to which both give one; Cohen's kappa.
 
     ``same_wrong`` is the share of the same option among the questions that both answer with a wrong one.
     """
     for variant in variants:
         for parser in _PARSERS:
-            models = [model for model in variant.models if (model, parser) in variant.answers]
-            for a, b in combinations(models, 2):
-                first, second = variant.answers[a, parser], variant.answers[b, parser]
+            of_parser = {model: scores for (model, name), scores in variant.answers.items() if name == parser}
+            for (a, first), (b, second) in combinations(of_parser.items(), 2):
                 both = (first.choice >= 0) & (second.choice >= 0)
-                n = int(both.sum())
                 wrong = both & ~first.correct & ~second.correct
                 same = first.choice == second.choice
-                yield {
-                    "variant": variant.name,
-                    "parser": parser,
-                    "model_a": a,
-                    "model_b": b,
-                    "n": n,
-                    "same": float(same[both].mean()) if n else None,
-                    "kappa": _kappa(first.choice[both], second.choice[both]),
-                    "both_wrong": int(wrong.sum()),
-                    "same_wrong": float(same[wrong].mean()) if wrong.any() else None,
-                }
+                shares = [float(same[of].mean()) if of.any() else None for of in (both, wrong)]
+                kappa = _kappa(first.choice[both], second.choice[both])
+                yield variant.name, parser, a, b, int(both.sum()), shares[0], kappa, int(wrong.sum()), shares[1]
 
 
 def _kappa(first: np.ndarray, second: np.ndarray) -> float | None:
@@ -223,33 +180,16 @@ def _kappa(first: np.ndarray, second: np.ndarray) -> float | None:
     return None if expected == 1 else (float((first == second).mean()) - expected) / (1 - expected)
 
 
-_QUESTION_COLUMNS = (
-    *("id", "category", "group", "models", "right", "refused", "abstained", "top", "top_count", "label", "question"),
-)
-
-
-def _questions(base: Variant) -> Iterator[dict[str, Any]]:
+def _questions(base: Variant) -> Cells:
     """How many models answer each question correctly, by the robust parser, and what most of them answer."""
-    found = [answers for (_, parser), answers in base.answers.items() if parser == ROBUST]
+    found = [answers for (_, parser), answers in base.answers.items() if parser == "robust"]
     if not found:
         return
-    sums = {
-        name: np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused", "abstained")
-    }
+    sums = [np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused", "abstained")]
     options = np.arange(max(len(question.options) for question in base.questions))
     counts = (np.stack([each.choice for each in found])[..., None] == options).sum(axis=0)
     for index, question in enumerate(base.questions):
         top, count = int(counts[index].argmax()), int(counts[index].max())
-        yield {
-            "id": question.id,
-            "category": question.category,
-            "group": question.group,
-            "models": len(found),
-            "right": int(sums["correct"][index]),
-            "refused": int(sums["refused"][index]),
-            "abstained": int(sums["abstained"][index]),
-            "top": question.labels[top] if count else "",
-            "top_count": count,
-            "label": "" if question.answer is None else question.labels[question.answer],
-            "question": question.rendered,
-        }
+        label = "" if question.answer is None else question.labels[question.answer]
+        answered = len(found), *(int(of[index]) for of in sums), question.labels[top] if count else "", count, label
+        yield question.id, question.category, question.group, *answered, question.rendered

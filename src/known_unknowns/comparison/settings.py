@@ -40,18 +40,10 @@ _LONGEST = 50
 
 @dataclass(frozen=True, slots=True)
 class PublishedSettings:
-    """How the model of a published row was asked.
+    """How the model of a published row (`PublishedCell.model`) was asked.
 
-    Attributes
-    ----------
-    row : str
-        The model, under the one name of its rows (`PublishedCell.model`).
-    layers : sequence of mapping
-        The benchmark's common settings, then the row's, as in the file.
-    note : str
-        What no key can say.
-    origin : str
-        The repository or paper of all places.
+    ``layers`` are the benchmark's common settings, then the row's, as in the file. ``note`` is what no key can say, and
+    ``origin`` the repository or paper of all places.
     """
 
     row: str
@@ -157,21 +149,11 @@ def differences(
 
 @dataclass(frozen=True, slots=True)
 class Reproducibility:
-    """Whether a published row can be asked as published.
+    """Whether a published row can be asked as published, by the entry ``model`` (empty if there is none).
 
-    Attributes
-    ----------
-    settings : PublishedSettings
-        How the row was asked.
-    model : str
-        The entry of the row; empty if there is none.
-    level : str
-        `EXACTLY`; `NEARLY` if settings are unknown or differ only in `NUMERICAL`; `UNKNOWN` if nothing differs and no
-        source states the weights or the prompt; or `NOT`.
-    reasons : tuple of str
-        What differs, or why there is no entry.
-    unknown : tuple of str
-        What no source states.
+    The level is `EXACTLY`; `NEARLY` if settings are unknown or differ only in `NUMERICAL`; `UNKNOWN` if nothing differs
+    and no source states the weights or the prompt; or `NOT`. ``reasons`` are what differs, or why there is no entry,
+    ``unknown`` what no source states.
     """
 
     settings: PublishedSettings

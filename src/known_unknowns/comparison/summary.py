@@ -18,6 +18,15 @@ from known_unknowns.config import Params, catalogue
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import OVERALL
 
+_ADVICE = {
+    condition.VARIANT: "run the variant {row.variant} for {row.model}",
+    condition.METRIC: "{row.metric} of {row.variant} was not measured, or is undefined, for {row.model}",
+    condition.NUMBER: "ask all published questions of {row.variant}; {row.reason}",
+    condition.REVISION: "fetch the published revision of the data; {row.reason}",
+    condition.PROTOCOL: "use the published protocol; {row.reason}",
+    condition.SETTINGS: "ask {row.model} as published (known-unknowns models list --as-published {row.benchmark})",
+}
+"""What to change so that a number with an obstacle can be judged. Those of models and questions have own functions."""
 _MOST_ROWS = 5
 """Published rows without a model that have their own step, per benchmark."""
 
@@ -34,14 +43,9 @@ class Step:
 class Summary:
     """The verdicts of a run under the official parser (or a table's own, or the first).
 
-    Attributes
-    ----------
-    numbers, judged : int
-        Published numbers, and those with a verdict other than "not run" and "not comparable".
-    verdicts : mapping of str to int
-        Verdicts by kind: one for each published number and corresponding model.
-    steps : tuple of Step
-        What to run to judge more, with the largest gain first.
+    ``judged`` counts the published numbers with a verdict other than "not run" and "not comparable", ``verdicts`` has
+    one for each published number and corresponding model. ``steps`` are what to run to judge more, the largest gain
+    first.
     """
 
     numbers: int
@@ -84,7 +88,11 @@ def _key(row: ComparisonRow) -> tuple[str, str, str, str]:
 
 
 def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
-    texts = Counter(_text(row) for row in rows if row.obstacle not in (condition.MODEL, condition.QUESTIONS, None))
+    texts = Counter(
+        f"{registry.get(row.benchmark).title}: {_ADVICE[row.obstacle].format(row=row)}"
+        for row in rows
+        if row.obstacle in _ADVICE
+    )
     steps = [Step(number, text) for text, number in texts.items()]
     for benchmark in dict.fromkeys(row.benchmark for row in rows if row.obstacle == condition.QUESTIONS):
         steps += _published_data(benchmark, params)
@@ -96,22 +104,6 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
         )
         steps += _models(benchmark, missing, params)
     return sorted(steps, key=lambda step: -step.numbers)
-
-
-def _text(row: ComparisonRow) -> str:
-    """Return what to change so that a number with this obstacle can be judged."""
-    title = registry.get(row.benchmark).title
-    if row.obstacle == condition.VARIANT:
-        return f"{title}: run the variant {row.variant} for {row.model}"
-    if row.obstacle == condition.NUMBER:
-        return f"{title}: ask all published questions of {row.variant}; {row.reason}"
-    if row.obstacle == condition.REVISION:
-        return f"{title}: fetch the published revision of the data; {row.reason}"
-    if row.obstacle == condition.PROTOCOL:
-        return f"{title}: use the published protocol; {row.reason}"
-    if row.obstacle == condition.SETTINGS:
-        return f"{title}: ask {row.model} as published (known-unknowns models list --as-published {row.benchmark})"
-    return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 
 def _published_data(benchmark: str, params: Params) -> Iterator[Step]:

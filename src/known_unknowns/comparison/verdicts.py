@@ -52,25 +52,12 @@ _ROUNDING = 1e-9  # binary fractions: 72.195 must count as the edge of 72.20
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A published number beside ours. All numbers are in the unit of the cell.
+    """A published number beside ours, with its sampling interval and its margin. All are in the unit of the cell.
 
-    Attributes
-    ----------
-    cell : PublishedCell
-        The published number.
-    value, low, high : float
-        Our number and its sampling interval.
-    n : int
-        Number of questions.
-    margin : Margin
-        The margin of a reproduction.
-    rivals : tuple of float
-        The numbers of the column's other rows.
-    replies : str
-        The variant whose replies our number is of.
-    whole : int, optional
-        The number of published questions if ours are a sample of them. Its number is an estimate: it can be compatible
-        with the published one or differ from it, and reproduces nothing.
+    ``n`` is our number of questions, ``rivals`` are the numbers of the column's other rows, and ``replies`` is the
+    variant whose replies our number is of. ``whole`` is the number of published questions if ours are a sample of them.
+    The number of a sample is an estimate: it can be compatible with the published one or differ from it, and reproduces
+    nothing.
     """
 
     cell: PublishedCell
@@ -100,11 +87,6 @@ class Candidate:
     def matches(self) -> int:
         """The number of other rows within the margin."""
         return sum(map(self._near, self.rivals))
-
-    @property
-    def interval_matches(self) -> int:
-        """The number of other rows in the interval."""
-        return sum(map(self._inside, self.rivals))
 
     @property
     def stands_alone(self) -> bool:
@@ -193,24 +175,28 @@ def support_of(candidates: Iterable[Candidate]) -> dict[str, Support]:
 
 def decide(candidate: Candidate, support: Support) -> Decision:
     """Give a verdict on one published number, with the `support_of` the other numbers of the same replies."""
-    rivals = len(candidate.rivals)
+    cell, rivals = candidate.cell, len(candidate.rivals)
+    difference = f"{candidate.found} is {candidate.value - cell.value:+.1f} {_UNIT[cell.unit]} from {cell.printed}"
+    agreement = f"{candidate.value:.{cell.decimals}f} equals {cell.printed} as printed"
+    if not candidate.is_equal:
+        near = f"{candidate.value - cell.value:+.2f} {_UNIT[cell.unit]} from {cell.printed}"
+        agreement = f"{near}, within the margin of {candidate.margin.describe()}"
     if candidate.within_margin and support.accepts(candidate):
         verdict = IDENTICAL if candidate.is_equal else REPRODUCED
-        return Decision(verdict, _agreement(candidate), candidate.matches, rivals, support)
-    matches = candidate.interval_matches
+        return Decision(verdict, agreement, candidate.matches, rivals, support)
+    matches = sum(map(candidate._inside, candidate.rivals))
     if not candidate.within_interval:
-        return Decision(DIFFERS, _difference(candidate), matches, rivals, support)
+        return Decision(DIFFERS, difference, matches, rivals, support)
     if candidate.within_margin and support.judged > 1:
         others = f"{support.agreeing} of {support.judged} numbers of this model are within the margin of their row"
-        reason = f"{_agreement(candidate)}, but only {others}: a match by chance"
+        reason = f"{agreement}, but only {others}: a match by chance"
         return Decision(INCONCLUSIVE, reason, matches, rivals, support)
     if matches > LARGEST_SHARE_OF_RIVALS * rivals:
-        reason = f"{candidate.found} contains {candidate.cell.printed} and {matches} of {rivals} other rows"
+        reason = f"{candidate.found} contains {cell.printed} and {matches} of {rivals} other rows"
         return Decision(INCONCLUSIVE, reason, matches, rivals, support)
     if candidate.whole is not None:
-        reason = f"{_difference(candidate)}: inside the interval of the sample"
-        return Decision(COMPATIBLE, reason, matches, rivals, support)
-    reason = f"{_difference(candidate)}: outside the margin of {candidate.margin.describe()}, inside the interval"
+        return Decision(COMPATIBLE, f"{difference}: inside the interval of the sample", matches, rivals, support)
+    reason = f"{difference}: outside the margin of {candidate.margin.describe()}, inside the interval"
     return Decision(COMPATIBLE, reason, matches, rivals, support)
 
 
@@ -222,16 +208,3 @@ def depends_on_parser(official: str, robust: str) -> bool:
 def counts(verdicts: Sequence[str]) -> dict[str, int]:
     """Return the number of each verdict that occurs, in the order of `VERDICTS`."""
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
-
-
-def _agreement(candidate: Candidate) -> str:
-    cell = candidate.cell
-    if candidate.is_equal:
-        return f"{candidate.value:.{cell.decimals}f} equals {cell.printed} as printed"
-    difference = f"{candidate.value - cell.value:+.2f} {_UNIT[cell.unit]}"
-    return f"{difference} from {cell.printed}, within the margin of {candidate.margin.describe()}"
-
-
-def _difference(candidate: Candidate) -> str:
-    cell = candidate.cell
-    return f"{candidate.found} is {candidate.value - cell.value:+.1f} {_UNIT[cell.unit]} from {cell.printed}"

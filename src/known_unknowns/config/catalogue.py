@@ -12,41 +12,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter
 
 from known_unknowns.config.models import Model, ModelEntry
-from known_unknowns.errors import DataError, unknown_name
 from known_unknowns.yaml_reader import parse_yaml
 
 FOLDER = Path(__file__).parents[1] / "models"
-_SECTIONS = ("models", "absent")
 
 
 @cache
 def _entries() -> Mapping[str, Any]:
-    """Return the entries of all files. A name in two files is a mistake of this package."""
     found: dict[str, Any] = {}
     for file in sorted(FOLDER.glob("*.yaml")):
-        entries = _content(file).get("models", {})
-        if twice := found.keys() & entries.keys():
-            raise DataError(f"{', '.join(sorted(twice))}: also in another file of this folder", file=file)
-        found |= entries
-    return found
-
-
-def _content(file: Path) -> Mapping[str, Any]:
-    """Return a file's sections, ``models`` and ``absent``. DataError names what is wrong with it."""
-    try:
-        found = parse_yaml(file.read_text(encoding="utf-8"))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise DataError(f"not valid YAML: {error.problem}", file=file, line=line) from None
-    if not isinstance(found, Mapping) or not all(isinstance(section, Mapping) for section in found.values()):
-        raise DataError("must have a section `models` with an entry for each model", file=file)
-    for section in found:
-        if section not in _SECTIONS:
-            raise DataError(unknown_name(str(section), _SECTIONS), file=file)
+        found |= parse_yaml(file.read_text(encoding="utf-8")).get("models", {})
     return found
 
 
@@ -62,7 +40,7 @@ def models() -> Mapping[str, ModelEntry]:
 
 def absent() -> dict[str, dict[str, str]]:
     """Return, for each benchmark, the published rows without an entry, and the reasons."""
-    return dict(_content(FOLDER / "absent.yaml")["absent"])
+    return parse_yaml((FOLDER / "absent.yaml").read_text(encoding="utf-8"))["absent"]
 
 
 def with_named(raw: Any) -> Any:

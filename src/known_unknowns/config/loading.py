@@ -28,10 +28,7 @@ def load(path: str | Path = FILE, *, edition: str | None = None) -> Params:
 def read(path: str | Path = FILE, *, edition: str | None = None) -> Any:
     """Read a file without checking its content. ``edition`` overrides the file's own.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such file, it is not YAML, or a key is given twice.
+    Raises ConfigError if there is no such file, it is not YAML, or a key is given twice.
     """
     path = Path(path)
     try:
@@ -69,10 +66,7 @@ def with_typed_overrides(raw: Any, overrides: Any) -> Any:
 def check(raw: Any) -> Params:
     """Check a configuration, and add the entries of the catalogue that it names.
 
-    Raises
-    ------
-    ConfigError
-        For all mistakes at once, each with the dotted path of its key.
+    Raises ConfigError for all mistakes at once, each with the dotted path of its key.
     """
     params, errors = examine(raw)
     raise_all(errors)

@@ -101,12 +101,14 @@ class Card(Entry):
 
 
 class Job(Entry):
-    """What a job of the model needs on a cluster, in place of the estimates (docs/clusters.md). It changes no reply."""
+    """What a job of the model needs, in place of the estimates (docs/clusters.md). It changes no reply."""
 
     memory_gib: Positive | None = None
     """Main memory in GiB. A second attempt gets half as much again."""
     hours: Positive | None = None
     """The time limit. A job that it ends is continued by its next attempt."""
+    gpus: Count | None = None
+    """Number of GPUs: for a server's other kinds of parallelism, or an engine of another distribution."""
 
 
 class Decoding(Entry):
@@ -188,8 +190,18 @@ class EndpointInferenceSettings(InferenceSettings):
 class _Settings(Entry):
     implementation: ClassVar[str]
     """The engine's class: "package.module:class"."""
-    not_in_the_reply: ClassVar[frozenset[str]] = frozenset({"job"})
+    not_in_the_reply: ClassVar[frozenset[str]] = frozenset({"job", "shards"})
     """Keys that cannot change a reply."""
+
+    @property
+    def gpus(self) -> int:
+        """Number of GPUs of a job that asks the model."""
+        return 0
+
+    @property
+    def takes_any_gpus(self) -> bool:
+        """Whether jobs on different GPUs may each ask a part of the questions."""
+        return self.gpus > 0
 
     def reply_keys(self) -> dict[str, Any]:
         """Return the keys that were set and can change a reply."""
@@ -226,19 +238,29 @@ class _Published(_Settings):
         return self.published if isinstance(self.published, str) else self.published.get(benchmark)
 
 
-class ModelSettings(_Published):
+class _Asked(_Settings):
+    images: Images = "many"
+    """How many images the model accepts in one turn. It applies to all protocols that show several images."""
+    samples: Count | None = None
+    """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
+    shards: Shards | None = None
+    """Number of jobs that ask the questions of a benchmark, each on GPUs of its own (docs/workflow.md). By default as
+    many as the GPUs of the run are enough for. The tables are the same for every number."""
+    job: Job = Job()
+    """Memory, time and GPUs of a job, in place of the estimates."""
+
+    @property
+    def gpus(self) -> int:
+        return self.job.gpus or 0
+
+
+class ModelSettings(_Asked, _Published):
     """Base class of the settings of an engine that answers questions.
 
     A subclass declares ``engine`` as a literal, and the class variable ``implementation``.
     """
 
     engine: str
-    images: Images = "many"
-    """How many images the model accepts in one turn. It applies to all protocols that show several images."""
-    samples: Count | None = None
-    """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
-    job: Job = Job()
-    """Memory and time of a job on a cluster, in place of the estimates."""
 
 
 class ImportedModel(_Published):
@@ -257,24 +279,16 @@ class ImportedModel(_Published):
     """Benchmark to the model's name in its released files."""
 
 
-class RespondentModel(_Settings):
+class RespondentModel(_Asked):
     """A scripted respondent: a baseline with a known score. It corresponds to no row of a published table."""
 
     implementation = f"{ENGINES}.respondents:Respondent"
-    not_in_the_reply = _Settings.not_in_the_reply | {"seconds_per_reply", "shards"}
+    not_in_the_reply = _Settings.not_in_the_reply | {"seconds_per_reply"}
 
     engine: Literal["respondent"]
-    images: Images = "many"
-    """How many images the respondent accepts in one turn, for tests of protocols that show several images."""
     behaviour: Literal["oracle", "always_refuse", "always_a", "uniform"]
-    samples: Count | None = None
-    """How often each question is asked, each time with another seed of the sampling; by default as the edition says."""
     seconds_per_reply: NotNegative = 0
     """Delay of each reply, to simulate a slow model."""
-    shards: Shards | None = None
-    """Number of jobs that ask the questions of a benchmark, for tests."""
-    job: Job = Job()
-    """Memory and time of a job on a cluster, in place of the estimates."""
 
 
 class TransformersModel(LocalInferenceSettings, ModelSettings):
@@ -285,7 +299,6 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
         "batch_size",
         "cache_gib",
         "device",
-        "shards",
         "sharing",
         "threads",
     }
@@ -306,9 +319,6 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
     """Compute the tokens of an image once for all questions on it (docs/shared_prefixes.md). auto does so if it saves
     time, on for every turn with an image. Both are checked against generate at the first use and disabled if the
     replies differ. (YAML reads off and on as false and true.)"""
-    shards: Shards | None = None
-    """Number of jobs that ask the questions of a benchmark, one for each GPU. The tables are the same for every number
-    (docs/workflow.md). By default one job asks them, in other batches than shards do."""
     cache_gib: NotNegative | None = None
     """Memory for images that are kept from one batch of turns to the next (1)."""
     adapter: Text | None = None
@@ -325,6 +335,14 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
     trust_remote_code: bool = False
     """Run Python code from the model's repository. Only for code that you have read."""
     card: Card | None = None
+
+    @property
+    def gpus(self) -> int:
+        return self.job.gpus or int(self.device != "cpu")
+
+    @property
+    def takes_any_gpus(self) -> bool:
+        return self.device == "auto"
 
     @property
     def greedy(self) -> bool:
@@ -466,6 +484,14 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     card: Card | None = None
 
     @property
+    def gpus(self) -> int:
+        return self.job.gpus or (0 if self.launch is None else self.launch.tensor_parallel_size)
+
+    @property
+    def takes_any_gpus(self) -> bool:
+        return self.launch is not None and self.max_cost is None
+
+    @property
     def greedy(self) -> bool:
         return self.decoding.temperature == 0 and self.decoding.sampling is None
 
@@ -480,6 +506,8 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
         for key in ("base_url", "endpoint", "key_env", "batch"):
             if self.launch is not None and getattr(self, key) is not None:
                 raise ValueError(f"launch and {key} exclude each other: the job starts a server of its own")
+        if self.launch is None and self.shards is not None:
+            raise ValueError("shards needs launch: an endpoint has concurrency instead")
         return self
 
 
@@ -493,13 +521,7 @@ def settings_of(engine: str) -> type[ModelSettings] | None:
     """Return the settings of an engine that is not built in; None if there is no such engine.
 
     They are ``SETTINGS`` of the module `ENGINES`.<engine>, or the value of an entry point in the group `ENGINES`.
-
-    Raises
-    ------
-    ImportError
-        If the module cannot be imported.
-    TypeError
-        If it does not define the settings, or they do not name the engine's class.
+    Raises ImportError, or TypeError if the module does not define the settings, or they do not name the engine's class.
     """
     named = next(iter(entry_points(group=ENGINES, name=engine)), None)
     if named is None and not (engine.isidentifier() and find_spec(f"{ENGINES}.{engine}")):

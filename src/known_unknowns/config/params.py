@@ -53,10 +53,7 @@ _VARIANT: TypeAdapter[ResolvedVariant] = TypeAdapter(ResolvedVariant)
 class Params:
     """A configuration with one edition selected.
 
-    Parameters
-    ----------
-    raw : Mapping
-        The whole configuration as plain values, as params.yaml has it after all overrides.
+    ``raw`` is the whole configuration as plain values, as params.yaml has it after all overrides.
     """
 
     raw: Mapping[str, Any]

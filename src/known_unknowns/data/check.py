@@ -6,7 +6,6 @@ A benchmark's check (`Benchmark.check`) reports all mistakes. A loader stops at 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.text_columns import align
 
 EXIT_CODES = {None: 0, NOTE: 0, WARNING: 1, ERROR: 3}
 """Exit codes of the command by the worst severity."""
@@ -45,22 +45,8 @@ class CheckResult:
 def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, edition: str = "") -> CheckResult:
     """Check the published files of a benchmark. If it defines no check, the only finding is a note that says so.
 
-    Parameters
-    ----------
-    benchmark : str
-    raw : Path
-        The folder of published files.
-    settings : DataEntry, optional
-        The data's entry in params.yaml.
-    edition : str, optional
-        The edition of params.yaml that the data belong to, for the message of a missing folder.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such benchmark.
-    DataError
-        If there is no such folder.
+    ``settings`` is the data's entry in params.yaml, and ``edition`` its edition, for the message of a missing folder.
+    Raises ConfigError if there is no such benchmark, and DataError if there is no such folder.
     """
     if benchmark not in registry.names():
         raise ConfigError(unknown_name(benchmark, ["params", *registry.names()]))
@@ -103,7 +89,7 @@ def as_table(checked: CheckResult) -> str:
     """Return the numbers beside the expected ones, then the findings, worst first."""
     lines = [f"{checked.benchmark} in {checked.raw}", ""]
     rows = [("", "found", "expected", ""), *(_quantity_row(number) for number in checked.quantities)]
-    lines += _align_columns(rows)
+    lines += align(rows, right={1, 2})
     counts = Counter(finding.severity for finding in checked.findings)
     lines += ["", ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in reversed(SEVERITIES))]
     shown: Counter[tuple[str, str]] = Counter()
@@ -124,11 +110,3 @@ def _quantity_row(number: Quantity) -> tuple[str, str, str, str]:
         return number.name, f"{number.observed:,.10g}", "", ""
     remark = "" if number.agrees else f"differs from {number.source or 'the source'}"
     return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", remark
-
-
-def _align_columns(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return [
-        f"{what:<{widths[0]}}  {found:>{widths[1]}}  {expected:>{widths[2]}}  {remark}".rstrip()
-        for what, found, expected, remark in rows
-    ]

@@ -49,20 +49,11 @@ class Remote:
 def download(
     remote: Remote, part: Path, *, size: int | None, advance: Advance, stop: threading.Event | None = None
 ) -> None:
-    """Download a file, continuing a partial one.
+    """Download a file, continuing a partial one (``part``), to which bytes are appended.
 
-    Parameters
-    ----------
-    remote : Remote
-    part : Path
-        The partial file. Bytes are appended to it.
-    size : int or None
-        The size of the file. If it is known, the content of ``part`` is taken as the file's beginning, because the
-        caller checks the hash. If it is unknown, ``part`` is continued only if its entity tag is still valid.
-    advance : Advance
-        Receives numbers of bytes; a negative number if bytes are fetched again.
-    stop : threading.Event, optional
-        Cancels the download.
+    If the size is known, the content of ``part`` is taken as the file's beginning, because the caller checks the hash.
+    If it is None, ``part`` is continued only if its entity tag is still valid. ``advance`` receives numbers of bytes; a
+    negative number if bytes are fetched again.
 
     Raises
     ------

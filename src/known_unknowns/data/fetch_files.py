@@ -1,18 +1,23 @@
-"""Put all files of a data set into its folder: existing files, the user's files, and downloads."""
+"""Put all files of a data set into its folder: existing files, the user's files, and downloads.
+
+The hashes of files at plain addresses are unknown before their first download, and are locked afterwards.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from known_unknowns.data import download
-from known_unknowns.data.files import FilePin, Files, difference, human
+from known_unknowns.data.files import FilePin, Files, difference, human, pin
+from known_unknowns.data.lock_file import Source
 from known_unknowns.data.store import Store
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.progress import Advance, progress
 
 _CONNECTIONS = 8
@@ -22,44 +27,24 @@ _MEGABYTE = 10**6
 
 @dataclass(frozen=True)
 class FetchPlan:
-    """The files of a data set, and where to download them.
+    """The files of a data set, and the addresses of those that have one.
 
-    Parameters
-    ----------
-    name : str
-    origin : str
-        Where the data set is published, for messages.
-    command : str
-        The command line that fetches it, for messages.
-    files : Files
-        The expected hashes.
-    remote : callable
-        Path to address; None for a file without one.
+    ``origin`` is where the data set is published, and ``command`` the command line that fetches it, for messages.
     """
 
     name: str
     origin: str
     command: str
     files: Files
-    remote: Callable[[str], download.Remote | None]
+    remotes: Mapping[str, download.Remote]
 
 
 def fetch_files(plan: FetchPlan, store: Store, *, user_folder: Path | None = None) -> None:
     """Make ``store.out`` contain exactly the files of ``plan``. Correct files are not fetched again.
 
-    Parameters
-    ----------
-    plan : FetchPlan
-    store : Store
-    user_folder : Path, optional
-        A folder of files that the user has, in any layout. Files with the right hash are copied.
-
-    Raises
-    ------
-    MachineError
-        If files cannot be downloaded. The message lists them.
-    DataError
-        If the network sends wrong files. In both cases, ``store.out`` is unchanged, and correct files are kept.
+    Files with the right hash are copied from ``user_folder``, in any layout. Raises MachineError, which lists the files
+    that cannot be downloaded, or DataError if the network sends wrong files: ``store.out`` is unchanged, and correct
+    files are kept.
     """
     if not store.missing_in_folder(plan.files):
         unexpected = store.unexpected_files(plan.files)
@@ -75,7 +60,7 @@ def fetch_files(plan: FetchPlan, store: Store, *, user_folder: Path | None = Non
     absent = {path: pinned for path, pinned in contents if not _is_available(path, pinned, store)}
     if user_folder is not None and absent:
         absent = _copy_user_files(absent, store, user_folder)
-    by_hand = {path: pinned for path, pinned in absent.items() if plan.remote(path) is None}
+    by_hand = {path: pinned for path, pinned in absent.items() if path not in plan.remotes}
     addressed = {path: pinned for path, pinned in absent.items() if path not in by_hand}
     if addressed:
         _download(plan, addressed, store)
@@ -96,7 +81,7 @@ def _copy_user_files(absent: Files, store: Store, user_folder: Path) -> dict[str
     still, refused = {}, []
     with MegabyteProgress(f"checking {user_folder}", _size(absent)) as advance:
         for path, pinned in absent.items():
-            there = list(_candidates(path, user_folder, named))
+            there = _candidates(path, user_folder, named)
             if not any(
                 file.stat().st_size == pinned.size and store.copy_if_right(file, pinned) is None for file in there
             ):
@@ -110,11 +95,6 @@ def _copy_user_files(absent: Files, store: Store, user_folder: Path) -> dict[str
     return still
 
 
-def candidates(path: str, user_folder: Path) -> Iterable[Path]:
-    """Return the user's files that may be ``path``: first the same path, then the same name in any folder."""
-    return _candidates(path, user_folder, _by_name(user_folder))
-
-
 def _by_name(user_folder: Path) -> dict[str, list[Path]]:
     named: dict[str, list[Path]] = {}
     for path in sorted(user_folder.rglob("*")):
@@ -123,11 +103,11 @@ def _by_name(user_folder: Path) -> dict[str, list[Path]]:
     return named
 
 
-def _candidates(path: str, user_folder: Path, named: Mapping[str, list[Path]]) -> Iterable[Path]:
+def _candidates(path: str, user_folder: Path, named: Mapping[str, list[Path]]) -> list[Path]:
+    """Return the user's files that may be ``path``: first the same path, then the same name in any folder."""
     exact = user_folder / path
-    if exact.is_file():
-        yield exact
-    yield from (other for other in named.get(exact.name, ()) if other != exact)
+    others = [other for other in named.get(exact.name, ()) if other != exact]
+    return [exact, *others] if exact.is_file() else others
 
 
 def _download(plan: FetchPlan, absent: Files, store: Store) -> None:
@@ -181,7 +161,7 @@ def _download_one(
     """
     if stop.is_set():
         raise download.DownloadCancelled
-    remote = plan.remote(path)
+    remote = plan.remotes[path]
     part = store.part(pinned)
     started = part.stat().st_size if part.is_file() else 0
     advance(started)
@@ -205,7 +185,7 @@ def missing_message(plan: FetchPlan, files: Files, cause: str) -> str:
     ]
     if len(files) > _SHOWN:
         lines.append(f"  ... and {len(files) - _SHOWN} more, which params.lock.yaml lists")
-    if any(plan.remote(path) for path in files):
+    if any(path in plan.remotes for path in files):
         lines.append(
             "With a connection (HF_ENDPOINT names a mirror, HF_TOKEN a token), the same command continues where this "
             "one stopped."
@@ -215,6 +195,41 @@ def missing_message(plan: FetchPlan, files: Files, cause: str) -> str:
         "matter, and the files are checked in the same way."
     )
     return "\n".join(lines)
+
+
+def download_unlocked(name: str, source: Source, store: Store, user_folder: Path | None) -> dict[str, FilePin]:
+    """Copy or download every file of an http source into the store, and return their hashes.
+
+    Files in ``user_folder`` are used as they are. Raises ConfigError if several of them have the right name,
+    MachineError if a file has no address and is not there, and download.FAILURES.
+    """
+    named = _by_name(user_folder) if user_folder else {}
+    found = {path: _candidates(path, user_folder, named) if user_folder else [] for path in source.addresses}
+    absent = [path for path, address in source.addresses.items() if address is None and not found[path]]
+    if absent:
+        raise MachineError(
+            f"{name}: {', '.join(absent)} has no permanent address; get it from its publisher and name its folder: "
+            f"known-unknowns fetch {name} --from FOLDER"
+        )
+    for path, there in found.items():
+        if len(there) > 1 and user_folder and there[0] != user_folder / path:
+            raise ConfigError(
+                f"several files could be {path}, and its hash is not locked: {', '.join(map(str, there))}",
+                path="--from",
+            )
+    files = {}
+    with MegabyteProgress(f"fetching {name}", 0) as advance:
+        for path, address in source.addresses.items():
+            if found[path]:
+                files[path] = pin(found[path][0])
+                if store.copy_if_right(found[path][0], files[path]) is not None:
+                    raise MachineError(f"{found[path][0]} changed while it was read; run again when it is complete")
+                continue
+            part = store.unlocked_part(f"address-{sha256(str(address).encode()).hexdigest()[:32]}")
+            download.download(download.Remote(str(address)), part, size=None, advance=advance)
+            files[path] = pin(part)
+            part.replace(store.path_of(files[path]))
+    return files
 
 
 def _size(files: Files) -> int:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from hashlib import sha1, sha256
+from hashlib import file_digest, sha1, sha256
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
-_CHUNK = 2**20
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class FilePin:
-    """The size and one hash of a file.
+    """The size of a file in bytes, and its sha256 or its name as a git blob (a sha1 of size and content)."""
 
-    Parameters
-    ----------
-    size : int
-        In bytes.
-    sha256 : str, optional
-    git : str, optional
-        The name as a git blob (sha1 of size and content), for files whose sha256 the hub does not list.
-    """
-
-    size: int
-    sha256: str | None = None
-    git: str | None = None
+    size: Annotated[int, Field(ge=0, strict=True)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    git: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
 
     def __post_init__(self) -> None:
         if (self.sha256 is None) == (self.git is None):
@@ -42,15 +33,12 @@ class FilePin:
 
     def of(self, path: Path) -> FilePin:
         """Return the size and the hash of ``path``, with the same hash function. Raises OSError if it is unreadable."""
-        name, digest = "sha256", sha256()
-        if self.sha256 is None:
-            name, digest = "git", sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
-        size = 0
+        if self.sha256 is not None:
+            return pin(path)
+        size = path.stat().st_size
+        digest = sha1(b"blob %d\0" % size, usedforsecurity=False)
         with path.open("rb") as content:
-            while chunk := content.read(_CHUNK):
-                digest.update(chunk)
-                size += len(chunk)
-        return FilePin(size, **{name: digest.hexdigest()})
+            return FilePin(size, git=file_digest(content, lambda: digest).hexdigest())
 
 
 Files = Mapping[str, FilePin]
@@ -59,7 +47,8 @@ Files = Mapping[str, FilePin]
 
 def pin(path: Path) -> FilePin:
     """Return the size and the sha256 of ``path``."""
-    return FilePin(0, sha256="").of(path)
+    with path.open("rb") as content:
+        return FilePin(path.stat().st_size, sha256=file_digest(content, sha256).hexdigest())
 
 
 def difference(found: FilePin, expected: FilePin) -> str | None:

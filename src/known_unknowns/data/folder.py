@@ -41,10 +41,7 @@ def problem_of(entry: FolderData) -> str | None:
 def files(folder: Path) -> Iterator[Path]:
     """Yield every file of a folder that is not hidden, in the order of the names.
 
-    Raises
-    ------
-    DataError
-        If a link leads out of the folder, or there are too many files.
+    Raises DataError if a link leads out of the folder, or there are too many files.
     """
     root = folder.resolve()
     count = 0
@@ -62,20 +59,8 @@ def files(folder: Path) -> Iterator[Path]:
 def copy(entry: FolderData, store: Store, *, path: str) -> None:
     """Replace ``store.out`` by a copy of the folder's files. Hidden files are not copied.
 
-    Parameters
-    ----------
-    entry : FolderData
-        The data's entry in params.yaml.
-    store : Store
-    path : str
-        The dotted path of the key ``path`` in params.yaml, for errors.
-
-    Raises
-    ------
-    ConfigError
-        If the folder cannot be used.
-    DataError
-        If a link leads out of the folder.
+    Raises ConfigError if the folder cannot be used, with the dotted path of its key, and DataError if a link leads out
+    of it.
     """
     problem = problem_of(entry)
     if problem is not None:

@@ -1,4 +1,16 @@
-"""The files of one commit of a git repository. Git checks them itself: a commit's name is a hash of its content."""
+"""Files of commits of a git repository. Git names each content by its hash, so that every file is checked.
+
+All regular files of one commit (``source: git``), or those of several commits that match patterns (``source:
+released``). The lists of files come first; for patterns, the contents come one by one (a partial clone), so that an
+interrupted fetch continues.
+
+    data/<edition>/raw/<benchmark>/<path>                          of the first commit that has the path
+    data/<edition>/raw/<benchmark>/other_versions/<commit>/<path>  another content in a later commit
+    data/<edition>/raw/<benchmark>/.git-files.json                 the commit and the hash of each file
+
+A server cannot be asked for an abbreviated commit. Git then gets the commits of all branches without their files, and
+completes the name. `known_unknowns.data.fetch` writes the full name to the lock, and gives it here from then on.
+"""
 
 from __future__ import annotations
 
@@ -7,119 +19,261 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from hashlib import sha1
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
-from known_unknowns.config import GitData
+from known_unknowns.benchmark.released import ReleasedFile
+from known_unknowns.config import GitData, ReleasedData
 from known_unknowns.data.download import redacted
-from known_unknowns.data.files import FilePin, is_right, pin
-from known_unknowns.data.store import Store, replace_folder
-from known_unknowns.errors import MachineError
-from known_unknowns.files import write_text
+from known_unknowns.data.files import FilePin, safe
+from known_unknowns.data.store import MANIFEST, Store
+from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.files import COMPRESSED
 from known_unknowns.progress import progress
 
-_RECEIVED = re.compile(rb"Receiving objects:\s+(\d+)%")
+FULL = re.compile(r"[0-9a-f]{40}")
+"""A commit that is not abbreviated."""
+_OTHERS = "other_versions"
+_NO_COMMIT = "not our ref"
+"""Part of a server's answer if it has no commit of that name."""
+_FILE_MODE = "100"
+"""Modes of regular files start with this. Links and submodules are not fetched."""
 
 
-def check_out(name: str, entry: GitData, store: Store, *, user_folder: Path | None = None) -> None:
-    """Put the files of a commit into ``store.out``, without the history, unless they are there and unchanged.
+def revisions(entry: ReleasedData) -> list[str]:
+    """Return the commits of an entry, in order, as they are in params.yaml."""
+    return [entry.revision, *entry.further_revisions]
 
-    The files are untrusted data: their links, hooks and filters are disabled.
 
-    Parameters
-    ----------
-    name : str
-    entry : GitData
-        The data's entry in params.yaml.
-    store : Store
-    user_folder : Path, optional
-        A clone that has the commit, which is used instead of the repository.
+def fetch(
+    name: str,
+    entry: GitData | ReleasedData,
+    store: Store,
+    *,
+    user_folder: Path | None = None,
+    full_names: Mapping[str, str] | None = None,
+    on_names: Callable[[Mapping[str, str]], None] = lambda names: None,
+) -> None:
+    """Put the files into ``store.out``. Contents that are in the store are not fetched again.
+
+    ``user_folder`` is a clone that has the commits, which is used instead of the repository. ``full_names`` are the
+    locked full names of abbreviated commits. ``on_names`` is called with the full name of each commit of the entry,
+    before files are fetched.
 
     Raises
     ------
+    ConfigError
+        If several commits have the abbreviated name.
     MachineError
-        If git cannot get the commit. ``store.out`` is unchanged.
+        If git cannot get a commit or a file. Fetched files are kept.
+    DataError
+        If no file matches the patterns.
+    """
+    asked, patterns = ([entry.revision], ["*"]) if isinstance(entry, GitData) else (revisions(entry), entry.files)
+    if isinstance(entry, GitData) and _is_there(store, entry):
+        return
+    with _clone(name, entry.repository, store.root, user_folder, partial=patterns != ["*"]) as clone:
+        names = clone.open([(full_names or {}).get(revision, revision) for revision in asked])
+        on_names(dict(zip(asked, names, strict=True)))
+        commits = list(dict.fromkeys(names))
+        files = list(_chosen(clone, commits, patterns))
+        if not files:
+            raise DataError(_no_file(clone, commits, patterns), file=name)
+        pins = {}
+        with progress(f"fetching {name} (files)", len(files)) as advance:
+            for file in files:
+                pins[file.place] = FilePin(clone.write(file.blob, store), git=file.blob)
+                advance(1)
+    sized = [asdict(file) | {"size": pins[file.place].size} for file in files]
+    store.assemble(pins, manifest=json.dumps({"entry": entry.as_dict(), "files": sized}, indent=1) + "\n")
+
+
+def full_name(repository: str, revision: str) -> str:
+    """Return the full name of an abbreviated commit of a git repository.
+
+    Raises ConfigError if several commits have the abbreviated name, and MachineError if no branch has the commit, or
+    the repository cannot be read.
+    """
+    with TemporaryDirectory() as folder, _clone(repository, repository, Path(folder), None) as clone:
+        return clone.open([revision])[0]
+
+
+def read_manifest(raw: Path, entry: GitData | ReleasedData | None = None) -> list[ReleasedFile] | None:
+    """Return the files of a fetched folder; None if it was not fetched, or not with this entry of params.yaml."""
+    try:
+        content = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
+        files = [ReleasedFile(**file) for file in content["files"]]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"not the list of fetched files ({error}); fetch again", file=raw / MANIFEST) from error
+    return files if entry is None or content.get("entry") == entry.as_dict() else None
+
+
+def _is_there(store: Store, entry: GitData) -> bool:
+    try:
+        files = read_manifest(store.out, entry)
+    except DataError:
+        return False
+    pins = {file.place: FilePin(file.size, git=file.blob) for file in files or ()}
+    return bool(pins) and not store.missing_in_folder(pins) and not store.unexpected_files(pins)
+
+
+def _chosen(clone: _Clone, commits: Sequence[str], patterns: Sequence[str]) -> Iterator[ReleasedFile]:
+    """Yield each content under a path once. Of the first commit that has the path, it keeps its place."""
+    seen: dict[str, set[str]] = {}
+    for commit in commits:
+        for path, blob in clone.listed(commit):
+            versions = seen.setdefault(path, set())
+            if blob in versions or not any(fnmatchcase(path, pattern) for pattern in patterns):
+                continue
+            try:
+                place = f"{_OTHERS}/{commit[:12]}/{safe(path)}" if versions else safe(path)
+            except ValueError as error:
+                raise DataError(f"{error}; the repository is not fetched", file=clone.address) from error
+            versions.add(blob)
+            yield ReleasedFile(path, commit, blob, place)
+
+
+def _no_file(clone: _Clone, commits: Sequence[str], patterns: Sequence[str]) -> str:
+    """Why no file was found, with the compressed files that would match without their suffix."""
+    message = f"no file matches {', '.join(patterns)} in {', '.join(commits)}"
+    for path in (path for commit in commits for path, _ in clone.listed(commit) if path.endswith(COMPRESSED)):
+        if any(fnmatchcase(path.removesuffix(Path(path).suffix), pattern) for pattern in patterns):
+            return f"{message}; compressed files, such as {path}, are not read"
+    return message
+
+
+@contextmanager
+def _clone(name: str, address: str, root: Path, user_folder: Path | None, *, partial: bool = True) -> Iterator[_Clone]:
+    """Give the user's clone, or a new one below ``root``, which is removed at the end.
+
+    Each fetch has a clone of its own: a git process that outlives a killed fetch may still write into its clone, and
+    leaves lock files there.
     """
     git = shutil.which("git")
     if git is None:
         raise MachineError(f"git is not installed, and {name} is fetched with it; install it and run again")
-    if _is_there(store, entry.revision):
+    if user_folder is not None:
+        yield _Clone(git, user_folder, address, is_of_user=True)
         return
-    source = entry.repository if user_folder is None else _clone(git, user_folder, entry)
-    for left in store.root.glob(f"{store.out.name}.work*"):  # left by killed fetches
+    prefix = re.sub(r"\W", "-", name) + ".git-"
+    for left in root.glob(f"{prefix}*"):  # left by killed fetches
         shutil.rmtree(left, ignore_errors=True)
-    # A git process that outlives a killed fetch may still write into its folder, so each fetch has its own folder.
-    work = Path(tempfile.mkdtemp(prefix=f"{store.out.name}.work-", dir=store.root))
-    try:
-        tree = work / "tree"  # with the permissions of any new folder
-        tree.mkdir()
-        _run([git, "init", "--quiet", "--template="], tree, entry)
-        with progress(f"fetching {name} (%)", 100) as advance:
-            command = [git, "fetch", "--progress", "--depth=1", "--", source, entry.revision]
-            _run(command, tree, entry, advance)
-        _run([git, "-c", "core.symlinks=false", "checkout", "--quiet", "FETCH_HEAD"], tree, entry)
-        shutil.rmtree(tree / ".git")
-        _write_stamp(store, tree, entry.revision)
-        replace_folder(tree, store.out, store.root / f"{store.out.name}.old")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True) as folder:
+        clone = _Clone(git, Path(folder), address, filters=("--filter=blob:none",) if partial else ())
+        clone.run("init", "--quiet", "--bare", "--template=")
+        clone.run("config", "remote.origin.url", address)
+        if partial:
+            for key, value in (
+                ("core.repositoryformatversion", "1"),
+                ("extensions.partialClone", "origin"),
+                ("remote.origin.promisor", "true"),
+                ("remote.origin.partialclonefilter", "blob:none"),
+            ):
+                clone.run("config", key, value)
+        yield clone
 
 
-def _clone(git: str, user_folder: Path, entry: GitData) -> str:
-    command = [git, "-C", str(user_folder), "cat-file", "-e", f"{entry.revision}^{{commit}}"]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
-        raise MachineError(
-            f"{user_folder} is not a git repository with the commit {entry.revision}, so its files cannot be "
-            f"checked; on a machine with a connection, run git clone {entry.repository}, and name that folder"
-        )
-    return str(user_folder.resolve())
+@dataclass(frozen=True)
+class _Clone:
+    """A new clone in ``folder``, or a clone of the user, which is only read."""
+
+    git: str
+    folder: Path
+    address: str
+    filters: Sequence[str] = ()
+    is_of_user: bool = False
+
+    def open(self, asked: Sequence[str]) -> list[str]:
+        """Get the commits; return their full names in the same order."""
+        # The branches come first: a later fetch of single commits makes the clone shallow.
+        for revision in sorted(set(asked), key=lambda name: FULL.fullmatch(name) is not None):
+            self._get(revision)
+        return [self._full_name(revision) for revision in asked]
+
+    def _get(self, revision: str) -> None:
+        if self.is_of_user:
+            if not self._commits(revision):
+                raise MachineError(
+                    f"{self.folder} is not a git repository with the commit {revision}; on a machine with a connection,"
+                    f" run git clone {redacted(self.address)}, and name that folder"
+                )
+            return
+        options = ["--quiet", "--no-tags", *self.filters]
+        if FULL.fullmatch(revision):
+            try:
+                self.run("fetch", *options, "--depth=1", "origin", revision)
+            except MachineError as error:
+                if _NO_COMMIT not in str(error):
+                    raise
+                message = f"{redacted(self.address)} has no commit {revision}; correct it in params.yaml"
+                raise MachineError(message) from error
+            return
+        self.run("fetch", *options, "origin", "+refs/heads/*:refs/remotes/origin/*")
+        if not self._commits(revision):
+            raise MachineError(
+                f"no branch of {redacted(self.address)} has the commit {revision}; write its full name in params.yaml"
+            )
+
+    def _commits(self, revision: str) -> list[str]:
+        """Return the commits of the clone whose names begin with ``revision``."""
+        try:
+            names = self.run("rev-parse", f"--disambiguate={revision}")
+            described = self.run("cat-file", "--batch-check=%(objectname) %(objecttype)", given=names)
+        except MachineError:
+            return []
+        return [line.split()[0] for line in described.decode().splitlines() if line.endswith(" commit")]
+
+    def _full_name(self, revision: str) -> str:
+        if FULL.fullmatch(revision):
+            return revision
+        found = self._commits(revision)
+        if len(found) > 1:
+            raise ConfigError(
+                f"{len(found)} commits of {redacted(self.address)} begin with {revision} ({', '.join(sorted(found))}); "
+                "write the full name in params.yaml"
+            )
+        return found[0]
+
+    def listed(self, commit: str) -> Iterator[tuple[str, str]]:
+        """Yield the path and the blob of each regular file of a commit."""
+        for line in self.run("ls-tree", "-r", "-z", commit).split(b"\0"):
+            about, _, path = line.decode("utf-8", "surrogateescape").partition("\t")
+            if path and about.startswith(_FILE_MODE):
+                yield path, about.split()[2]
+
+    def write(self, blob: str, store: Store) -> int:
+        """Put a content into the store unless it is there, and return its size. A partial clone gets it now."""
+        out = store.path_of(FilePin(0, git=blob))
+        if out.is_file() and _blob_of(out.read_bytes()) == blob:
+            return out.stat().st_size
+        content = self.run("cat-file", "blob", blob)
+        if _blob_of(content) != blob:
+            raise MachineError(f"git gave another content for {blob}; run again")
+        part = out.with_name(out.name + ".part")
+        part.write_bytes(content)
+        part.replace(out)
+        return len(content)
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Run git in the clone and return its output."""
+        command = [self.git, "-C", str(self.folder), *arguments]
+        environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+        done = subprocess.run(command, capture_output=True, check=False, input=given, env=environment)
+        if done.returncode:
+            words = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise MachineError(
+                f"cannot fetch {redacted(self.address)} ({redacted(words[-1])}). Check the connection and "
+                "run again: what was fetched is kept. Or name a clone with --from FOLDER"
+            )
+        return done.stdout
 
 
-def _run(command: list[str], folder: Path, entry: GitData, advance: Any = None) -> None:
-    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_LFS_SKIP_SMUDGE": "1"}
-    output, percent_done = b"", 0
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
-        while chunk := process.stderr.read1(4096):
-            output = (output + chunk)[-4096:]
-            done = [int(percent) for percent in _RECEIVED.findall(output)]
-            if advance is not None and done and done[-1] > percent_done:
-                advance(done[-1] - percent_done)
-                percent_done = done[-1]
-    if process.returncode:
-        words = output.decode(errors="replace").strip().splitlines() or ["no reason given"]
-        raise MachineError(
-            f"cannot fetch {redacted(entry.repository)} at {entry.revision} ({redacted(words[-1])}). Check the "
-            f"connection and run again, or name a clone with --from FOLDER"
-        )
-
-
-def _stamp_path(store: Store) -> Path:
-    return store.root / f"{store.out.name}.commit.json"
-
-
-def _write_stamp(store: Store, folder: Path, commit: str) -> None:
-    """Record the hashes of the commit's files, so that a rerun detects changes."""
-    files = {path.relative_to(folder).as_posix(): pin(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-    content = {"commit": commit, "files": {path: pinned.as_dict() for path, pinned in files.items()}}
-    write_text(_stamp_path(store), json.dumps(content, indent=1) + "\n")
-
-
-def _is_there(store: Store, commit: str) -> bool:
-    try:
-        stamp = json.loads(_stamp_path(store).read_text(encoding="utf-8"))
-        files = {path: FilePin(**pinned) for path, pinned in stamp["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return (
-        stamp["commit"] == commit
-        and all(is_right(store.out / path, pinned) for path, pinned in files.items())
-        and not store.unexpected_files(files)
-    )
+def _blob_of(content: bytes) -> str:
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -17,21 +17,9 @@ from known_unknowns.errors import DataError, MachineError
 
 
 def resolve(repository: str, revision: str, kind: str) -> tuple[str, dict[str, FilePin]]:
-    """Return the commit of a revision, and the hashes of its files.
+    """Return the commit of a branch, a tag or a commit, and the hashes of its files. ``kind`` is "dataset" or "model".
 
-    Parameters
-    ----------
-    repository : str
-    revision : str
-        A branch, a tag, or a commit.
-    kind : str
-        "dataset" or "model".
-
-    Returns
-    -------
-    commit : str
-    files : dict of str to FilePin
-        The hub lists the sha256 of files in large storage, and the git blob name of all others.
+    The hub lists the sha256 of files in large storage, and the git blob name of all others.
 
     Raises
     ------

@@ -32,20 +32,10 @@ def rendered_terms(benchmark: str) -> Terms | None:
 
 
 def terms_of(benchmark: str, entry: DataEntry | None) -> Terms:
-    """Return the terms of a benchmark's data.
+    """Return the terms of a benchmark's data, by default those of the published data.
 
-    Rendered data have the renderer's licence and the citation of the benchmark.
-
-    Parameters
-    ----------
-    benchmark : str
-    entry : DataEntry, optional
-        The data's entry in params.yaml. Without it, the data are the published ones.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such benchmark.
+    Rendered data have the renderer's licence and the citation of the benchmark. Raises ConfigError if there is no such
+    benchmark.
     """
     published = registry.get(benchmark).terms
     if isinstance(entry, ReleasedData):

@@ -18,14 +18,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from filelock import FileLock
-from pydantic import ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from known_unknowns.config import (
     DataEntry,
+    Entry,
     GitData,
     HttpData,
     HubData,
@@ -34,10 +36,8 @@ from known_unknowns.config import (
     TransformersModel,
 )
 from known_unknowns.config.errors import dotted, explained
-from known_unknowns.data import hub
+from known_unknowns.data import git, hub
 from known_unknowns.data.files import FilePin, Files, human, safe
-from known_unknowns.data.lock_format import LockFile
-from known_unknowns.data.released import FULL, full_name, revisions
 from known_unknowns.errors import ConfigError
 from known_unknowns.files import write_text
 from known_unknowns.yaml_reader import parse_yaml
@@ -47,6 +47,8 @@ PATH = Path("params.lock.yaml")
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")  # the revision of a local folder, wherever it is
 
 _ADAPTER = re.compile(r"([\w.-]+/[\w.-]+)@(\S+)")
+
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 _HEADER = """\
 # The sources in params.yaml, pinned: the commit of each branch or tag, and the size and hash of every file.
@@ -65,14 +67,7 @@ _HEADER = """\
 class Source:
     """The source that an entry of params.yaml names.
 
-    Parameters
-    ----------
-    kind : str
-        "dataset" or "model" (on the hub), "git", or "http".
-    repository : str
-    revision : str
-    addresses : mapping
-        Path to address of the files of an http source.
+    ``kind`` is "dataset" or "model" (on the hub), "git", or "http", whose ``addresses`` are those of the files by path.
     """
 
     kind: str
@@ -89,12 +84,16 @@ class Source:
         return f"{where}@{self.revision}"
 
 
-@dataclass(frozen=True, slots=True)
+@checked_dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class LockEntry:
     """The locked ``commit`` of a source (hub or git), and its files (hub or addresses)."""
 
-    commit: str | None
-    files: Files
+    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    files: dict[Annotated[str, AfterValidator(safe)], FilePin] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.commit is None and not self.files:
+            raise ValueError("a source has a commit, files or both")
 
     def as_dict(self) -> dict[str, Any]:
         commit = {"commit": self.commit} if self.commit else {}
@@ -112,6 +111,15 @@ class LockEntry:
     def describe(self) -> str:
         at = f"at {self.commit[:12]}" if self.commit else "by hash"
         return f"{at}, {len(self.files)} file(s), {human(self.size)}" if self.files else at
+
+
+class LockFile(Entry):
+    """The whole file."""
+
+    version: Literal[1]
+    sources: dict[
+        Annotated[str, Field(pattern=r"^(hub:(datasets|models)/.+@.+|https://.+@[0-9a-f]{7,40}|http:.+)$")], LockEntry
+    ]
 
 
 def data_source(name: str, entry: DataEntry) -> Source | None:
@@ -132,8 +140,23 @@ def released_sources(entry: DataEntry) -> list[Source]:
     """Return the abbreviated commits of an entry of released files; none for other data."""
     if not isinstance(entry, ReleasedData):
         return []
+    return [Source("git", entry.repository, one) for one in git.revisions(entry) if not git.FULL.fullmatch(one)]
 
-    return [Source("git", entry.repository, one) for one in revisions(entry) if not FULL.fullmatch(one)]
+
+def is_commit(revision: str) -> bool:
+    """Whether a revision is a commit, and not the name of a branch, a tag or a published state."""
+    return _COMMIT.fullmatch(revision) is not None
+
+
+def data_revision(benchmark: str, entry: DataEntry, path: str | Path = PATH) -> str:
+    """Return the commit of a benchmark's data; empty if neither the lock nor the entry in params.yaml has one."""
+    if isinstance(entry, ReleasedData):
+        return entry.revision
+    source = data_source(benchmark, entry)
+    locked = None if source is None else read(path).get(source.key)
+    if locked and locked.commit:
+        return locked.commit
+    return source.revision if source and is_commit(source.revision) else ""
 
 
 def is_folder_pin(revision: str) -> bool:
@@ -181,37 +204,20 @@ def adapter_entry(entry: ModelEntry, path: str | Path = PATH) -> LockEntry | Non
 def read(path: str | Path = PATH) -> dict[str, LockEntry]:
     """Read the lock: keys of sources and their entries. It is empty if there is no file.
 
-    Raises
-    ------
-    ConfigError
-        If the file is not a lock. The error names the path of the bad key.
+    Raises ConfigError with the path of the bad key if the file is not a lock.
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
-        raw = parse_yaml(text)
+        raw = parse_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid YAML ({error}); restore it from git") from error
-    _check(raw, path)
-    return {key: _locked(entry, path, key) for key, entry in raw["sources"].items()}
-
-
-def _check(raw: Any, path: Path) -> None:
     try:
-        LockFile.model_validate(raw)
+        return LockFile.model_validate(raw).sources
     except ValidationError as error:
-        location, text = next(iter(explained(error, raw).items()))
-        raise ConfigError(f"{text}; restore the file from git", path=f"{path}: {dotted(location)}") from None
-
-
-def _locked(entry: Mapping[str, Any], path: Path, key: str) -> LockEntry:
-    try:
-        files = {safe(name): FilePin(**file) for name, file in entry.get("files", {}).items()}
-    except ValueError as error:
-        raise ConfigError(str(error), path=f"{path}: sources.{key}") from error
-    return LockEntry(entry.get("commit"), files)
+        location, reason = next(iter(explained(error, raw).items()))
+        raise ConfigError(f"{reason}; restore the file from git", path=f"{path}: {dotted(location)}") from None
 
 
 def write(entries: Mapping[str, LockEntry], path: str | Path = PATH) -> None:
@@ -237,25 +243,14 @@ def update(path: str | Path = PATH) -> Iterator[dict[str, LockEntry]]:
 def resolve(source: Source, download_http: Callable[[Source], Files]) -> LockEntry:
     """Return the current state of a source.
 
-    Parameters
-    ----------
-    source : Source
-    download_http : callable
-        Downloads the files of an http source and returns their hashes.
-
-    Raises
-    ------
-    known_unknowns.data.download.FAILURES
-        If a request fails.
-    MachineError
-        If a git repository cannot be read.
+    ``download_http`` downloads the files of an http source and returns their hashes. Raises download.FAILURES, or
+    MachineError if a git repository cannot be read.
     """
     if source.kind == "git":
-        full = FULL.fullmatch(source.revision) is not None
-        return LockEntry(source.revision if full else full_name(source.repository, source.revision), {})
+        is_full = git.FULL.fullmatch(source.revision)
+        return LockEntry(source.revision if is_full else git.full_name(source.repository, source.revision))
     if source.kind == "http":
-        return LockEntry(None, download_http(source))
-
+        return LockEntry(files=dict(download_http(source)))
     return LockEntry(*hub.resolve(source.repository, source.revision, source.kind))
 
 

@@ -14,7 +14,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,8 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
     """Pin the existing data and journals of an edition, and return the pins.
 
     If a stage of dvc.yaml has the edition's results as outputs, dvc.lock is updated too: DVC finds them through it.
-
-    Parameters
-    ----------
-    params : Params
-    redistribute : collection of str
-        Benchmarks whose data the user may redistribute although their licence does not allow it. It must be given for
-        each pin; without it, the data are no longer pushed.
-    root : Path
+    ``redistribute`` are benchmarks whose data the user may redistribute although their licence does not allow it. It
+    must be given for each pin; without it, the data are no longer pushed.
 
     Raises
     ------
@@ -118,13 +112,12 @@ def _outputs_by_stage(edition: str, root: Path) -> dict[str, list[str]]:
     try:
         stages = parse_yaml(file.read_text(encoding="utf-8"))["stages"]
         outputs = {name: list(_outputs(stage)) for name, stage in stages.items()}
-        return {name: paths for name, paths in outputs.items() if any(map(_below(edition), paths))}
+        below = Path("results", edition)
+        return {
+            name: paths for name, paths in outputs.items() if any(Path(path).is_relative_to(below) for path in paths)
+        }
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError, KeyError, TypeError) as error:
         raise DataError("not a DVC file; restore it from git", file=file) from error
-
-
-def _below(edition: str) -> Callable[[str], bool]:
-    return lambda path: Path(path).is_relative_to(Path("results", edition))
 
 
 def _outputs(stage: Mapping[str, Any]) -> Iterator[str]:
@@ -191,13 +184,7 @@ def _dvc(command: str, *arguments: str | Path, root: Path) -> None:
 
 
 def _repository(root: Path) -> Path:
-    """Return the DVC repository that a folder is in.
-
-    Raises
-    ------
-    ConfigError
-        If it is in none.
-    """
+    """Return the DVC repository that a folder is in. ConfigError if it is in none."""
     for folder in (root.absolute(), *root.absolute().parents):
         if (folder / ".dvc").is_dir():
             return folder

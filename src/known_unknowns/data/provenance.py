@@ -46,20 +46,8 @@ _NOT_RESULTS = (":(top)", ":(top,exclude,glob)**/dvc.lock")
 class Provenance:
     """The code, the packages, the machine and the data of a run.
 
-    Attributes
-    ----------
-    commit, dirty
-        State of the code (`git_state`).
-    packages
-        Versions of the installed distributions of `PACKAGES`.
-    cores
-        Number of cores that this process may use.
-    memory_gib
-        Main memory of the machine.
-    gpus
-        Names of the GPUs.
-    data
-        DVC hash of each path; None without a pin.
+    ``packages`` are the versions of `PACKAGES`, ``cores`` those that this process may use, ``data`` the DVC hash of
+    each path; None without a pin.
     """
 
     commit: str | None
@@ -80,19 +68,9 @@ class Provenance:
 
 
 def collect(folder: str | Path = ".", *, data: Iterable[str | Path] = ()) -> Provenance:
-    """Collect the provenance of a run.
+    """Collect the provenance of a run in the project's folder, with the pins of the paths ``data``.
 
-    Parameters
-    ----------
-    folder : str or Path
-        The project's folder.
-    data : iterable of str or Path
-        Paths that may be pinned with DVC.
-
-    Raises
-    ------
-    DataError
-        If a pin is unreadable. A missing pin is no error.
+    Raises DataError if a pin is unreadable. A missing pin is no error.
     """
     commit, dirty = git_state(folder)
     return Provenance(
@@ -138,10 +116,7 @@ def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
 def dvc_hash(path: str | Path) -> str | None:
     """Return the DVC hash of ``path`` from ``path``.dvc ("<md5>.dir" for a folder), or None without a pin.
 
-    Raises
-    ------
-    DataError
-        If the pin is not a DVC file that names ``path``.
+    Raises DataError if the pin is not a DVC file that names ``path``.
     """
     path = Path(path)
     pin = path.with_name(path.name + ".dvc")
@@ -161,12 +136,7 @@ def dvc_hash(path: str | Path) -> str | None:
 def data_digest(data: Path, benchmark: str) -> tuple[str, bool]:
     """Return a digest of a benchmark's data and whether it is a pin's: the DVC hash, else that of the question table.
 
-    Parameters
-    ----------
-    data : Path
-        The edition's folder of data.
-    benchmark : str
-        Name of the benchmark.
+    ``data`` is the edition's folder of data.
     """
     pin = dvc_hash(data / "raw" / benchmark)
     questions = data / "questions" / benchmark / "questions.parquet"

@@ -22,19 +22,8 @@ from known_unknowns.variants.of_benchmark import variant_of, variants_of
 def normalise(benchmark: str, raw: Path, out: Path, *, settings: DataEntry | None = None, workers: int = 1) -> None:
     """Convert a benchmark's published files to questions.parquet, images and LICENCE.md.
 
-    The table is written last, so a folder with a table is complete.
-
-    Parameters
-    ----------
-    benchmark : str
-    raw : Path
-        The folder of published files.
-    out : Path
-        The folder to write.
-    settings : DataEntry, optional
-        The data's entry in params.yaml.
-    workers : int
-        The number of processes that decode images. It changes only the run time.
+    The table is written last, so a folder with a table is complete. ``settings`` is the data's entry in params.yaml.
+    ``workers`` processes decode images; their number changes only the run time.
     """
     (out / "images").mkdir(parents=True, exist_ok=True)  # it is there without any image too
     write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
@@ -59,19 +48,8 @@ def _loaded(
 def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seeds: Sequence[int], limit: int | None = None) -> None:
     """Apply a variant, given by its entry in params.yaml, to a table of questions, with each seed.
 
-    Parameters
-    ----------
-    entry : ResolvedVariant
-    questions, out : Path
-        The table of original questions, and the table to write.
-    seeds : sequence of int
-    limit : int, optional
-        The number of original questions of which the variant is made (`known_unknowns.data.sample`).
-
-    Raises
-    ------
-    DataError
-        If the variant fits no question, or fails for one.
+    ``limit`` is the number of original questions of which the variant is made (`known_unknowns.data.sample`). Raises
+    DataError if the variant fits no question, or fails for one.
     """
     originals = tables.read_questions(questions)
     fitting = _fitting(entry, originals, questions)

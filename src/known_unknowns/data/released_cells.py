@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from known_unknowns.benchmark import registry
 from known_unknowns.config import Params, ReleasedData
 from known_unknowns.config.params import ORIGINAL
-from known_unknowns.data.released import read_manifest
+from known_unknowns.data.git import read_manifest
 from known_unknowns.errors import ConfigError
 from known_unknowns.variants.corrections import corrected
 

@@ -25,7 +25,8 @@ from known_unknowns.benchmark.loading import read_json
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import MANIFEST, read_manifest
+from known_unknowns.data.git import read_manifest
+from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
 from known_unknowns.files import link_or_copy
 from known_unknowns.images import files_of
@@ -696,20 +697,8 @@ class ReleasedReader(Released):
 def with_published_images(questions: Iterable[Question], settings: ReleasedData, folder: Path) -> Iterator[Question]:
     """Give each question the images and the group of the benchmark's own question of the same id and text.
 
-    Parameters
-    ----------
-    questions : iterable of Question
-        Questions whose images are known by their paths alone.
-    settings : ReleasedData
-        The data's entry in params.yaml. ``questions`` names the folder of the benchmark's own questions, which may be
-        absent.
-    folder : Path
-        The folder of questions to write. Images are linked into it.
-
-    Yields
-    ------
-    Question
-        Unchanged if there is no such question.
+    ``settings.questions`` names the folder of the benchmark's own questions, which may be absent. Their images are
+    linked into ``folder``, the folder of questions to write. A question without such a question is unchanged.
     """
     (folder / "images").mkdir(parents=True, exist_ok=True)
     source = Path(settings.questions or folder / "absent")

@@ -17,21 +17,8 @@ UNPINNED = "unpinned"
 def render(benchmark: str, entry: ScenesData, out: Path) -> None:
     """Render a benchmark's files and check their content against the pinned digest.
 
-    Parameters
-    ----------
-    benchmark : str
-        Name of the benchmark.
-    entry : ScenesData
-        The data's entry in params.yaml.
-    out : Path
-        Folder to write to.
-
-    Raises
-    ------
-    ConfigError
-        If the benchmark has no rendered edition.
-    DataError
-        If the digest of the content is not ``revision``.
+    Raises ConfigError if the benchmark has no rendered edition, and DataError if the digest of the content is not
+    ``entry.revision``.
     """
     pocket = registry.pocket_of(benchmark)
     if pocket is None:

@@ -25,17 +25,10 @@ def write_stamp(out: Path, entry: LockEntry, *, is_new: bool) -> None:
 
 
 def rule_parameter(out: Path, data: DataEntry, lock_path: str | Path = PATH) -> str:
-    """Return the parameter of the rule that makes ``out``.
+    """Return the parameter of the rule that makes the folder ``out`` of a data set.
 
-    It changes only when the lock's entry does, or a file in the user's folder.
-
-    Parameters
-    ----------
-    out : Path
-        The folder of the data set.
-    data : DataEntry
-        The data's entry in params.yaml. For sources that params.yaml pins itself, the parameter is empty.
-    lock_path : str or Path
+    It changes only when the lock's entry does, or a file in the user's folder. For sources that params.yaml pins
+    itself, it is empty.
     """
     if isinstance(data, FolderData):
         return folder.stamp(data)

@@ -22,7 +22,9 @@ from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import copy_file, link_or_copy
 
 FOLDER = ".fetched"
-_IGNORED = (".snakemake_timestamp",)
+MANIFEST = ".git-files.json"
+"""The list of files in a folder that git fetched (`known_unknowns.data.git`)."""
+_IGNORED = (".snakemake_timestamp", MANIFEST)
 
 
 class Store:
@@ -100,14 +102,16 @@ class Store:
         found = (path.relative_to(self.out).as_posix() for path in there)
         return sorted(path for path in found if path not in files and path not in _IGNORED)
 
-    def assemble(self, files: Files) -> None:
-        """Build ``out`` from the files of the store and replace the old folder in one step."""
+    def assemble(self, files: Files, *, manifest: str = "") -> None:
+        """Build ``out`` from the files of the store, with a manifest, and replace the old folder in one step."""
         new = self.root / f"{self.out.name}.new"
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
         for path, pinned in files.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             link_or_copy(self.path_of(pinned), new / path)
+        if manifest:
+            (new / MANIFEST).write_text(manifest, encoding="utf-8")
         replace_folder(new, self.out, self.root / f"{self.out.name}.old")
 
 

@@ -12,7 +12,7 @@ import tokenizers
 import torch
 import transformers
 
-from known_unknowns.engines import gpu_locks
+from known_unknowns.engines import gpus
 from known_unknowns.errors import ConfigError
 
 CACHE_GIB = 1.0
@@ -43,7 +43,7 @@ def select_device(device: str, *, path: str) -> str:
         if not torch.cuda.is_available():
             return "cpu"
         count = torch.cuda.device_count()
-        return "cuda" if count == 1 else f"cuda:{gpu_locks.take(count) or 0}"
+        return "cuda" if count == 1 else f"cuda:{gpus.take(count) or 0}"
     if device.startswith("cuda"):
         index = int(device.partition(":")[2] or 0)
         if index >= torch.cuda.device_count():

@@ -25,8 +25,7 @@ from typing import Any
 
 from known_unknowns.config import OpenAIModel
 from known_unknowns.config.models import Launch
-from known_unknowns.data import provenance
-from known_unknowns.engines import _server_guard, gpu_locks, stopping
+from known_unknowns.engines import _server_guard, gpus, stopping
 from known_unknowns.engines.endpoint.settings import ApiKey, print_message
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.progress import duration
@@ -197,7 +196,7 @@ def start(name: str, entry: OpenAIModel, launch: Launch, log: str) -> LaunchedSe
         _current.stop()
     require_program(name, launch)
     for _ in range(_ATTEMPTS):
-        _current = _spawn(name, command, LOGS / name / f"{log}.log", launch.tensor_parallel_size)
+        _current = _spawn(name, command, LOGS / name / f"{log}.log", entry.gpus)
         print_message(name, f"starting {shlex.join(command)} (log: {_current.log})")
         if _current.wait(launch.wait_minutes):
             return _current
@@ -269,15 +268,17 @@ def _free_port() -> int:
 def _visible_gpus(count: int) -> dict[str, str]:
     """Return the environment that shows a server ``count`` GPUs which no process has taken.
 
-    It is empty if a scheduler has chosen them, or if there are no others.
+    It is empty if there are no others, as in a job whose GPUs a scheduler has chosen, or none.
     """
-    present = len(provenance.gpu_names())
-    if "CUDA_VISIBLE_DEVICES" in os.environ or present <= count:
+    present = gpus.visible()
+    if 0 < len(present) < count:
+        raise MachineError(f"{count} GPUs are needed, and this machine has {len(present)}")
+    if len(present) <= count:
         return {}
-    taken = [index for _ in range(count) if (index := gpu_locks.take(present)) is not None]
+    taken = [present[index] for _ in range(count) if (index := gpus.take(len(present))) is not None]
     if len(taken) < count:
-        raise MachineError(f"{count} GPUs are needed, and other jobs have taken all but {len(taken)} of {present}")
-    return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, taken))}
+        raise MachineError(f"{count} GPUs are needed, and other jobs have taken all but {len(taken)} of {len(present)}")
+    return {"CUDA_VISIBLE_DEVICES": ",".join(taken)}
 
 
 def _version_of(program: str) -> str | None:

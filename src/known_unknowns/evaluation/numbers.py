@@ -11,6 +11,7 @@ from known_unknowns.evaluation.trial import CHANGED
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
+from known_unknowns.text_columns import align
 
 _OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
 
@@ -48,11 +49,7 @@ def table(numbers: Sequence[Number]) -> str:
     for each in numbers:
         metric = each.metric
         rows.append((each.name, percent(metric.value), interval(metric), f"{metric.n:,}", each.variant))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    name, value, bounds, n, _ = widths
-    return "\n".join(
-        f"{row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{bounds}}  {row[3]:>{n}}  {row[4]}".rstrip() for row in rows
-    )
+    return "\n".join(align(rows, right={1, 3}))
 
 
 def percent(value: float | None) -> str:

@@ -73,28 +73,10 @@ class Exported(NamedTuple):
 def export(format: str | None, questions: Source, replies: Source, out: Path, *, add_suffix: bool = False) -> Exported:
     """Write the reply to every question, in the order of the questions.
 
-    Parameters
-    ----------
-    format : str or None
-        The name of a format; None for the format of the questions' benchmark, or else `_GENERIC`.
-    questions, replies : Path or Part
-        Questions and the replies to them.
-    out : Path
-        The file to write.
-    add_suffix : bool
-        Whether to add the suffix of the format to ``out``.
-
-    Returns
-    -------
-    Exported
-        The file is read again, and compared with the replies: the notes name each difference.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such format.
-    DataError
-        If the tables do not belong together, or the format is for another benchmark.
+    The default ``format`` is that of the questions' benchmark, or else `_GENERIC`. With ``add_suffix``, the suffix of
+    the format is added to ``out``. The file is read again, and compared with the replies: the notes name each
+    difference. Raises ConfigError if there is no such format, and DataError if the tables do not belong together, or
+    the format is for another benchmark.
     """
     known = {f.name: f for f in formats() if f.write}
     if format is not None and format not in known:

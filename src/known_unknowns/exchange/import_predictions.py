@@ -51,23 +51,8 @@ def import_predictions(
 ) -> RescoreResult:
     """Import the predictions for one variant and seed. An earlier import of the same cell is replaced.
 
-    Parameters
-    ----------
-    params : Params
-        The configuration, whose edition the predictions belong to.
-    model : str
-        The name of the imported model.
-    benchmark, variant, seed : str, str, int
-        The cell.
-    files : sequence of Path
-        Parts of the model's replies, which together answer every question of the edition.
-    root : Path
-        The project's folder.
-
-    Returns
-    -------
-    RescoreResult
-        The metrics of the cell; the notes give the entry that params.yaml needs.
+    ``files`` are parts of the model's replies, which together answer every question of the edition. ``root`` is the
+    project's folder. The notes of the result give the entry that params.yaml needs.
 
     Raises
     ------

@@ -31,25 +31,12 @@ def match(
 ) -> list[QuestionTurns]:
     """Match every question with its turns, in the order of ``questions``, which is the published one.
 
-    Parameters
-    ----------
-    files : sequence of PredictionFile
-        Parts of one model's replies.
-    questions : sequence of Question
-        The questions.
-    source : str
-        The origin of the questions, for error messages.
-    by_index : bool
-        Whether a prediction without an id is matched by its number.
-    partial : bool
-        Leave out questions without a prediction, instead of raising an error.
-    published : sequence of Question
-        The published questions, if the variant leaves some of them out. Predictions for these are ignored.
+    ``source`` is the origin of the questions, for error messages. With ``by_index``, a prediction without an id is
+    matched by its number. With ``partial``, questions without a prediction are left out. ``published`` are the
+    published questions, if the variant leaves some of them out; predictions for these are ignored.
 
-    Raises
-    ------
-    DataError
-        If a prediction answers no question, or one that is already answered, or if a question has no prediction.
+    Raises DataError if a prediction answers no question, or one that is already answered, or if a question has no
+    prediction.
     """
     by_id = {question.id: question for question in questions}
     left_out = {question.id: question for question in published if question.id not in by_id}

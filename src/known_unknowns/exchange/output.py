@@ -8,6 +8,7 @@ from typing import Any
 
 from known_unknowns.exchange.results import RescoreResult
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.text_columns import align
 
 ACCURACY = "accuracy"
 
@@ -56,9 +57,8 @@ def format_tables(result: RescoreResult) -> str:
 def _table(title: str, names: Iterable[str], metrics: dict[tuple[str, str], Metric], parsers: list[str]) -> list[str]:
     rows = [[title, *parsers]]
     rows += [[name, *(_cell(metrics.get((name, parser))) for parser in parsers)] for name in names]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+    rule = ["-" * max(map(len, column)) for column in zip(*rows, strict=True)]
+    return align([rows[0], rule, *rows[1:]])
 
 
 def _cell(metric: Metric | None) -> str:

@@ -1,6 +1,6 @@
 """Released replies as models of the workflow: which cells the files have, and the replies of a cell.
 
-The data's entry in params.yaml has the source "released" (`known_unknowns.data.released`). A benchmark describes its
+The data's entry in params.yaml has the source "released" (`known_unknowns.data.git`). A benchmark describes its
 files by a `Released`. A model of the edition with the engine "imported" and without ``cells`` has the cells that the
 files have.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark.released import ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import Params
-from known_unknowns.data.released import read_manifest
+from known_unknowns.data.git import read_manifest
 from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
@@ -28,27 +28,11 @@ _CHANGED_TEXT = "the correction changes the text that was asked"
 
 
 def import_released(params: Params, model: str, benchmark: str, *, raw: Path, variants: Path, out: Path) -> None:
-    """Write the replies of a model as inference does: replies.parquet and engine.json.
+    """Write the replies of a model as inference does: replies.parquet and engine.json in the folder ``out``.
 
-    A question without a usable reply has a failed one, with the reason.
-
-    Parameters
-    ----------
-    params : Params
-    model, benchmark : str
-    raw : Path
-        The folder of fetched files.
-    variants : Path
-        The benchmark's folder of variants.
-    out : Path
-        The folder to write.
-
-    Raises
-    ------
-    ConfigError
-        If the model has no released replies to the benchmark.
-    DataError
-        If the files were not fetched.
+    A question without a usable reply has a failed one, with the reason. ``raw`` is the folder of fetched files, and
+    ``variants`` the benchmark's folder of variants. Raises ConfigError if the model has no released replies to the
+    benchmark, and DataError if the files were not fetched.
     """
     entry = released_entry(params, benchmark)
     files = fetched_files(params, benchmark, raw)
@@ -122,21 +106,8 @@ def _turns(model: str, question: Question, turns: Sequence[ReleasedTurn]) -> Ite
 def write_published(params: Params, benchmark: str, *, raw: Path, variants: Path, out: Path) -> None:
     """Write the numbers that were released with the replies: {"cells": [], "rows": []}, as JSON.
 
-    Parameters
-    ----------
-    params : Params
-    benchmark : str
-    raw : Path
-        The folder of fetched files.
-    variants : Path
-        The benchmark's folder of variants.
-    out : Path
-        The JSON file.
-
-    Raises
-    ------
-    DataError
-        If the files were not fetched.
+    ``raw`` is the folder of fetched files, and ``variants`` the benchmark's folder of variants. Raises DataError if the
+    files were not fetched.
     """
     entry, files = released_entry(params, benchmark), fetched_files(params, benchmark, raw)
     models = names_in_files(params, benchmark)

@@ -32,14 +32,10 @@ def rescore(
     seed: int = 0,
     partial: bool = False,
 ) -> RescoreResult:
-    """Compute every metric of the predictions in ``files``.
+    """Compute every metric of the predictions in ``files``, which are parts of one model's replies to one variant.
 
     Parameters
     ----------
-    benchmark : str
-        A benchmark's name.
-    files : sequence of Path
-        Parts of one model's replies to one variant, each in any of the `known_unknowns.exchange.predictions.formats`.
     variant : str, optional
         The variant's name; by default the one that the questions in the files suggest.
     annotations : Path, optional
@@ -52,10 +48,6 @@ def rescore(
         The seed of a variant with random choices.
     partial : bool
         Score the questions that have a prediction, if some have none.
-
-    Returns
-    -------
-    RescoreResult
 
     Raises
     ------

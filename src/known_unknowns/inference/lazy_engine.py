@@ -81,11 +81,18 @@ def facts_file(journal: Path) -> Path:
 
 def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngine:
     """Return a model's engine: a `LazyEngine` if the facts beside ``journal`` apply to the entry, else a new one."""
-    if _is_loaded(entry):
-        stored = _read(facts_file(journal))
-        if stored is not None and _is_of(stored, entry) and _is_locked_at(entry, stored["facts"]):
-            return LazyEngine(name, entry, stored)
-    return engines.create(name, entry)
+    found = without_loading(name, entry, journal)
+    return engines.create(name, entry) if found is None else found
+
+
+def without_loading(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngine | None:
+    """Return the same engine; None if its facts are known only after the model is loaded, or its server is started."""
+    if not _is_loaded(entry):
+        return engines.create(name, entry)
+    stored = _read(facts_file(journal))
+    if stored is not None and _is_of(stored, entry) and _is_locked_at(entry, stored["facts"]):
+        return LazyEngine(name, entry, stored)
+    return None
 
 
 def write_facts(journal: Path, entry: ModelEntry, facts: Mapping[str, Any], about: Mapping[str, Any]) -> None:

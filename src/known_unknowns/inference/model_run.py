@@ -63,7 +63,9 @@ def infer(
     cells = cells_of(params, model, benchmark, variants)
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
         kept.forget(ask_again)
-        engine, outcome = _run(model, entry, cells, kept, journal, questions, Shard(1, 1) if number else None)
+        engine, outcome = _run(
+            model, entry, cells, kept, journal, questions, Shard(1, 1) if shards.in_blocks(entry) else None
+        )
         about = _about(engine, journal, _records(records, number), outcome)
         lazy_engine.write_facts(journal, entry, engine.facts, about)
     path = out / "replies.parquet"

@@ -24,7 +24,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from known_unknowns.config import ModelEntry
+from known_unknowns.config import ModelEntry, OpenAIModel
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.files import atomic_path
 from known_unknowns.inference.journal import Journal, read_batches
@@ -32,8 +32,8 @@ from known_unknowns.records import Question, Reply, Turn
 
 DIALOGUES_PER_BLOCK = 256
 """Approximate size of a block: enough for full batches, and few enough to divide the work evenly."""
-MIN_BLOCKS, MAX_BLOCKS = 28, 840
-"""Limits of the number of blocks. Both are multiples of 2, 4 and 7, the larger one of all numbers up to 8."""
+MIN_BLOCKS, MAX_BLOCKS = 16, 840
+"""Limits of the number of blocks. Both are multiples of 8, the larger one of all numbers up to 8."""
 _LINES_AT_ONCE = 256
 _NAME = re.compile(r"\.shard-[0-9]+-of-[0-9]+\.jsonl")
 
@@ -62,8 +62,16 @@ class Shard:
 
 
 def shards_of(entry: ModelEntry) -> int | None:
-    """Return the number of shards of a model's entry; None if one job asks all questions, in the engine's order."""
+    """Return the number of shards of a model's entry; None if one job asks all questions."""
     return getattr(entry, "shards", None)
+
+
+def in_blocks(entry: ModelEntry) -> bool:
+    """Whether a model is asked in blocks, so that its batches are the same for every number of shards.
+
+    A server makes batches of its own.
+    """
+    return shards_of(entry) is not None or (entry.takes_any_gpus and not isinstance(entry, OpenAIModel))
 
 
 class OpenDialogue(Protocol):

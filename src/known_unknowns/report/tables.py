@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from known_unknowns.benchmark import caveats, registry
-from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.benchmark.section import Section
 from known_unknowns.comparison import MetricIndex
+from known_unknowns.comparison.pairs import last_answers
 from known_unknowns.edition_files import scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
@@ -395,9 +395,7 @@ def _disagreements(table: pa.Table, pairs: Sequence[tuple[str, str]]) -> list[tu
 
     Two parsers agree if they chose the same option, or none with the same outcome.
     """
-    scores = table.to_pandas()
-    answers = scores[scores.step == ANSWER].sort_values("turn", kind="stable")
-    answers = answers.drop_duplicates(["seed", "question_id", "parser"], keep="last")
+    answers = last_answers(table.to_pandas(), "seed")
     parsed = answers.choice.astype(object).where(answers.choice.notna(), answers.outcome)
     by_parser = answers.assign(parsed=parsed).pivot(index=["seed", "question_id"], columns="parser", values="parsed")
     both = [by_parser.reindex(columns=pair).dropna().to_numpy() for pair in pairs]

@@ -18,7 +18,7 @@ _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
         *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress"),
-        *("processes", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
+        *("processes", "text_columns", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
     )
 )
 _SCORING = (*_BASE, "known_unknowns.reasoning_marks", "known_unknowns.scoring")

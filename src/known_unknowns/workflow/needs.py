@@ -162,7 +162,7 @@ def _mb(gib: float, attempt: int = 1) -> int:
     return ceil(gib * MORE_PER_ATTEMPT ** (attempt - 1) * memory_needs.GIB / 1e6)
 
 
-_PROMPT_TOKENS = 1_500
+PROMPT_TOKENS = 1_500
 """Tokens of a prompt with one image, for estimates."""
 _MINUTE = 60
 IN_PROCESS, SERVER, HOSTED = "in process", "server", "hosted"
@@ -293,18 +293,18 @@ def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
     text += f", {samples} samples of each" * (samples > 1)
     if isinstance(entry, TransformersModel):
         return text + _time(params, entry, benchmark, questions * samples)
-    price = prices.load().models.get(entry.source) if isinstance(entry, OpenAIModel) else None
-    if price is None:
+    found = prices.find(entry.source) if isinstance(entry, OpenAIModel) else None
+    if found is None:
         return text
-    replies = max(_reply_tokens(params, entry, benchmark, variant) for variant, _ in cells)
+    price, as_of = found
+    replies = max(reply_tokens(params, entry, benchmark, variant) for variant, _ in cells)
     turns = questions * len(cells)
-    usd = price.of(prices.Usage(turns * _PROMPT_TOKENS, turns * replies))
-    return (
-        f"{text}, about {usd:.2f} USD at the prices of {prices.load().as_of} and {_PROMPT_TOKENS:,} tokens per prompt"
-    )
+    usd = price.of(prices.Usage(turns * PROMPT_TOKENS, turns * replies))
+    return f"{text}, about {usd:.2f} USD at the prices of {as_of} and {PROMPT_TOKENS:,} tokens per prompt"
 
 
-def _reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
+def reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
+    """Return the maximum length of a reply, without the tokens of a model that reasons first."""
     decoding = getattr(entry.asked_in(benchmark), "decoding", None)
     own = decoding.max_new_tokens if decoding else None
     return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))

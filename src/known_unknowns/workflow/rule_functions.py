@@ -75,6 +75,19 @@ def engine_code(params: Params, model: str, *benchmarks: str) -> str:
     return code_of("infer", benchmarks, engine)
 
 
+def with_shards(params: Params, gpus: int | None) -> Params:
+    """Return the configuration with a number of shards for each model that has none and that jobs can share.
+
+    There are as many as can ask at the same time on the ``gpus`` GPUs of the run; None is an unknown number.
+    """
+    models = dict(params.raw["models"])
+    for name in params.models:
+        entry = params.model(name)
+        if shards_of(entry) is None and entry.takes_any_gpus and (count := (gpus or 0) // entry.gpus) > 1:
+            models[name] = models[name] | {"shards": count}
+    return Params({**params.raw, "models": models})
+
+
 def weights(params: Params, model: str) -> list[str]:
     """Return the files of a model in a local folder, without adapters that it does not use."""
     entry = params.model(model).as_dict()
@@ -114,10 +127,7 @@ def table_threads(params: Params, benchmark: str) -> int:
 
 def gpus(params: Params, model: str) -> int:
     """Return the number of GPUs of a job that asks a model. It counts only if a profile limits the resource."""
-    entry = params.model(model)
-    if launch := getattr(entry, "launch", None):
-        return int(launch.tensor_parallel_size)
-    return int(isinstance(entry, TransformersModel) and entry.device != "cpu")
+    return params.model(model).gpus
 
 
 def gpus_besides_shards(params: Params, model: str) -> int:
@@ -157,10 +167,13 @@ class RuleFunctions:
         The configuration.
     data : str
         The edition's folder of data.
+    gpus_of_run : int, optional
+        The number of GPUs of this run, if it is known.
     """
 
     params: Params
     data: str
+    gpus_of_run: int | None = None
 
     def code(self, step: str) -> OfWildcards:
         """Return the digest of the code that does a step for a benchmark, as a function of the wildcards."""
@@ -230,6 +243,14 @@ class RuleFunctions:
     def of_pair(self, function: Callable[..., Any], *arguments: Any) -> OfWildcards:
         """Return a function of a model's entry and a benchmark as a function of the wildcards."""
         return lambda wildcards: function(self.params, wildcards.model, wildcards.benchmark, *arguments)
+
+    def gpus(self, model: str, number: Callable[[Params, str], int] = gpus) -> int:
+        """Return the number of GPUs of a model's job: at most all of the run.
+
+        If they are too few for the model, it can still have all of its replies in the journal.
+        """
+        needed = number(self.params, model)
+        return needed if self.gpus_of_run is None else min(needed, self.gpus_of_run)
 
     def of_attempt(self, function: Callable[..., Any]) -> Callable[[Any, int], Any]:
         """Return a function of a model's entry and the attempt, which is 1 unless a job of a cluster failed before."""

@@ -328,7 +328,9 @@ def write_partial_report(params: Params) -> str:
 
 def complete_models(params: Params) -> list[str]:
     """Return the models whose metrics are all up to date, as Snakemake sees it."""
-    command = ["--summary", "--cores", "1", "--configfile", str(JOB_SETTINGS), "--replace-workflow-config"]
+    # The settings have the numbers of shards of this run; another number of GPUs would give others.
+    command = ["--summary", "--cores", "1", "--resources", "gpu=1"]
+    command += ["--configfile", str(JOB_SETTINGS), "--replace-workflow-config"]
     summary = subprocess.run(
         [sys.executable, "-m", "snakemake", *command],
         stdin=subprocess.DEVNULL,

@@ -20,7 +20,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.data import lock_file
-from known_unknowns.data.revision import data_revision
+from known_unknowns.data.lock_file import data_revision
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE

@@ -42,7 +42,7 @@ class ActiView(Benchmark):
     check = part("check.check")
     prompt = part("prompts.prompt")
     protocols = part("protocols.PROTOCOLS")
-    expected_reply = part("expected_replies.expected_reply")
+    expected_reply = part("protocols.expected_reply")
     official = part("parsing.official")
     metrics = part("metrics.METRICS")
     audit = part("audit.audit")

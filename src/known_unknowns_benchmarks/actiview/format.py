@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from known_unknowns.benchmark.loading import Row, read_json
 from known_unknowns.errors import DataError
@@ -96,19 +98,10 @@ class Files(NamedTuple):
 
 
 def read_files(raw: Path, *, require_all: bool = True) -> Files:
-    """Decode the files. Rows are not checked.
+    """Decode the files in a folder or below it (the repository has them in ``asset``). Rows are not checked.
 
-    Parameters
-    ----------
-    raw : Path
-        The folder of the files, a folder above it (the repository has them in ``asset``), or data.json under any name.
-    require_all : bool
-        Whether the two files beside data.json must exist.
-
-    Raises
-    ------
-    DataError
-        If a file is missing or has another format.
+    ``raw`` may also be data.json under any name. Raises DataError if a file is missing or has another
+    format; with ``require_all`` also if one of the two files beside it is missing.
     """
     file = _data_file(raw)
     data = read_json(file)
@@ -144,65 +137,55 @@ def _data_file(raw: Path) -> Path:
     return found[0]
 
 
+_Text = Annotated[str, StringConstraints(pattern=r"\S")]
+
+
+class _Row(BaseModel):
+    """An object of data.json."""
+
+    model_config = ConfigDict(strict=True)
+
+    question: _Text
+    options: Annotated[list[_Text], Field(min_length=2, max_length=len(LETTERS))]
+    answer: int
+    images: Annotated[list[_Text], Field(min_length=len(IMAGES), max_length=len(IMAGES))]
+    category: Literal[*CATEGORIES]  # type: ignore[valid-type]
+    distraction: Literal[0, 1]
+    id: _Text | int
+    contains_bbox: Annotated[
+        list[Literal["no", "partial"] | Annotated[int, Field(ge=1)]], Field(min_length=VIEWS, max_length=VIEWS)
+    ]
+
+    @model_validator(mode="after")
+    def _check_answer(self) -> _Row:
+        if not 0 <= self.answer < len(self.options):
+            raise ValueError(f"the answer is {self.answer}, where the options are 0 to {len(self.options) - 1}")
+        return self
+
+
 def _annotation(
     row: int, values: Any, groundtruth: tuple[int, ...] | None, starts: Mapping[str, int | None]
 ) -> Annotation:
-    if not isinstance(values, dict):
-        raise ValueError(f"{str(values)[:80]} is not an object")
-    names = ("question", "options", "answer", "images", "category", "distraction", "id", "contains_bbox")
-    missing = [name for name in names if values.get(name) is None]
-    if missing:
-        raise ValueError(f"no value for {', '.join(missing)}")
-    options = _texts(values["options"], "options", (2, len(LETTERS)))
-    answer, distraction = _integer(values["answer"], "answer"), _integer(values["distraction"], "distraction")
-    if not 0 <= answer < len(options):
-        raise ValueError(f"the answer is {answer}, where the options are 0 to {len(options) - 1}")
-    if values["category"] not in CATEGORIES:
-        raise ValueError(f"the category is {values['category']!r}, not one of {', '.join(CATEGORIES)}")
-    if distraction not in (0, 1):
-        raise ValueError(f"the distraction is {distraction}, not 0 or 1")
+    try:
+        found = _Row.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"][:2]))
+        given = f", not {str(first['input'])[:80]!r}" if place else ""
+        raise ValueError(f"{place}{place and ': '}{first['msg'].removeprefix('Value error, ')}{given}") from error
     return Annotation(
         row=row,
-        id=_text(str(values["id"]), "id"),
-        text=_text(values["question"], "question"),
-        options=options,
-        answer=answer,
-        images=_texts(values["images"], "images", (len(IMAGES), len(IMAGES))),
-        category=CATEGORIES[values["category"]],
-        distraction=distraction,
-        clues=_clues(values["contains_bbox"]),
+        id=str(found.id),
+        text=found.question,
+        options=tuple(found.options),
+        answer=found.answer,
+        images=tuple(found.images),
+        category=CATEGORIES[found.category],
+        distraction=found.distraction,
+        clues=tuple(found.contains_bbox),
         groundtruth=groundtruth,
         starts=starts,
     )
-
-
-def _text(value: Any, what: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"the {what} is {value!r}, not a text")
-    return value
-
-
-def _texts(values: Any, what: str, count: tuple[int, int]) -> tuple[str, ...]:
-    least, most = count
-    if not isinstance(values, list) or not least <= len(values) <= most:
-        number = str(least) if least == most else f"{least} to {most}"
-        raise ValueError(f"the {what} are {str(values)[:80]}, not a list of {number}")
-    return tuple(_text(value, f"{what}' entry") for value in values)
-
-
-def _integer(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"the {what} is {value!r}, not a whole number")
-    return value
-
-
-def _clues(values: Any) -> tuple[Clue, ...]:
-    if not isinstance(values, list) or len(values) != VIEWS:
-        raise ValueError(f"contains_bbox is {str(values)[:80]}, not a list of {VIEWS}")
-    for value in values:
-        if value not in ("no", "partial") and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise ValueError(f'contains_bbox has {value!r}, not "no", "partial" or a number of clues')
-    return tuple(values)
 
 
 def _views(values: Any) -> tuple[int, ...]:

@@ -35,10 +35,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers, scaled
+from known_unknowns.benchmark.metrics import AcrossVariants, BenchmarkMetrics, Ratio, ScoreArrays, ScoredAnswers, scaled
 from known_unknowns.benchmark.protocol import ANSWER, VIEW
+from known_unknowns.metrics.proportions import ACCURACY, CHANCE
 from known_unknowns.records import AnsweredTurn, Metric, Question
-from known_unknowns_benchmarks.actiview.averages import AVERAGES
 from known_unknowns_benchmarks.actiview.parsing import (
     FAILED_REPLY,
     OFFICIAL,
@@ -52,6 +52,59 @@ from known_unknowns_benchmarks.actiview.parsing import (
 from known_unknowns_benchmarks.actiview.prompts import keep_field, names_missing_views, shown_views, stated_split
 from known_unknowns_benchmarks.actiview.protocols import MORE, OPERATE, SELECT, ZOOM
 from known_unknowns_benchmarks.actiview.views import SPLITS
+
+AVERAGED = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h")
+"""The variants of the paper's "Model AVG" (Table 2)."""
+
+
+def mean_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
+    """Compute the mean accuracy of several pipelines with equal weights, and that of guessing.
+
+    Parameters
+    ----------
+    answers : sequence of ScoreArrays
+        The answers of each pipeline to the same questions.
+
+    Returns
+    -------
+    dict from str to Ratio
+        ``accuracy`` and ``chance``. Denominators are numbers of answers: one for each question and pipeline.
+
+    Notes
+    -----
+    The caption of Table 7 leaves Shifting-E out of "Model AVG", but its numbers include it.
+
+    References
+    ----------
+    .. [1] Wang et al., ActiView, Tables 2, 7 and 14.
+    """
+    pipelines = np.full(len(answers[0].questions), len(answers))
+    chance = np.array([0.0 if q.answer is None else 1 / len(q.options) for q in answers[0].questions])
+    return {
+        ACCURACY: Ratio(np.sum([pipeline.correct for pipeline in answers], axis=0), pipelines),
+        CHANCE: Ratio(chance * pipelines, pipelines),
+    }
+
+
+def of_split(variant: str, split: int) -> str:
+    """Return the variant's name in params.yaml. Four views are the default and have no suffix."""
+    return variant if split == 4 else f"{variant}_{split}"
+
+
+AVERAGES = (
+    AcrossVariants("average", AVERAGED, mean_accuracy),
+    AcrossVariants("average_robust", tuple(f"{name}_robust" for name in AVERAGED), mean_accuracy),
+    *(
+        AcrossVariants(
+            of_split("average_of_two", split),
+            (of_split("zooming", split), of_split("shifting_r", split)),
+            mean_accuracy,
+        )
+        for split in SPLITS
+    ),
+)
+"""The AVG columns of Tables 2 and 7, the same with the robust parser of steps, and the AVG column of Table 14."""
+
 
 _QUARTERED = 4
 TYPES = ("Type I", "Type II", "Type III")
@@ -71,26 +124,15 @@ def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class DialogueViews:
-    """The views of one dialogue.
+    """The views of one dialogue."""
 
-    Attributes
-    ----------
-    steps : frozenset of str
-        Steps of the dialogue.
-    used : frozenset of int
-        Views that the answer is from, numbered from 1.
-    zoomed, shifted : frozenset of int, optional
-        Views that the mixed pipeline zoomed into, and views that were shifted to; None if the pipeline has no such
-        operation.
-    selections : tuple of Selection
-        Selections of views, as one parser parses them.
-    """
-
-    steps: frozenset[str]
-    used: frozenset[int]
+    steps: frozenset[str]  # steps of the dialogue
+    used: frozenset[int]  # views that the answer is from, numbered from 1
+    # views that the mixed pipeline zoomed into, and views that were shifted to; None if the pipeline has no such
+    # operation
     zoomed: frozenset[int] | None
     shifted: frozenset[int] | None
-    selections: tuple[Selection, ...]
+    selections: tuple[Selection, ...]  # selections of views, as one parser parses them
 
     @classmethod
     def of(cls, question: Question, turns: Sequence[AnsweredTurn], parser: str) -> DialogueViews:
@@ -227,24 +269,12 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
 
 @dataclass(frozen=True, slots=True)
 class ViewNecessity:
-    """Numbers of questions that a pipeline answers correctly with and without its views.
+    """Numbers of questions that a pipeline answers correctly with and without its views."""
 
-    Attributes
-    ----------
-    right : int
-        Correct with the views.
-    needed : int
-        Correct with the views and wrong without them.
-    spoiled : int
-        Wrong with the views and correct without them.
-    n : int
-        All questions.
-    """
-
-    right: int
-    needed: int
-    spoiled: int
-    n: int
+    right: int  # correct with the views
+    needed: int  # correct with the views and wrong without them
+    spoiled: int  # wrong with the views and correct without them
+    n: int  # all questions
 
     @property
     def share(self) -> float | None:
@@ -262,17 +292,9 @@ WITHOUT: Mapping[str, str] = {
 
 
 def view_necessity(with_views: Mapping[str, bool], without: Mapping[str, bool]) -> ViewNecessity:
-    """Count the questions that need the views.
+    """Count the questions that need the views, given which ids were answered correctly with them and without.
 
-    Parameters
-    ----------
-    with_views, without : mapping from str to bool
-        Whether each question, by its id, was answered correctly.
-
-    Raises
-    ------
-    ValueError
-        If the questions differ.
+    Raises ValueError if the questions differ.
     """
     if with_views.keys() != without.keys():
         unpaired = sorted(with_views.keys() ^ without.keys())
@@ -302,15 +324,7 @@ class Cost:
 def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     """Compute the mean cost per question. An image that is shown in two turns counts twice.
 
-    Parameters
-    ----------
-    dialogues : sequence of sequence of AnsweredTurn
-        All turns of each question of one variant.
-
-    Raises
-    ------
-    ValueError
-        If there are no questions.
+    Raises ValueError if there are no questions.
     """
     if not dialogues:
         raise ValueError("no dialogues: the cost of a question is not defined")

@@ -52,22 +52,13 @@ def official(text: str, question: Question) -> ParsedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection of views.
+    """A selection of views."""
 
-    Attributes
-    ----------
-    views : tuple of int
-        The selected views, from 1, without duplicates.
-    valid : bool
-        Whether the reply followed the instruction. The released code parses an invalid reply in part, as no selection,
-        or stops with an error.
-    answers : bool
-        Whether the mixed pipeline continues with the answer.
-    """
-
-    views: tuple[int, ...]
+    views: tuple[int, ...]  # the selected views, from 1, without duplicates
+    # whether the reply followed the instruction. The released code parses an invalid reply in part, as no
+    # selection, or stops with an error.
     valid: bool = True
-    answers: bool = False
+    answers: bool = False  # whether the mixed pipeline continues with the answer
 
 
 def parse_selection(text: str, split: int, parser: str) -> Selection:

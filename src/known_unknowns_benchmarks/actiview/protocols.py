@@ -29,6 +29,7 @@ No pipeline takes more than 2 turns for each view and 3 more, whatever the repli
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ from known_unknowns.records import Image, Question, Reply, Turn
 from known_unknowns_benchmarks.actiview import prompts, views
 from known_unknowns_benchmarks.actiview.parsing import (
     FAILED_REPLY,
+    NONE,
     OFFICIAL,
     PARSERS,
     needs_more,
@@ -48,6 +50,7 @@ from known_unknowns_benchmarks.actiview.parsing import (
     parse_selection,
     parse_zoom,
 )
+from known_unknowns_benchmarks.actiview.views import NAMES
 from known_unknowns_benchmarks.actiview.wording import TOOLKIT, WORDINGS, NamedView, Wording, WordingName
 
 Said = Generator[Turn, Reply, str]
@@ -351,3 +354,27 @@ PROTOCOLS: Mapping[str, Protocol] = by_name(
     ]
 )
 """ActiView's protocols, by name."""
+
+
+def expected_reply(question: Question, turn: Turn) -> str:
+    """Return the reply to a step "select", "more", "zoom", "operate" or "caption"."""
+    if turn.step == CAPTION:
+        return "-"
+    shown = prompts.shown_views(turn.text, question)
+    needed = needed_views(question, prompts.shown_split(turn.text, question))
+    if turn.step == MORE:
+        missing = [view for view in needed if view not in shown]
+        if prompts.names_missing_views(turn.text):
+            return ", ".join(NAMES[view - 1] for view in missing) or "NO"
+        return "yes" if missing else "no"
+    if turn.step == SELECT:
+        return _listed(needed)
+    if turn.step == ZOOM:
+        return json.dumps({"part": _listed(needed), "reason": "the clues are there"})
+    keep, shift = ([view for view in needed if (view in shown) == is_shown] for is_shown in (True, False))
+    return json.dumps({prompts.keep_field(turn.text): _listed(keep), "shift": _listed(shift)})
+
+
+def _listed(views: Iterable[int]) -> str:
+    """Views as the prompts request them: "1,3", or "none"."""
+    return ",".join(map(str, views)) or NONE

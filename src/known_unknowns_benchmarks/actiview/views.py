@@ -32,30 +32,11 @@ Box = tuple[int, int, int, int]
 
 
 def view(image: Image, number: int, split: int = 4, *, size: Size | None = None, released: bool = False) -> Image:
-    """Return one part of the image.
+    """Return a reference to one part of the image, in the size of the initial view.
 
-    Parameters
-    ----------
-    image : Image
-        The original image.
-    number : int
-        Number of the part, from 1.
-    split : int
-        Number of parts; a key of `SPLITS`.
-    size : tuple of int, optional
-        Width and height of the initial view in pixels; by default those of a part.
-    released : bool
-        Whether to number the parts as the released toolkit does.
-
-    Returns
-    -------
-    Image
-        A reference to the part, in the size of the initial view.
-
-    Raises
-    ------
-    ValueError
-        If the part or the split does not exist.
+    The parts are numbered from 1, with ``released`` as in the released toolkit; their number is a key of `SPLITS`.
+    ``size`` is the width and height of the initial view in pixels, by default that of a part. Raises
+    ValueError if the part or the split does not exist.
     """
     width, height = size or initial_size(image, split)
     box = part_box(image.width, image.height, number, split, released=released)

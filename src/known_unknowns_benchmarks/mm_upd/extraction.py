@@ -42,12 +42,7 @@ _MISMATCH = re.compile(
 def withheld(turn: AnsweredTurn, question: Question) -> bool:
     """Return whether a reply withholds an answer to an unsolvable question, or states the masked right option.
 
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        A turn whose reply did not fail.
-    question : Question
-        An unsolvable question: its answer is the option that withholds an answer.
+    The reply did not fail, and the question's answer is the option that withholds an answer.
     """
     masked = question.extra.get("masked_answer") or ""
     parsed = robust(turn, question)

@@ -45,10 +45,7 @@ COLUMNS = ("index", "question", "A", "B", "answer", "category", "image", "type")
 def file_of(raw: Path, settings: DataEntry | None, subset: str, setting: str) -> Path:
     """Return the file of a subset and setting, which ``files`` in the data's entry of params.yaml may name.
 
-    Raises
-    ------
-    ConfigError
-        If ``files`` names an unknown part.
+    Raises ConfigError if ``files`` names an unknown part.
     """
     named = settings.files if isinstance(settings, HubData) else {}
     for key in named:
@@ -61,10 +58,7 @@ def file_of(raw: Path, settings: DataEntry | None, subset: str, setting: str) ->
 def rows(file: Path) -> Iterator[Row]:
     """Read the rows of a TSV or Parquet file.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, is not a table, or lacks one of `COLUMNS`.
+    Raises DataError if the file is missing, is not a table, or lacks one of `COLUMNS`.
     """
     if not file.is_file():
         raise DataError("the file is missing; fetch the data again, or name the file under files", file=file)
@@ -111,10 +105,7 @@ def type_of(row: Row) -> str:
 def options_of(row: Row) -> list[str]:
     """Return the texts of the options A, B, ... up to the first that is absent, as the released code reads them.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than two.
+    Raises ValueError if there are fewer than two.
     """
     texts: list[str] = []
     for letter in LETTERS:

@@ -51,12 +51,8 @@ def load(
 ) -> Iterator[Question]:
     """Load the three subsets under ``raw`` (`known_unknowns.benchmark.interface.Load`).
 
-    Raises
-    ------
-    ConfigError
-        For an unknown setting.
-    DataError
-        For a row that is not as published; it names file and row.
+    Raises ConfigError for an unknown setting. Raises DataError for a row that is not as published; it names file and
+    row.
     """
     with ImageStore(folder, workers=workers, plain=True) as images:
         for subset in SUBSETS:
@@ -101,10 +97,7 @@ def with_refusal(texts: list[str], subset: str) -> tuple[Option, ...]:
 def answer_of(row: Row, kind: str, texts: list[str]) -> int:
     """Return the index of the right option; that of the option that withholds an answer for an unsolvable row.
 
-    Raises
-    ------
-    ValueError
-        If the row's answer is not possible for its type.
+    Raises ValueError if the row's answer is not possible for its type.
     """
     answer = required(row, "answer").strip().upper()
     if kind != STANDARD:

@@ -117,15 +117,8 @@ def _released(question: Question, turn: AnsweredTurn) -> tuple[str, int | None]:
 def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
     """Compute the metrics of the module's table.
 
-    Parameters
-    ----------
-    scored : ScoredAnswers
-        The answers of one setting, as one parser parsed them.
-
-    Returns
-    -------
-    dict from str to Ratio
-        Numerators and denominators, arrays of shape (questions,).
+    ``scored`` are the answers of one setting, as one parser parsed them. Numerators and denominators have the shape
+    (questions,).
     """
     passes, found = Passes.of(scored), problems(scored.questions)
     standard = np.array([q.extra["type"] == STANDARD for q in scored.questions], dtype=bool)

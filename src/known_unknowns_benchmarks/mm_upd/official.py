@@ -48,20 +48,8 @@ def official(text: str, question: Question) -> ParsedAnswer:
 def read(text: str, question: Question, setting: str) -> ParsedAnswer:
     """Parse a reply in a setting, as the released code does before it asks a language model.
 
-    Parameters
-    ----------
-    text : str
-        The reply.
-    question : Question
-        The question, with the option that withholds an answer.
-    setting : str
-        A setting of `mm_upd.prompts`.
-
-    Returns
-    -------
-    ParsedAnswer
-        A letter of an option; refused for a letter that the released code accepts as a withheld answer; unparsed for a
-        reply that it passes to a language model.
+    The question has the option that withholds an answer. The answer is a letter of an option; refused for a letter that
+    the released code accepts as a withheld answer; unparsed for a reply that it passes to a language model.
     """
     shown = shown_letters(question, setting)
     label = match(text, shown)

@@ -13,22 +13,8 @@ from known_unknowns.variants import by_name
 def relabelled_refusal(question: Question, *, label: str = "F") -> Question:
     """Give the refusal option another label, such as F after A to D. The other options keep theirs.
 
-    Parameters
-    ----------
-    question : Question
-        Any question. It is returned unchanged if its refusal has this label.
-    label : str
-        The refusal's new label. It takes part in the prompt too, unless the protocol does not show the refusal.
-
-    Returns
-    -------
-    Question
-        The question with the relabelled refusal.
-
-    Raises
-    ------
-    ValueError
-        If the question has no refusal option, or another option has this label.
+    The prompt has the new label too, unless the protocol does not show the refusal. Raises ValueError if
+    the question has no refusal option, or another option has this label.
 
     Notes
     -----

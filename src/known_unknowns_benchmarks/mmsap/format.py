@@ -45,36 +45,23 @@ _OPTIONAL = ("id", "sub_task")
 
 @dataclass(frozen=True)
 class Fields:
-    """Names of the files and of their fields, from ``benchmarks.mmsap.data.<edition>`` in params.yaml.
+    """Names of the files and of their fields, from ``benchmarks.mmsap.data.<edition>`` in params.yaml."""
 
-    Attributes
-    ----------
-    id, sub_task : str or None
-        None if the files have no such field. Questions are then numbered, and their category is their subset.
-    image, question, answer : str
-        Fields of the image, the text and the right option.
-    options : str or tuple of str
-        One field (a list of texts, or a map from letter to text) or one field per option.
-    answer_is : str
-        Form of the right option: its text, its letter, its index from 0, or ``auto`` for each of them. With ``auto``,
-        an answer that could be more than one option is an error.
-    refusal : str
-        Text of the refusal option.
-    images : str or None
-        Folder that image paths start from; None for the folder of the file.
-    files : mapping
-        Path or pattern of the files of each subset.
-    """
-
+    # None if the files have no such field. Questions are then numbered, and their category is their subset.
     id: str | None = "id"
+    # fields of the image, the text and the right option
     image: str = "image"
     question: str = "question"
+    # one field (a list of texts, or a map from letter to text) or one field per option
     options: str | tuple[str, ...] = "options"
     answer: str = "answer"
     sub_task: str | None = "sub_task"
+    # form of the right option: its text, its letter, its index from 0, or ``auto`` for each of them. With ``auto``,
+    # an answer that could be more than one option is an error.
     answer_is: str = "auto"
-    refusal: str = REFUSAL
-    images: str | None = None
+    refusal: str = REFUSAL  # text of the refusal option
+    images: str | None = None  # folder that image paths start from; None for the folder of the file
+    # path or pattern of the files of each subset
     files: Mapping[str, str] = field(default_factory=lambda: {subset: f"{subset}.json" for subset in SUBSETS})
 
     @classmethod
@@ -83,10 +70,7 @@ class Fields:
 
         Rendered files and those of a git repository have the default names.
 
-        Raises
-        ------
-        ConfigError
-            For an unknown name, or a value that is not a text. It has the path of the key.
+        Raises ConfigError for an unknown name, or a value that is not a text. It has the path of the key.
         """
         given = settings.as_dict() if isinstance(settings, HubData | FolderData) else {}
         fields = _texts(given, "fields", ("id", "image", "question", "options", "answer", "sub_task"))

@@ -94,12 +94,8 @@ def load(
     ``settings`` is the data's entry in params.yaml, which names files and fields (`Fields`). All other texts, numbers
     and Booleans of a row are kept in ``Question.extra``.
 
-    Raises
-    ------
-    ConfigError
-        For an unknown setting.
-    DataError
-        For data that do not match the settings; it names file, row and field.
+    Raises ConfigError for an unknown setting. Raises DataError for data that do not match the settings; it names file,
+    row and field.
     """
     fields = Fields.from_settings(settings)
     with ImageStore(folder, workers=workers) as images:

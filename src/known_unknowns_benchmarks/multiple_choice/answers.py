@@ -38,10 +38,7 @@ def detect(rows: Sequence[tuple[Any, Sequence[Option]]]) -> str:
 
     It is the one that fits most rows. An index and a number are told apart by the answers 0 and n.
 
-    Raises
-    ------
-    ValueError
-        If several fit equally many rows and name different options.
+    Raises ValueError if several fit equally many rows and name different options.
     """
     found = {kind: [meaning(value, options, kind) for value, options in rows] for kind in MEANINGS}
     counts = {kind: sum(len(places) == 1 for places in named) for kind, named in found.items()}
@@ -66,10 +63,7 @@ def detect(rows: Sequence[tuple[Any, Sequence[Option]]]) -> str:
 def resolve(value: Any, options: Sequence[Option], kind: str) -> int:
     """Return the index of the right option.
 
-    Raises
-    ------
-    ValueError
-        If the answer names no option, or several.
+    Raises ValueError if the answer names no option, or several.
     """
     places = meaning(value, options, kind)
     shown = " / ".join(option.line for option in options)

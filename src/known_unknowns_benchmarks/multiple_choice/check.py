@@ -34,7 +34,7 @@ def _quantities(drafts: Drafts) -> list[Quantity]:
         "questions": len(questions),
         "questions with a refusal option": sum(d.refusal is not None for d in questions),
         "questions whose right option is the refusal": sum(d.refusal == d.answer is not None for d in questions),
-        "questions without an image": sum(not d.image_columns for d in questions),
+        "questions without an image": sum(not d.images for d in questions),
     }
     options = Counter(len(draft.options) for draft in questions)
     numbers |= {f"questions with {count} options": number for count, number in sorted(options.items())}

@@ -1,17 +1,19 @@
-"""Questions as the files have them, and every mistake in them, before any image is decoded."""
+"""Questions as the files have them, and every mistake in them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.errors import DataError
-from known_unknowns.records import Option
+from known_unknowns.progress import Advance
+from known_unknowns.records import Image, Option
 from known_unknowns_benchmarks.multiple_choice import answers, refusals, row_images
 from known_unknowns_benchmarks.multiple_choice.options import ColumnError, no_column, read_options, text_of
 from known_unknowns_benchmarks.multiple_choice.settings import LETTERS, Settings, is_empty
@@ -28,7 +30,9 @@ _VARYING = re.compile(
 
 @dataclass(slots=True)
 class Draft:
-    """One question without its images. ``answer`` is None until all rows are read.
+    """One question. ``answer`` is None until all rows are read.
+
+    An image is a reference, or a text and its column: the id of another row of the file, whose images it has.
 
     ``id`` is that of the row, or else the row's number, and ``has_id`` says which. ``copy_of`` is the id of the
     question of which this is a circular copy: the same with its options in another order.
@@ -44,7 +48,7 @@ class Draft:
     category: str
     given: Any
     answer_column: str
-    image_columns: tuple[str, ...]
+    images: list[Image | tuple[str, str]]
     has_id: bool
     answer: int | None = None
     copy_of: str = ""
@@ -73,28 +77,16 @@ class Problem:
 
 @dataclass(slots=True)
 class Drafts:
-    """All questions of a folder, and all mistakes.
-
-    Attributes
-    ----------
-    questions : list of Draft
-    problems : list of Problem
-    answer_is : str
-        What the answers are (`answers.MEANINGS`).
-    columns : dict
-        Part of a question to the columns that it was read from.
-    unused : list of str
-        Columns that no part of a question was read from.
-    images : dict
-        The sha256 of each distinct image to the choices that it needs, if images were decoded.
-    """
+    """All questions of a folder, and all mistakes."""
 
     folder: Path
     questions: list[Draft] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    answer_is: str = ""
+    answer_is: str = ""  # what the answers are (`answers.MEANINGS`)
+    # part of a question to the columns that it was read from
     columns: dict[str, set[str]] = field(default_factory=dict)
-    unused: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)  # columns that no part of a question was read from
+    # the sha256 of each distinct image to the choices that it needs, if images were decoded
     images: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def check(self) -> None:
@@ -135,39 +127,19 @@ def ranges(numbers: Sequence[int], most: int = 10) -> str:
     return ", ".join([*shown, "..."] if len(found) > most else shown)
 
 
-def images_of(
-    row: SourceRow, columns: Sequence[str], root: Path, settings: Settings, ids: set[str]
-) -> list[row_images.ImageCell]:
-    """Return the images that the columns of a row name; see `row_images.cells`."""
-    searched = (root / settings.images,) if settings.images else (row.file.parent, root)
-    folder = row_images.ImageFolder(root, searched)
-    return [cell for column in columns for cell in row_images.cells(row.values[column], column, folder, ids)]
+def read_drafts(
+    folder: Path, settings: Settings, *, store: ImageStore | None = None, advance: Advance | None = None
+) -> Drafts:
+    """Read every question in the files of a folder, and decode every image; with a ``store``, store them.
 
-
-def read_drafts(folder: Path, settings: Settings, *, decode_images: bool = True) -> Drafts:
-    """Read every question.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the files.
-    settings : Settings
-        How the files are read.
-    decode_images : bool
-        Whether each image is decoded. If not, it is only searched.
-
-    Raises
-    ------
-    DataError
-        If there are no files with questions. Mistakes in rows are in the result.
+    Raises DataError if there are no files with questions. Mistakes in rows are in the result.
     """
     drafts = Drafts(folder)
-    files, find_images = question_files(folder, settings.files), True
+    files, reader = question_files(folder, settings.files), _RowImages(drafts, settings, store)
     if settings.images and not (folder / settings.images).is_dir():
         drafts.problems.append(Problem(folder, None, f"there is no folder {settings.images!r}, which images names"))
-        find_images = False
     for file in files:
-        _read_file(file, drafts, settings, prefix=f"{file.stem}-" if len(files) > 1 else "")
+        _read_file(file, reader, prefix=f"{file.stem}-" if len(files) > 1 else "", advance=advance)
     if not drafts.questions and not drafts.problems:
         drafts.problems.append(
             Problem(folder, None, f"no rows in {', '.join(file.name for file in files)}; add one per question")
@@ -180,19 +152,69 @@ def read_drafts(folder: Path, settings: Settings, *, decode_images: bool = True)
     _resolve_answers(drafts, settings)
     _find_copies(drafts)
     _check_named_refusal(drafts, settings)
-    if find_images:
-        _check_images(drafts, files, settings, decode=decode_images)
     drafts.problems.sort(key=lambda problem: (str(problem.file), problem.number or 0))
     return drafts
 
 
-def _read_file(file: Path, drafts: Drafts, settings: Settings, *, prefix: str) -> None:
+class _RowImages(NamedTuple):
+    """What reading a row needs: the result so far, the settings, and where images are stored."""
+
+    drafts: Drafts
+    settings: Settings
+    store: ImageStore | None
+
+    def of(self, row: SourceRow, columns: Sequence[str]) -> list[Image | tuple[str, str]]:
+        """Return the images that the columns of a row name."""
+        root, settings = self.drafts.folder, self.settings
+        if settings.images and not (root / settings.images).is_dir():
+            return []
+        searched = (root / settings.images,) if settings.images else (row.file.parent, root)
+        folder = row_images.ImageFolder(root, searched)
+        found = [(cell, c) for c in columns for cell in row_images.cells(row.values[c], c, folder)]
+        return [(cell, c) if isinstance(cell, str) else self.keep(cell, c, row.file, row.number) for cell, c in found]
+
+    def keep(self, data: bytes, column: str, file: Path, number: int) -> Image:
+        """Store or only decode an image."""
+        if self.store is None:
+            digest = sha256(data).hexdigest()
+            if digest not in self.drafts.images:
+                self.drafts.images[digest] = tuple(row_images.choices_of(data, column))
+            return Image("", digest, 0, 0)
+        try:
+            return self.store.add(data, file=file, row=number)
+        except DataError as error:
+            if (error.file, error.row) == (file, number):
+                raise ColumnError(column, error.text) from error
+            raise  # of an earlier row, decoded by another process
+
+
+def _read_file(file: Path, reader: _RowImages, *, prefix: str, advance: Advance | None) -> None:
+    drafts, settings = reader.drafts, reader.settings
+    first = len(drafts.questions)
     with _collecting(drafts, file):
         for row in rows(file):
             drafts.unused += [name for name in row.values if name and name not in drafts.unused]
             with _collecting(drafts, file, row.number):
                 if settings.selects(row.values):
-                    drafts.questions.append(_draft(row, settings, drafts.columns, prefix))
+                    drafts.questions.append(_draft(row, reader, prefix))
+                    if advance:
+                        advance()
+    of_file = drafts.questions[first:]
+    by_id = {draft.id.removeprefix(prefix): draft for draft in of_file}
+    own = {name: [image for image in draft.images if isinstance(image, Image)] for name, draft in by_id.items()}
+    for draft in of_file:
+        with _collecting(drafts, file, draft.number):
+            images: list[Image | tuple[str, str]] = []
+            for image in draft.images:
+                if isinstance(image, Image):
+                    images.append(image)
+                elif image[0] not in own:
+                    images.append(reader.keep(row_images.decoded(*image), image[1], file, draft.number))
+                elif not own[image[0]]:
+                    raise ColumnError(image[1], f"row with index {image[0]!r} has no image of its own")
+                else:
+                    images += own[image[0]]
+            draft.images = images
 
 
 class _collecting:
@@ -208,7 +230,7 @@ class _collecting:
         if isinstance(error, DataError):
             text = str(error).removeprefix(str(error.file)).removeprefix(f", row {error.row}").removeprefix(": ")
             number = error.row if isinstance(error.row, int) else self._number
-            self._drafts.problems.append(Problem(self._file, number, text))
+            self._drafts.problems.append(Problem(Path(error.file or self._file), number, text))
             return True
         if isinstance(error, ValueError | TypeError | OSError | OverflowError):
             self._drafts.problems.append(Problem(self._file, self._number, str(error)))
@@ -216,8 +238,8 @@ class _collecting:
         return False
 
 
-def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], prefix: str) -> Draft:
-    values = row.values
+def _draft(row: SourceRow, reader: _RowImages, prefix: str) -> Draft:
+    values, settings, columns = row.values, reader.settings, reader.drafts.columns
     asked = read_options(values, settings)
     named = settings.refusals
     try:
@@ -234,8 +256,8 @@ def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], pre
     used = found | {"question": settings.column("question", values), "options": asked.column, "answer": answer_column}
     for part, column in used.items():
         columns.setdefault(part, set()).update([column] if column else [])
-    images = _image_columns(values, settings)
-    columns.setdefault("image", set()).update(images)
+    image_columns = _image_columns(values, settings)
+    columns.setdefault("image", set()).update(image_columns)
     category, given_id = _optional(values, found["category"]), _optional(values, found["id"])
     return Draft(
         file=row.file,
@@ -248,7 +270,7 @@ def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], pre
         category=category or row.file.stem,
         given=asked.letters.get(str(given).strip(), given),
         answer_column=answer_column,
-        image_columns=images,
+        images=reader.of(row, image_columns),
         has_id=bool(given_id),
     )
 
@@ -327,26 +349,3 @@ def _check_named_refusal(drafts: Drafts, settings: Settings) -> None:
     named = " or ".join(map(repr, settings.refusals))
     text = f"no question has the refusal option {named}; the most frequent options are {common}. Correct refusal"
     drafts.problems.append(Problem(drafts.folder, None, text))
-
-
-def _check_images(drafts: Drafts, files: list[Path], settings: Settings, *, decode: bool) -> None:
-    for row, draft, ids in with_rows(drafts, files):
-        for column in draft.image_columns:
-            with _collecting(drafts, row.file, row.number):
-                for cell in images_of(row, [column], drafts.folder, settings, ids):
-                    if decode and not cell.row_index:
-                        digest = sha256(cell.data).hexdigest()
-                        if digest not in drafts.images:
-                            drafts.images[digest] = tuple(row_images.choices_of(cell.data, column))
-
-
-def with_rows(drafts: Drafts, files: list[Path]) -> Iterator[tuple[SourceRow, Draft, set[str]]]:
-    """Read the files again, and yield each row with its question, and the ids of the file's questions."""
-    for file in files:
-        of_file = {draft.number: draft for draft in drafts.questions if draft.file == file}
-        prefix = f"{file.stem}-" if len(files) > 1 else ""
-        ids = {draft.id.removeprefix(prefix) for draft in of_file.values()}
-        try:
-            yield from ((row, of_file[row.number], ids) for row in rows(file) if row.number in of_file)
-        except DataError:
-            return  # already a problem of the first reading

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,10 @@ from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.benchmark.interface import Contents
 from known_unknowns.benchmark.protocol import IMAGE_PLACE, IMAGES_IN_TEXT
 from known_unknowns.config import DataEntry
-from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Question
-from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, images_of, ranges, read_drafts, with_rows
-from known_unknowns_benchmarks.multiple_choice.options import ColumnError
+from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, ranges, read_drafts
 from known_unknowns_benchmarks.multiple_choice.settings import Settings
-from known_unknowns_benchmarks.multiple_choice.table_files import SourceRow, question_files
 
 NAME = "multiple_choice"
 _ID_DIGITS = 12
@@ -32,10 +28,7 @@ _SHOWN_TEXTS, _SHOWN_COLUMNS = 5, 10
 def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
     """Count the questions of a folder (`known_unknowns.benchmark.interface.Contents`).
 
-    Raises
-    ------
-    DataError
-        For all mistakes in the files at once.
+    Raises DataError for all mistakes in the files at once.
     """
     chosen = Settings.of(settings)
     drafts = read_drafts(folder, chosen)
@@ -43,7 +36,7 @@ def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
     return Contents(
         questions=len(drafts.questions),
         with_refusal=sum(draft.refusal is not None for draft in drafts.questions),
-        with_images=sum(bool(draft.image_columns) for draft in drafts.questions),
+        with_images=sum(bool(draft.images) for draft in drafts.questions),
         notes=(
             refusal_note(drafts, chosen),
             *unused_note(drafts),
@@ -104,70 +97,17 @@ def load(
 ) -> Iterator[Question]:
     """Load the files under ``raw`` (`known_unknowns.benchmark.interface.Load`).
 
-    Raises
-    ------
-    DataError
-        For all mistakes at once, each with its file, row and column. An image that does not decode is reported by
-        itself, because images are decoded while they are stored.
+    Raises DataError for all mistakes at once, each with its file, row and column.
     """
     chosen = Settings.of(settings)
-    drafts = read_drafts(raw, chosen, decode_images=False)
-    drafts.check()
+    with ImageStore(folder, workers=workers) as store:
+        drafts = read_drafts(raw, chosen, store=store, advance=advance)
+        drafts.check()
     print(refusal_note(drafts, chosen), file=sys.stderr)
-    files = question_files(raw, chosen.files)
     same: Counter[str] = Counter()
-    with ExitStack() as stack:
-        store = stack.enter_context(ImageStore(folder, workers=workers))
-        referenced = _referenced_images(drafts, files, chosen, store)
-        for row, draft, ids in with_rows(drafts, files):
-            images = _images(row, draft, ids, chosen, raw, store, referenced)
-            yield _question(draft, images, draft.id if draft.has_id else _id_of(draft, images, same), chosen)
-            if advance:
-                advance()
-
-
-def _referenced_images(
-    drafts: Drafts, files: list[Path], settings: Settings, store: ImageStore
-) -> dict[tuple[Path, str], tuple[Image, ...]]:
-    """Store the images of rows that other rows name by their index (VLMEvalKit stores a repeated image once)."""
-    wanted: dict[tuple[Path, str], SourceRow | None] = {}
-    for row, draft, ids in with_rows(drafts, files):
-        if draft.image_columns:
-            found = images_of(row, draft.image_columns, drafts.folder, settings, ids)
-            wanted |= {(row.file, cell.row_index): None for cell in found if cell.row_index}
-    images: dict[tuple[Path, str], tuple[Image, ...]] = {}
-    for row, draft, ids in with_rows(drafts, files) if wanted else ():
-        key = (row.file, draft.id.removeprefix(f"{row.file.stem}-") if len(files) > 1 else draft.id)
-        if key in wanted and draft.image_columns:
-            found = images_of(row, draft.image_columns, drafts.folder, settings, ids)
-            images[key] = tuple(
-                store.add(cell.data, file=row.file, row=row.number) for cell in found if not cell.row_index
-            )
-    return images
-
-
-def _images(
-    row: SourceRow,
-    draft: Draft,
-    ids: set[str],
-    settings: Settings,
-    root: Path,
-    store: ImageStore,
-    referenced: Mapping[tuple[Path, str], tuple[Image, ...]],
-) -> tuple[Image, ...]:
-    found: list[Image] = []
-    try:
-        for cell in images_of(row, draft.image_columns, root, settings, ids):
-            if not cell.row_index:
-                found.append(store.add(cell.data, file=row.file, row=row.number))
-                continue
-            others = referenced.get((row.file, cell.row_index), ())
-            if not others:
-                raise ColumnError(draft.image_columns[0], f"row with index {cell.row_index!r} has no image of its own")
-            found += others
-    except ValueError as error:
-        raise DataError(str(error), file=row.file, row=row.number) from error
-    return tuple(found)
+    for draft in drafts.questions:
+        images = tuple(image for image in draft.images if isinstance(image, Image))
+        yield _question(draft, images, draft.id if draft.has_id else _id_of(draft, images, same), chosen)
 
 
 def _id_of(draft: Draft, images: tuple[Image, ...], same: Counter[str]) -> str:

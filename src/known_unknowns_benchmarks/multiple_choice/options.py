@@ -49,10 +49,7 @@ def no_column(column: str, values: Mapping[str, Any], otherwise: str = "") -> Co
 def text_of(value: Any, column: str) -> str:
     """Return a cell as a text.
 
-    Raises
-    ------
-    ColumnError
-        If it is not a text or a number, too long, or not valid Unicode.
+    Raises ColumnError if it is not a text or a number, too long, or not valid Unicode.
     """
     if not isinstance(value, str | int | float):
         raise ColumnError(column, f"{str(value)[:60]!r} is not a text")
@@ -71,10 +68,7 @@ def text_of(value: Any, column: str) -> str:
 def read_options(values: Mapping[str, Any], settings: Settings) -> RowOptions:
     """Return the question's text and its options.
 
-    Raises
-    ------
-    ColumnError
-        If there are fewer than 2 or more than 26 options, or if an option is empty.
+    Raises ColumnError if there are fewer than 2 or more than 26 options, or if an option is empty.
     """
     question_column = settings.column("question", values)
     if question_column is None:
@@ -191,10 +185,7 @@ def labelled(texts: Sequence[str], columns: Sequence[str] | None, name: str = ""
 
     Columns that are single letters give their own names as labels. ``name`` is that of the columns, for errors.
 
-    Raises
-    ------
-    ColumnError
-        If there are too many, or if labels at the start of the texts contradict those of the options.
+    Raises ColumnError if there are too many, or if labels at the start of the texts contradict those of the options.
     """
     if len(texts) > len(LETTERS):
         raise ColumnError("", f"{len(texts)} options; a question needs 2 to {len(LETTERS)}")

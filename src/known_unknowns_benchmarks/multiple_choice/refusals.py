@@ -35,17 +35,8 @@ def is_standard_refusal(text: str) -> bool:
 def find_refusal(texts: Sequence[str], named: Sequence[str] | None) -> int | None:
     """Return the index of the refusal among the texts of options; None if there is none.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        The texts of the options.
-    named : sequence of str, optional
-        The refusal's texts in params.yaml. Without them, the standard phrasings are searched.
-
-    Raises
-    ------
-    ValueError
-        If several options are refusals.
+    ``named`` are the refusal's texts in params.yaml; without them, the standard phrasings are searched. Raises
+    ValueError if several options are refusals.
     """
     if named is None:
         found = [index for index, text in enumerate(texts) if is_standard_refusal(text)]

@@ -1,4 +1,4 @@
-"""The images of a row: paths of files, base64, bytes as the hub stores them, or the index of a row with the image."""
+"""The images of a row: paths of files, base64, bytes as the hub stores them, or the id of a row with the image."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import binascii
 import json
 import re
 import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,13 +25,6 @@ _LONGEST_PATH, _LONGEST_INDEX = 1024, 64
 _MAX_LIST = 100_000
 
 
-class ImageCell(NamedTuple):
-    """One image: its bytes, or the index of another row, whose image it is."""
-
-    data: bytes
-    row_index: str = ""
-
-
 class ImageFolder(NamedTuple):
     """Where paths of images start: the folder of all files, and the folders that are searched within it."""
 
@@ -39,29 +32,16 @@ class ImageFolder(NamedTuple):
     searched: tuple[Path, ...]
 
 
-def cells(value: Any, column: str, folder: ImageFolder, indices: Container[str]) -> list[ImageCell]:
-    """Return the images in a cell.
+def cells(value: Any, column: str, folder: ImageFolder) -> list[bytes | str]:
+    """Return the images in a cell: a text (path, base64), the hub's struct of bytes and path, or a list of these.
 
-    Parameters
-    ----------
-    value : object
-        A text (path, base64 or index), the hub's struct of bytes and path, or a list of these.
-    column : str
-        The column, for errors.
-    folder : ImageFolder
-        Where paths start.
-    indices : container of str
-        The ids of the file's rows, any of which a text may name.
-
-    Raises
-    ------
-    ColumnError
-        If there is no such image, it is too large, or its path leads out of the folder.
+    A short text that is no path stays a text: it may be the id of another row, whose image it is, or base64
+    (`decoded`). Raises ColumnError if there is no such image, it is too large, or its path leads out of the folder.
     """
     values = _listed(value, column)
     if len(values) > MAX_IMAGES:
         raise ColumnError(column, f"{len(values)} images; the limit is {MAX_IMAGES}")
-    return [_cell(each, column, folder, indices) for each in values]
+    return [_cell(each, column, folder) for each in values]
 
 
 def _listed(value: Any, column: str) -> list[Any]:
@@ -81,41 +61,37 @@ def _listed(value: Any, column: str) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _cell(value: Any, column: str, folder: ImageFolder, indices: Container[str]) -> ImageCell:
+def _cell(value: Any, column: str, folder: ImageFolder) -> bytes | str:
     if isinstance(value, Mapping):
         data, path = value.get("bytes"), value.get("path")
         if isinstance(data, bytes):
-            return ImageCell(_bounded(data, column))
+            return _bounded(data, column)
         if data is not None or not isinstance(path, str) or not path:
             raise ColumnError(column, "the image has neither bytes nor a path")
         value = path
     if isinstance(value, bytes):
-        return ImageCell(_bounded(value, column))
+        return _bounded(value, column)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
         raise ColumnError(column, f"a {type(value).__name__}, neither a path nor base64 nor bytes")
-    return _of_text(value.strip(), column, folder, indices)
+    return _of_text(value.strip(), column, folder)
 
 
-def _of_text(text: str, column: str, folder: ImageFolder, indices: Container[str]) -> ImageCell:
+def _of_text(text: str, column: str, folder: ImageFolder) -> bytes | str:
     if text.startswith(("http://", "https://")):
         message = f"{text[:80]!r} is an address; download the image into the folder, and give its path"
         raise ColumnError(column, message)
     if text.startswith("data:"):
-        return ImageCell(_decoded(text.partition(",")[2], column))
+        return decoded(text.partition(",")[2], column)
     if len(text) <= _LONGEST_PATH:
         path = _file(text.replace("\\", "/"), column, folder, required=_SUFFIX.search(text) is not None)
         if path is not None:
             try:
-                return ImageCell(read_foreign(path))
+                return read_foreign(path)
             except DataError as error:
                 raise ColumnError(column, error.text) from error
-    if len(text) <= _LONGEST_INDEX and text in indices:
-        return ImageCell(b"", text)
-    if len(text) <= _LONGEST_INDEX and not _BASE64.fullmatch(text):
-        raise ColumnError(column, f"there is no image {text!r} in the folder; add the file, or correct the path")
-    return ImageCell(_decoded(text, column))
+    return text if len(text) <= _LONGEST_INDEX else decoded(text, column)
 
 
 def _file(name: str, column: str, folder: ImageFolder, *, required: bool) -> Path | None:
@@ -148,7 +124,10 @@ def _existing(start: Path, name: str) -> Path:
     return path
 
 
-def _decoded(text: str, column: str) -> bytes:
+def decoded(text: str, column: str) -> bytes:
+    """Return the bytes of an image in base64. Raises ColumnError if the text is no base64, or too long."""
+    if len(text) <= _LONGEST_INDEX and not _BASE64.fullmatch(text):
+        raise ColumnError(column, f"there is no image {text!r} in the folder; add the file, or correct the path")
     if len(text) > MAX_BYTES * 4 // 3 + 4:
         raise ColumnError(column, f"an image of about {len(text) * 3 // 4:,} bytes; the limit is {MAX_BYTES:,}")
     try:

@@ -45,10 +45,7 @@ class Settings(FolderData):
     def of(cls, entry: DataEntry | None) -> Settings:
         """Return the settings in an entry of params.yaml; the defaults without an entry.
 
-        Raises
-        ------
-        ConfigError
-            If ``fields`` names an unknown part of a question, or a template an unknown place.
+        Raises ConfigError if ``fields`` names an unknown part of a question, or a template an unknown place.
         """
         if not isinstance(entry, FolderData | HubData):
             return cls()
@@ -79,10 +76,7 @@ class Settings(FolderData):
     def column(self, part: str, values: Mapping[str, Any]) -> str | None:
         """Return the column of a part in a row: the configured one, or the first known one that is not empty.
 
-        Raises
-        ------
-        ValueError
-            If the configured column does not exist.
+        Raises ValueError if the configured column does not exist.
         """
         if part in self.fields:
             name = self.fields[part]
@@ -114,10 +108,7 @@ class Settings(FolderData):
     def selects(self, values: Mapping[str, Any]) -> bool:
         """Return whether a row is a question: whether its columns have the values of ``only``.
 
-        Raises
-        ------
-        ValueError
-            If a column of ``only`` does not exist.
+        Raises ValueError if a column of ``only`` does not exist.
         """
         self._existing("only", list(self.only), values)
         wanted = {name: [given] if isinstance(given, str) else given for name, given in self.only.items()}

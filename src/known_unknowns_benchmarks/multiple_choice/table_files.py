@@ -38,10 +38,8 @@ class SourceRow(NamedTuple):
 def question_files(folder: Path, patterns: Sequence[str] = ()) -> list[Path]:
     """Return the files with questions, in the order of their names.
 
-    Raises
-    ------
-    DataError
-        If there is none, a pattern matches none, a file has an unknown suffix, or its path leads out of the folder.
+    Raises DataError if there is none, a pattern matches none, a file has an unknown suffix, or its path leads out of
+    the folder.
     """
     root = folder.resolve()
     if not patterns:
@@ -75,10 +73,7 @@ def question_files(folder: Path, patterns: Sequence[str] = ()) -> list[Path]:
 def rows(file: Path) -> Iterator[SourceRow]:
     """Yield the rows of a file.
 
-    Raises
-    ------
-    DataError
-        If the file is not of the format that its suffix names. It names the row.
+    Raises DataError if the file is not of the format that its suffix names. It names the row.
     """
     suffix = file.suffix.lower()
     if suffix in (".csv", ".tsv"):

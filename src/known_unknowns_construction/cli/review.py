@@ -16,10 +16,9 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration
-from known_unknowns_construction.review import error_analysis, items, published, results, texts
-from known_unknowns_construction.review.decisions import counts_of, read_decisions
+from known_unknowns_construction.review import error_analysis, items, results
+from known_unknowns_construction.review.decisions import DecisionLog, counts_of, read_decisions
 from known_unknowns_construction.review.items import Source
-from known_unknowns_construction.review.log import DecisionLog
 from known_unknowns_construction.review.server import serve
 from known_unknowns_construction.review.session import Review
 
@@ -173,13 +172,13 @@ def _source(
         _check_name(benchmark, chosen.benchmarks, "--benchmark")
         table = files.question_table(benchmark)
         title = f"{benchmark}, edition {chosen.edition}"
-        source = published.benchmark_source(title, table, listed=questions)
+        source = items.benchmark_source(title, table, listed=questions)
         return source, Path("reviews", chosen.data_name, f"{benchmark}.jsonl")
     model, name = errors or ("", "")
     _check_name(model, chosen.models, "--errors MODEL")
     _check_name(name, chosen.benchmarks, "--errors BENCHMARK")
     _check_name(variant, chosen.variants(name), "--variant")
-    source = published.error_source(
+    source = items.error_source(
         f"wrong answers of {model} to {name}, {variant}",
         files.asked(name, variant, seed),
         Part(files.scores(model, name), seed, variant),
@@ -244,7 +243,7 @@ def summary(
             error_analysis.write_table(table, out)
     elif out is not None:
         raise ConfigError("is for --errors only", path="--out")
-    print(json.dumps(shown, indent=2, ensure_ascii=False) if as_json else texts.as_text(shown, table))
+    print(json.dumps(shown, indent=2, ensure_ascii=False) if as_json else results.as_text(shown, table))
 
 
 def apply(
@@ -283,5 +282,5 @@ def apply(
     else:
         after = results.write_corrections(benchmark or "", source, found, out, required=required)
         counts = counts_of(after.values())
-    print(texts.counts_as_text(counts))
-    print(texts.next_step(out, benchmark, counts))
+    print(results.counts_as_text(counts))
+    print(results.next_step(out, benchmark, counts))

@@ -27,52 +27,25 @@ Ask = Callable[[Sequence[Candidate], bool], Mapping[str, Sequence[ModelAnswer]]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What filters know besides the candidates.
+    """What filters know besides the candidates."""
 
-    Attributes
-    ----------
-    graphs : mapping
-        Scene graphs by id; empty if there are none.
-    options : int, optional
-        The number of options that every question must have.
-    refusal : str, optional
-        The text of the last option of every question.
-    kinds : collection of str
-        The kinds that can be released; empty for any.
-    ask : Ask, optional
-        Asks models; None if no model is configured.
-    seed : int
-        The seed of filters that draw.
-    """
-
-    graphs: Mapping[str, SceneGraph] = field(default_factory=dict)
-    options: int | None = None
-    refusal: str | None = None
-    kinds: frozenset[str] = frozenset()
-    ask: Ask | None = None
-    seed: int = 0
+    graphs: Mapping[str, SceneGraph] = field(default_factory=dict)  # scene graphs by id; empty if there are none
+    options: int | None = None  # the number of options that every question must have
+    refusal: str | None = None  # the text of the last option of every question
+    kinds: frozenset[str] = frozenset()  # the kinds that can be released; empty for any
+    ask: Ask | None = None  # asks models; None if no model is configured
+    seed: int = 0  # the seed of filters that draw
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A check of candidates.
+    """A check of candidates."""
 
-    Attributes
-    ----------
-    find : callable
-        Returns the findings of candidates, at most one for each.
-    description : str
-        One line for ``--help`` and the datasheet.
-    drops : bool
-        Whether candidates with a finding are dropped by default. Else they are flagged for the reviewer.
-    needs : str
-        "graphs" or "models" if the filter is left out without them.
-    """
-
+    # returns the findings of candidates, at most one for each
     find: Callable[[Sequence[Candidate], Context], Iterable[Finding]]
-    description: str
-    drops: bool
-    needs: str = ""
+    description: str  # one line for ``--help`` and the datasheet
+    drops: bool  # whether candidates with a finding are dropped by default. Else they are flagged for the reviewer.
+    needs: str = ""  # "graphs" or "models" if the filter is left out without them
 
 
 def refusal_index(candidate: Candidate, context: Context) -> int | None:

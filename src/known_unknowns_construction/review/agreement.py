@@ -9,8 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from known_unknowns_construction.review.decisions import Standing, result
-from known_unknowns_construction.review.records import REVIEWER, Content, Decision
+from known_unknowns_construction.review.decisions import REVIEWER, Content, Decision, Standing, result
 
 KAPPA, ALPHA = "Cohen's kappa", "Krippendorff's alpha"
 RESAMPLES = 2000
@@ -24,34 +23,18 @@ Ratings = Sequence[Sequence[Hashable | None]]
 
 @dataclass(frozen=True)
 class Agreement:
-    """A coefficient of agreement.
+    """A coefficient of agreement."""
 
-    Attributes
-    ----------
-    scale : str
-        What was compared: "action" (keep, modify or delete), "answer" (the final answer, or deleted) or "tag".
-    reviewers : tuple of str
-    coefficient : str
-        `KAPPA` or `ALPHA`.
-    value, low, high : float or None
-        None if undefined.
-    n : int
-        Number of questions with at least two judgements.
-    same : float or None
-        Share of these questions on which all judgements are the same.
-    method : str
-        Method of the interval.
-    """
-
-    scale: str
+    scale: str  # what was compared: "action" (keep, modify or delete), "answer" (the final answer, or deleted) or "tag"
     reviewers: tuple[str, ...]
-    coefficient: str
+    coefficient: str  # `KAPPA` or `ALPHA`
+    # None if undefined
     value: float | None
     low: float | None
     high: float | None
-    n: int
-    same: float | None
-    method: str = METHOD
+    n: int  # number of questions with at least two judgements
+    same: float | None  # share of these questions on which all judgements are the same
+    method: str = METHOD  # method of the interval
 
 
 def agreement(

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi import FastAPI, Path, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
 
 from known_unknowns.errors import DataError, MachineError
-from known_unknowns_construction.review import session
+from known_unknowns_construction.review.decisions import ADJUDICATOR, Decision
 from known_unknowns_construction.review.items import Item, servable
-from known_unknowns_construction.review.records import ADJUDICATOR, Content, Decision
-from known_unknowns_construction.review.session import REASONS, TAGS, RejectedRequest, Review
+from known_unknowns_construction.review.session import (
+    REASONS,
+    TAGS,
+    Name,
+    RejectedRequest,
+    Review,
+    SentDecision,
+    SentUndo,
+)
 
 _SCRIPTS = ("review.js", "view.js", "outbox.js", "drafts.js", "difference.js", "images.js")
 _STATIC = {
@@ -22,52 +29,6 @@ _STATIC = {
     "review.css": ("review.css", "text/css; charset=utf-8"),
     **{name: (name, "text/javascript; charset=utf-8") for name in _SCRIPTS},
 }
-_LONGEST_TEXT = 10_000
-
-Text = Annotated[str, Field(max_length=_LONGEST_TEXT)]
-Key = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-Name = Annotated[str, Field(max_length=64)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class SentContent(_Strict):
-    """A question as the reviewer changed it."""
-
-    question: Text
-    labels: Annotated[list[Text], Field(max_length=26)]
-    options: Annotated[list[Text], Field(max_length=26)]
-    answer: Text | None
-
-    def as_content(self) -> Content:
-        """Return the content, or raise RejectedRequest."""
-        try:
-            return Content(self.question, tuple(self.labels), tuple(self.options), self.answer)
-        except ValueError as error:
-            raise RejectedRequest(str(error)) from error
-
-
-class SentDecision(_Strict):
-    """A decision as the page sends it."""
-
-    key: Key
-    reviewer: Name
-    item: Annotated[int, Field(ge=0)]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    action: Annotated[str, Field(max_length=20)]
-    reason: Annotated[str, Field(max_length=2000)] = ""
-    after: SentContent | None = None
-    tag: Annotated[str, Field(max_length=40)] = ""
-    seconds: Annotated[float, Field(ge=0, le=86_400, strict=False)] | None = None
-
-
-class SentUndo(_Strict):
-    """A request to undo the last decision."""
-
-    key: Key
-    reviewer: Name
 
 
 def make_app(review: Review) -> FastAPI:
@@ -80,21 +41,17 @@ def make_app(review: Review) -> FastAPI:
 
 
 def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(RejectedRequest)
-    def refused(request: Request, error: RejectedRequest) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, error.status)
+    def detail(text: str, status: int) -> JSONResponse:
+        return JSONResponse({"detail": text}, status)
 
-    @app.exception_handler(MachineError)
-    def unwritten(request: Request, error: MachineError) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 507)
-
-    @app.exception_handler(OSError)
-    def failed(request: Request, error: OSError) -> JSONResponse:
-        return JSONResponse({"detail": f"the decision could not be written: {error.strerror}"}, 507)
-
-    @app.exception_handler(DataError)
-    def unreadable(request: Request, error: DataError) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 404)
+    handlers: dict[type[Exception], Callable[[Any], JSONResponse]] = {
+        RejectedRequest: lambda error: detail(str(error), error.status),
+        MachineError: lambda error: detail(str(error), 507),
+        OSError: lambda error: detail(f"the decision could not be written: {error.strerror}", 507),
+        DataError: lambda error: detail(str(error), 404),
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, lambda request, error, handler=handler: handler(error))
 
 
 def _add_pages(app: FastAPI, review: Review) -> None:
@@ -128,8 +85,7 @@ def _add_pages(app: FastAPI, review: Review) -> None:
 def _add_decisions(app: FastAPI, review: Review) -> None:
     @app.post("/api/decision")
     def decide(sent: SentDecision) -> dict[str, Any]:
-        values = sent.model_dump() | {"after": sent.after.as_content() if sent.after else None}
-        written = review.decide(session.Request(**values))
+        written = review.decide(sent)
         return {
             "state": review.state(sent.reviewer, sent.item),
             "time": written.time,

@@ -1,7 +1,9 @@
-"""Decisions of reviewers, and what they make of the questions.
+"""Decisions of reviewers: the record, its file, and what decisions make of the questions.
 
-A decision file has one JSON object on each line (`known_unknowns_construction.review.log`). Lines are only appended:
-an undo is a line that names the decision that it withdraws.
+The file has one JSON object on each line, appended, and on the disk before `DecisionLog.append` returns. The last field
+of a line is ``crc32``, the checksum of the line's bytes before it. A line that a crash left incomplete at the end of
+the file was never acknowledged; it is moved to ``<file>.torn`` when the file is opened for writing. An undo is a line
+that names the decision that it withdraws.
 
 To merge candidates with their decisions:
 
@@ -22,25 +24,191 @@ The rules, for one question:
 
 from __future__ import annotations
 
+import json
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from pydantic import TypeAdapter, ValidationError
 
 from known_unknowns.errors import DataError
+from known_unknowns.files.append_file import AppendFile, Closing
+from known_unknowns.variants.corrections import content_sha256
 from known_unknowns_construction.candidates import Candidate
-from known_unknowns_construction.review.log import read_log
-from known_unknowns_construction.review.records import (
-    ADJUDICATOR,
-    DELETE,
-    KEEP,
-    MODIFY,
-    REVIEWER,
-    TAG,
-    UNDO,
-    Content,
-    Decision,
+
+KEEP, MODIFY, DELETE, TAG, UNDO = "keep", "modify", "delete", "tag", "undo"
+ACTIONS = (KEEP, MODIFY, DELETE, TAG, UNDO)
+REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
+ROLES = (REVIEWER, ADJUDICATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The part of a question that a reviewer judges and can change."""
+
+    question: str  # the question without its options
+    # labels and texts of the options. Their number never changes.
+    labels: tuple[str, ...]
+    options: tuple[str, ...]
+    answer: str | None  # label of the correct option; None if none is correct
+
+    def __post_init__(self) -> None:
+        if len(self.labels) != len(self.options):
+            raise ValueError(f"{len(self.options)} options with {len(self.labels)} labels")
+        if self.answer is not None and self.answer not in self.labels:
+            raise ValueError(f"the answer {self.answer!r} is not one of the labels {', '.join(self.labels)}")
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the content. A decision names it, so that it never counts for another version of the question."""
+        return content_sha256(self.question, self.labels, self.options, self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One line of a decision file."""
+
+    key: str  # identifier of the decision, unique within all files. The same key twice is the same decision.
+    item: str  # id of the question
+    sha256: str  # `Content.sha256` of the question as the reviewer saw it
+    reviewer: str  # name of the reviewer
+    time: str  # when the server wrote the decision: ISO 8601, UTC
+    action: str  # one of `ACTIONS`
+    role: str = REVIEWER  # one of `ROLES`
+    reason: str = ""  # why, in the reviewer's words
+    after: Content | None = None  # the question as the reviewer changed it, for the action "modify"
+    tag: str = ""  # the kind of error, for the action "tag"
+    undoes: str = ""  # key of the decision that is withdrawn, for the action "undo"
+    seconds: float | None = None  # time that the question was shown before the decision
+
+    def __post_init__(self) -> None:
+        if self.action not in ACTIONS:
+            raise ValueError(f"the action {self.action!r} is not one of {', '.join(ACTIONS)}")
+        if self.role not in ROLES:
+            raise ValueError(f"the role {self.role!r} is not one of {', '.join(ROLES)}")
+        for action, given, name in (
+            (MODIFY, self.after is not None, "the changed question"),
+            (TAG, bool(self.tag), "a tag"),
+            (UNDO, bool(self.undoes), "the key of the decision that is withdrawn"),
+        ):
+            if (self.action == action) != given:
+                raise ValueError(f"the action {self.action!r} {'without' if self.action == action else 'with'} {name}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the decision as JSON-able values, without those that are empty."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+
+
+DECISION = TypeAdapter(Decision)
+"""Reads decisions that `Decision.as_dict` gave."""
+
+
+_SUFFIX = b', "crc32": "%08x"}\n'
+_SUFFIX_SIZE = len(_SUFFIX % 0)
+_BUSY = (
+    "another review is writing this file. Stop it, or give --decisions another file; several files are merged when the "
+    "decisions are applied"
 )
+
+
+def decision_line(decision: Decision) -> bytes:
+    """Return the line of a decision, with its checksum and line feed."""
+    text = json.dumps(decision.as_dict(), ensure_ascii=True, allow_nan=False).encode().removesuffix(b"}")
+    return text + _SUFFIX % crc32(text)
+
+
+def parse_decision(line: bytes) -> Decision | None:
+    """Return the decision in a line; None if the line is torn or damaged."""
+    text, suffix = line[:-_SUFFIX_SIZE], line[-_SUFFIX_SIZE:]
+    if suffix != _SUFFIX % crc32(text):
+        return None
+    try:
+        return DECISION.validate_json(text + b"}")
+    except ValidationError:
+        return None
+
+
+def read_log(path: Path) -> tuple[list[Decision], int]:
+    """Return the decisions of a file, and the offset at which the last whole line ends.
+
+    Raises DataError if a line other than an incomplete last one is damaged.
+    """
+    decisions: list[Decision] = []
+    end = 0
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                decision = parse_decision(line)
+                if decision is None:
+                    if not line.endswith(b"\n"):
+                        break
+                    raise DataError(
+                        "this decision is damaged: its checksum is wrong. Restore the line from a copy, or move it to "
+                        "another file; its question is then reviewed again",
+                        file=path,
+                        line=number,
+                    )
+                decisions.append(decision)
+                end += len(line)
+    except OSError as error:
+        raise DataError(f"cannot read the decisions: {error.strerror}", file=path) from error
+    return decisions, end
+
+
+class DecisionLog(Closing):
+    """A decision file opened for appending; a context manager. One process at a time may hold it.
+
+    The file and its folder are created. Raises DataError if a line is damaged, MachineError if another process holds
+    it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        self._file = AppendFile(self.path, busy=_BUSY)
+        try:
+            self._decisions, end = read_log(self.path)
+            self._keys = {decision.key for decision in self._decisions}
+            self._set_torn_aside(end)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file and release it for other processes."""
+        self._file.close()
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """All decisions of the file, undone ones and undos included."""
+        with self._lock:
+            return list(self._decisions)
+
+    def append(self, decision: Decision) -> bool:
+        """Append a decision. When this returns, it is on the disk.
+
+        False if a decision with the same key was there before, for example because a browser sent it again. Raises
+        MachineError if the disk is full; the file is then as before.
+        """
+        line = decision_line(decision)
+        with self._lock:
+            if decision.key in self._keys:
+                return False
+            self._file.append(line, full="free some space. All earlier decisions are kept")
+            self._decisions.append(decision)
+            self._keys.add(decision.key)
+            return True
+
+    def _set_torn_aside(self, end: int) -> None:
+        if torn := self._file.rest(end):
+            with AppendFile(self.path.with_name(f"{self.path.name}.torn"), busy=_BUSY) as aside:
+                aside.append(torn + b"\n", full="free some space")
+            self._file.cut(end)
+
 
 KEPT, MODIFIED, DELETED, TAGGED, PENDING, DISPUTED = "kept", "modified", "deleted", "tagged", "pending", "disputed"
 STATES = (KEPT, MODIFIED, DELETED, TAGGED, PENDING, DISPUTED)
@@ -85,27 +253,13 @@ def standing(decisions: Iterable[Decision]) -> dict[str, dict[tuple[str, str], D
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the decisions make of one item.
+    """What the decisions make of one item."""
 
-    Attributes
-    ----------
-    state : str
-        One of `STATES`.
-    content : Content or None
-        The final content; None if the item is deleted, pending or disputed.
-    decisions : tuple of Decision
-        The decisions that count, in the order in which they were made.
-    adjudicated : bool
-        Whether an adjudicator decided.
-    stale : int
-        Number of decisions that are about another version of the item.
-    """
-
-    state: str
-    content: Content | None
-    decisions: tuple[Decision, ...] = ()
-    adjudicated: bool = False
-    stale: int = 0
+    state: str  # one of `STATES`
+    content: Content | None  # the final content; None if the item is deleted, pending or disputed
+    decisions: tuple[Decision, ...] = ()  # the decisions that count, in the order in which they were made
+    adjudicated: bool = False  # whether an adjudicator decided
+    stale: int = 0  # number of decisions that are about another version of the item
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -167,21 +321,11 @@ def final_candidate(candidate: Candidate, found: Outcome) -> Candidate | None:
 
 @dataclass(frozen=True, slots=True)
 class AppliedDecisions:
-    """Candidates merged with decisions, in the order of the candidates.
+    """Candidates merged with decisions, in the order of the candidates."""
 
-    Attributes
-    ----------
-    final : tuple of Candidate
-        The kept and the modified candidates.
-    outcomes : Mapping
-        Id of each candidate to its outcome.
-    unknown : int
-        Number of decisions on ids that no candidate has.
-    """
-
-    final: tuple[Candidate, ...]
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    unknown: int = 0
+    final: tuple[Candidate, ...]  # the kept and the modified candidates
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)  # id of each candidate to its outcome
+    unknown: int = 0  # number of decisions on ids that no candidate has
 
     def ids(self, state: str) -> list[str]:
         """Return the ids of the candidates in a state: one of `STATES`."""

@@ -13,9 +13,8 @@ from known_unknowns.files import write_text
 from known_unknowns.files.csv_cells import escape_cell
 from known_unknowns.metrics import clustered_interval
 from known_unknowns.records import OVERALL
-from known_unknowns_construction.review.decisions import DISPUTED, PENDING, TAGGED, outcomes, standing
+from known_unknowns_construction.review.decisions import DISPUTED, PENDING, TAGGED, Decision, outcomes, standing
 from known_unknowns_construction.review.items import Source
-from known_unknowns_construction.review.records import Decision
 from known_unknowns_construction.review.session import TAGS
 
 EXAMPLES = 3
@@ -24,39 +23,21 @@ METHOD = "modified Wilson, clustered by image (docs/intervals.md)"
 
 @dataclass(frozen=True, slots=True)
 class ErrorShare:
-    """The share of one kind of error.
+    """The share of one kind of error."""
 
-    Attributes
-    ----------
-    category : str
-        Category of the questions, or "Overall".
-    tag : str
-        One of `known_unknowns_construction.review.session.TAGS`.
-    count : int
-        Number of wrong answers with this tag.
-    n : int
-        Number of wrong answers with a tag.
-    share, low, high : float or None
-        ``count / n`` with its interval; None if nothing is tagged.
-    pending, disputed : int
-        Wrong answers without a tag yet, and those on which reviewers differ. They are not in n.
-    examples : tuple of str
-        Ids of the first questions.
-    method : str
-        Method of the interval.
-    """
-
-    category: str
-    tag: str
-    count: int
-    n: int
+    category: str  # category of the questions, or "Overall"
+    tag: str  # one of `known_unknowns_construction.review.session.TAGS`
+    count: int  # number of wrong answers with this tag
+    n: int  # number of wrong answers with a tag
+    # ``count / n`` with its interval; None if nothing is tagged
     share: float | None
     low: float | None
     high: float | None
+    # wrong answers without a tag yet, and those on which reviewers differ. They are not in n.
     pending: int
     disputed: int
-    examples: tuple[str, ...]
-    method: str = METHOD
+    examples: tuple[str, ...]  # ids of the first questions
+    method: str = METHOD  # method of the interval
 
 
 def reviewed_part(source: Source, decisions: Sequence[Decision]) -> Source:

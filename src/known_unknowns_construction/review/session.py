@@ -7,25 +7,30 @@ import statistics
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from known_unknowns.errors import ConfigError, KnownUnknownsError
-from known_unknowns_construction.review.decisions import DISPUTED, PENDING, outcome, result, standing
-from known_unknowns_construction.review.items import ERRORS, QUESTIONS, Item, Source
-from known_unknowns_construction.review.log import DecisionLog
-from known_unknowns_construction.review.records import (
+from known_unknowns_construction.review.decisions import (
     ADJUDICATOR,
     DELETE,
+    DISPUTED,
     KEEP,
     MODIFY,
+    PENDING,
     REVIEWER,
     TAG,
     UNDO,
     Content,
     Decision,
+    DecisionLog,
+    outcome,
+    result,
+    standing,
 )
+from known_unknowns_construction.review.items import ERRORS, QUESTIONS, Item, Source
 
 TAGS = (
     "perception",
@@ -52,6 +57,10 @@ _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7
 _PACE_OVER, _LONGEST = 20, 600.0
 
 
+Key = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Name = Annotated[str, Field(max_length=64)]
+
+
 class RejectedRequest(KnownUnknownsError):
     """A request that the review cannot fulfil. ``status`` is that of HTTP."""
 
@@ -60,19 +69,27 @@ class RejectedRequest(KnownUnknownsError):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A decision as the page sends it; `known_unknowns_construction.review.records.Decision` has the fields."""
+class SentDecision(BaseModel):
+    """A decision as the page sends it; `known_unknowns_construction.review.decisions.Decision` has the fields."""
 
-    key: str
-    reviewer: str
-    item: int
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Key
+    reviewer: Name
+    item: Annotated[int, Field(ge=0)]
     sha256: str
     action: str
-    reason: str = ""
+    reason: Annotated[str, Field(max_length=2000)] = ""
     after: Content | None = None
     tag: str = ""
-    seconds: float | None = None
+    seconds: Annotated[float, Field(ge=0, le=86_400)] | None = None
+
+
+class SentUndo(BaseModel):
+    """A request to undo the last decision."""
+
+    key: Key
+    reviewer: Name
 
 
 class Review:
@@ -156,7 +173,7 @@ class Review:
         every = self._found.get(self.source.items[place].id, {}).values()
         return [d for d in every if d.role == REVIEWER and d.sha256 == self._digests[place]]
 
-    def decide(self, request: Request) -> Decision:
+    def decide(self, request: SentDecision) -> Decision:
         """Check a decision and append it. When this returns, it is on the disk.
 
         Raises RejectedRequest if the decision is not possible, MachineError if it cannot be written.
@@ -260,7 +277,7 @@ class Review:
         )
 
 
-def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | None:
+def checked(request: SentDecision, item: Item, actions: Iterable[str]) -> Content | None:
     """Return the changed content of a request, or None.
 
     Raises RejectedRequest if the action is not one of ``actions``, or what it needs is missing or not sound.

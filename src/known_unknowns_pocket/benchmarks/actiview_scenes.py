@@ -23,8 +23,7 @@ from known_unknowns_pocket.scenes import (
     SceneObject,
     bounds,
 )
-from known_unknowns_pocket.scenes.model import Box, viewport
-from known_unknowns_pocket.scenes.outlines import reach
+from known_unknowns_pocket.scenes.model import Box, reach, viewport
 
 SIZES = ((1920, 1080), (1920, 1280), (1920, 1440), (2160, 1440))
 """Widths and heights in pixels; the originals of the paper start at 1920 x 1040 (Appendix A.1)."""

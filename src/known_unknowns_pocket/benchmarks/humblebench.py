@@ -99,7 +99,7 @@ def build(
     check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     rendered = scene_images(seed, images)
     graphs = scene_graphs(seed, images)
-    made = without_model("scenes", TEMPLATES, graphs, questions=questions_per_image, seed=seed)
+    made = without_model(TEMPLATES, graphs, questions=questions_per_image, seed=seed)
     candidates = list(candidates_of("scenes", made, graphs, {}))
     if len(candidates) < images * questions_per_image:
         raise RuntimeError(f"seed {seed} has too few questions: report this as a defect")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from known_unknowns_pocket.benchmarks.building import alternating
 from known_unknowns_pocket.benchmarks.mmsap_basic import TEXTS, Draft
 from known_unknowns_pocket.scenes import COLOURS, SHAPES, Scene, SceneObject, sample_scene
-from known_unknowns_pocket.scenes.outlines import reach
+from known_unknowns_pocket.scenes.model import reach
 
 SHARES: Mapping[str, float] = {
     "Animal & Plant": 26.57,

@@ -14,8 +14,7 @@ from functools import lru_cache
 from PIL import Image, ImageDraw, ImageFont
 
 from known_unknowns_pocket.scenes import Scene, SceneObject, render
-from known_unknowns_pocket.scenes.model import RGB, Point, viewport
-from known_unknowns_pocket.scenes.outlines import reach
+from known_unknowns_pocket.scenes.model import RGB, Point, reach, viewport
 
 ASPECTS = ((1, 1), (4, 3), (3, 4), (3, 2), (2, 3))
 

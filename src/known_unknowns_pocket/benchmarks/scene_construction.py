@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
+from pydantic import TypeAdapter, ValidationError
 
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
@@ -35,9 +36,7 @@ from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question,
 from known_unknowns_pocket.scenes import (
     PREDICATES,
     SHAPES,
-    Background,
     Scene,
-    SceneObject,
     bounds,
     outline,
     relations,
@@ -48,6 +47,7 @@ from known_unknowns_pocket.scenes.model import viewport
 LICENCE = "MIT"
 CLASSES = Classes(SHAPES, len(SHAPES), PREDICATES)
 _PER_IMAGE = 5
+_SCENE = TypeAdapter(Scene)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,8 @@ def scene_of(graph: SceneGraph) -> Scene:
             path="--generator",
         )
     try:
-        ground = values["background"]
-        return Scene(
-            objects=tuple(SceneObject(**each) for each in values["objects"]),
-            background=Background(tuple(ground["top"]), tuple(ground["bottom"]), ground["pattern"], ground["contrast"]),
-            aspect=values["aspect"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        return _SCENE.validate_python(values)
+    except ValidationError as error:
         raise DataError(f"the scene is not valid: {error}", file=graph.image.path) from error
 
 

@@ -12,8 +12,9 @@ from known_unknowns_pocket.scenes.model import (
     Pair,
     Scene,
     SceneObject,
+    bounds,
+    outline,
 )
-from known_unknowns_pocket.scenes.outlines import bounds, outline
 from known_unknowns_pocket.scenes.relations import (
     CONTACTS,
     CONVERSE,

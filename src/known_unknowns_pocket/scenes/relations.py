@@ -12,8 +12,7 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw
 
-from known_unknowns_pocket.scenes.model import Scene, SceneObject
-from known_unknowns_pocket.scenes.outlines import area, bounds, outline, reach
+from known_unknowns_pocket.scenes.model import Scene, SceneObject, area, bounds, outline, reach
 
 PREDICATES = (
     "left of",
@@ -58,15 +57,7 @@ class _Contact:
 
 
 def verdict(scene: Scene, subject: int, target: int, predicate: str) -> bool | None:
-    """Whether the object ``subject`` stands in a predicate to ``target`` (ids); None if the relation is ambiguous.
-
-    Raises ValueError if the predicate is unknown, or the ids are not two objects of the scene.
-    """
-    if predicate not in PREDICATES:
-        raise ValueError(f"unknown predicate {predicate!r}: choose one of {', '.join(PREDICATES)}")
-    count = len(scene.objects)
-    if subject == target or not (0 <= subject < count and 0 <= target < count):
-        raise ValueError(f"relation between objects {subject} and {target}: give two ids below {count}")
+    """Whether the object ``subject`` stands in a predicate to ``target`` (ids); None if the relation is ambiguous."""
     if PREDICATES.index(predicate) % 2:
         subject, target, predicate = target, subject, CONVERSE[predicate]
     back, front = sorted((subject, target))

@@ -6,8 +6,18 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image, ImageDraw
 
-from known_unknowns_pocket.scenes.model import COLOURS, RGB, Background, Scene, SceneObject, Viewport, viewport
-from known_unknowns_pocket.scenes.outlines import RING_HOLE, bounds, outline
+from known_unknowns_pocket.scenes.model import (
+    COLOURS,
+    RGB,
+    RING_HOLE,
+    Background,
+    Scene,
+    SceneObject,
+    Viewport,
+    bounds,
+    outline,
+    viewport,
+)
 
 SUPERSAMPLE = 4
 """Subpixels along each axis of a pixel."""
@@ -24,8 +34,7 @@ _PATTERN_PERIOD, _PATTERN_LINE = 0.085, 0.010  # in canvas units
 def render(scene: Scene, width: int, height: int) -> Image.Image:
     """Render a scene as an RGB image of exactly ``width`` x ``height`` pixels.
 
-    The canvas is fitted into the image and centred; the background fills the rest. Raises ValueError if a side is below
-    one pixel.
+    The canvas is fitted into the image and centred; the background fills the rest.
     """
     view = viewport(scene, width, height)
     image = _background(scene.background, view, width, height)

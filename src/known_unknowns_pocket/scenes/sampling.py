@@ -15,14 +15,11 @@ from known_unknowns_pocket.scenes.model import (
     Pair,
     Scene,
     SceneObject,
+    reach,
 )
-from known_unknowns_pocket.scenes.outlines import reach
 from known_unknowns_pocket.scenes.relations import covered_share
 
 MAX_OBJECTS = 8
-ASPECTS = (0.4, 2.5)
-"""The least and the greatest aspect of a canvas."""
-
 CONTAINERS = ("disc", "square", "ring")
 """Shapes that may contain another object."""
 
@@ -56,33 +53,14 @@ def sample_scene(
     nested: float = 0.3,
     overlap: float = 0.3,
 ) -> Scene:
-    """Return a scene that depends on the arguments alone.
+    """Return a scene that depends on the arguments alone, with its width over height (0.4 to 2.5) as ``aspect``.
 
-    Parameters
-    ----------
-    seed : int or str
-        Different seeds give independent scenes.
-    n_objects : tuple of int
-        Least and greatest number of objects, within 1 to `MAX_OBJECTS`.
-    pairs : iterable of Pair, optional
-        The (colour, shape) pairs allowed, such as `TRAINING_PAIRS`; all by default.
-    prefer : iterable of Pair, optional
-        Pairs, such as `HELD_OUT_PAIRS`, that make up more than half of the objects if allowed.
-    aspect : float
-        Width over height of the canvas.
-    nested : float
-        Probability of one object inside another, if the shapes allow it.
-    overlap : float
-        Probability of one object partly in front of another, if the shapes allow it.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or no pair is allowed.
+    ``n_objects`` are the least and the greatest number of objects, within 1 to `MAX_OBJECTS`. ``pairs`` are those
+    allowed, by default all; those of ``prefer`` make up more than half of the objects. ``nested`` and ``overlap`` are
+    the probabilities of one object inside another, and partly in front of another, if the shapes allow it.
     """
-    _check_range(n_objects, aspect)
-    allowed = _allowed(pairs)
-    preferred = _known(prefer, "prefer") if prefer is not None else frozenset()
+    chosen, preferred = frozenset(ALL_PAIRS if pairs is None else pairs), frozenset(prefer or ())
+    allowed = [pair for pair in ALL_PAIRS if pair in chosen]  # the order of a set differs between processes
     rng = random.Random(f"scene/{seed}")
     background = _background(rng)
     looks = _looks(rng, rng.randint(*n_objects), allowed, [pair for pair in allowed if pair in preferred])
@@ -95,28 +73,6 @@ def sample_scene(
         if objects is not None:
             return Scene(objects, background, aspect)
     raise RuntimeError(f"no layout found for seed {seed!r} with {len(looks)} objects: report this as a defect")
-
-
-def _check_range(n_objects: tuple[int, int], aspect: float) -> None:
-    low, high = n_objects
-    if not 1 <= low <= high <= MAX_OBJECTS:
-        raise ValueError(f"n_objects={n_objects}: give (least, greatest) within 1 to {MAX_OBJECTS}")
-    if not ASPECTS[0] <= aspect <= ASPECTS[1]:
-        raise ValueError(f"aspect={aspect}: scenes are sampled for width / height from {ASPECTS[0]} to {ASPECTS[1]}")
-
-
-def _known(pairs: Iterable[Pair], what: str) -> frozenset[Pair]:
-    chosen = frozenset(tuple(pair) for pair in pairs)
-    unknown = sorted(chosen - frozenset(ALL_PAIRS))
-    if unknown or not chosen:
-        raise ValueError(f"{what}: {unknown[0] if unknown else 'nothing'} is no (colour, shape) pair")
-    return chosen
-
-
-def _allowed(pairs: Iterable[Pair] | None) -> list[Pair]:
-    """Return the allowed pairs in a fixed order; the order of a set differs between processes."""
-    chosen = frozenset(ALL_PAIRS) if pairs is None else _known(pairs, "pairs")
-    return [pair for pair in ALL_PAIRS if pair in chosen]
 
 
 def _background(rng: random.Random) -> Background:

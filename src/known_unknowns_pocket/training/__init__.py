@@ -9,17 +9,7 @@ trained to answer questions from the patch features. Auxiliary losses supervise 
 from __future__ import annotations
 
 from known_unknowns_pocket.training.adapters import train_adapter
-from known_unknowns_pocket.training.loop import copy_checkpoint, train
-from known_unknowns_pocket.training.settings import ADAPTERS, EARLY, SMOKE, Settings, adapter_stage, early_settings
+from known_unknowns_pocket.training.loop import train
+from known_unknowns_pocket.training.settings import ADAPTERS, SMOKE, Settings, adapter_stage
 
-__all__ = [
-    "ADAPTERS",
-    "EARLY",
-    "SMOKE",
-    "Settings",
-    "adapter_stage",
-    "copy_checkpoint",
-    "early_settings",
-    "train",
-    "train_adapter",
-]
+__all__ = ["ADAPTERS", "SMOKE", "Settings", "adapter_stage", "train", "train_adapter"]

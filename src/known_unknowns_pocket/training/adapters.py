@@ -7,7 +7,6 @@ since the auxiliary heads are not part of a finished model.
 from __future__ import annotations
 
 import json
-import math
 import time
 import warnings
 from pathlib import Path
@@ -20,9 +19,10 @@ from transformers import LlavaForConditionalGeneration, LlavaProcessor
 
 from known_unknowns.errors import ConfigError
 from known_unknowns_pocket.training.batches import Packer
-from known_unknowns_pocket.training.loop import MOST_GRADIENT, Report, StageBatches, build_heads
+from known_unknowns_pocket.training.loop import MOST_GRADIENT, Report, StageBatches, build_heads, log_line
 from known_unknowns_pocket.training.settings import Settings, adapter_stage
 
+RANK = 4
 _LAYERS = r"model\.language_model\.layers\.\d+\.(self_attn|mlp)\.\w+_proj"
 
 
@@ -32,7 +32,7 @@ def train_adapter(
     model: Path,
     out: Path,
     *,
-    rank: int,
+    rank: int = RANK,
     report: Report | None = None,
     report_every: int = 50,
 ) -> Path:
@@ -61,9 +61,7 @@ def train_adapter(
         nn.utils.clip_grad_norm_(weights, MOST_GRADIENT)
         optimiser.step()
         if report is not None and ((step + 1) % report_every == 0 or step + 1 == len(batches)):
-            seconds = round(time.perf_counter() - started, 1)
-            line = {"stage": sibling, "step": step + 1, "seconds": seconds, "loss": round(learned.loss.item(), 4)}
-            report(line | {name: round(share, 4) for name, share in learned.right.items() if math.isfinite(share)})
+            report(log_line(sibling, step + 1, started, learned))
     _save(adapted, out)
     return out
 

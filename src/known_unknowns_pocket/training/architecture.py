@@ -87,22 +87,15 @@ _CONTEXT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of the model.
+    """Sizes of the model."""
 
-    Attributes
-    ----------
-    side, patch : int
-        Sides of the square image and of its patches in pixels.
-    vision_width, vision_layers, heads : int
-        The vision tower.
-    text_width, text_layers, text_heads : int
-        The text model. The auxiliary losses need at least four layers.
-    """
-
+    # sides of the square image and of its patches in pixels
     side: int = 128
     patch: int = 16
+    # the vision tower
     vision_width: int = 128
     vision_layers: int = 4
+    # the text model. The auxiliary losses need at least four layers.
     text_width: int = 160
     text_layers: int = 6
     heads: int = 4

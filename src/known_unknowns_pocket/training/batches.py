@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 from known_unknowns_pocket.scenes import COLOURS
 from known_unknowns_pocket.training.architecture import ASSISTANT, EOS, IMAGE, PAD, USER
-from known_unknowns_pocket.training.colour_renaming import mixtures
+from known_unknowns_pocket.training.colours import mixtures
 from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt
 from known_unknowns_pocket.training.samples import IMAGE_PLACE, TrainingSample
 
@@ -51,51 +51,23 @@ class Batch:
     """The tensors of one step.
 
     A place is chunk * length + position in the flattened (chunks, length) tokens.
-
-    Attributes
-    ----------
-    pixels : (images, 3, side, side)
-        From -1 to 1.
-    patches : (images, labels, patches)
-        Labels of the patches.
-    prefix : (samples, longest)
-        Tokens.
-    samples : (chunks,)
-        The sample of each chunk.
-    tokens, positions : (chunks, length)
-        Tokens and their positions.
-    mask : (chunks, 1, length, prefix + length)
-        Added to attention scores.
-    shown : (n, prefix)
-        Whether the object of a spot is shown there.
-    labels : dict of str to (rows, n)
-        `LABELS` by name; the first row has places.
-    names : (samples, colours)
-        The token of each colour; those after the vocabulary are stand-ins
-        (`known_unknowns_pocket.training.colour_renaming`).
-    mixed : (stand-ins, colours)
-        Weights of the colours in the stand-ins.
     """
 
-    pixels: torch.Tensor
-    patches: torch.Tensor
-    prefix: torch.Tensor | None = None
-    samples: torch.Tensor | None = None
+    pixels: torch.Tensor  # (images, 3, side, side): from -1 to 1
+    patches: torch.Tensor  # (images, labels, patches): labels of the patches
+    prefix: torch.Tensor | None = None  # (samples, longest): tokens
+    samples: torch.Tensor | None = None  # (chunks,): the sample of each chunk
+    # (chunks, length): tokens and their positions
     tokens: torch.Tensor | None = None
     positions: torch.Tensor | None = None
-    mask: torch.Tensor | None = None
-    shown: torch.Tensor | None = None
+    mask: torch.Tensor | None = None  # (chunks, 1, length, prefix + length): added to attention scores
+    shown: torch.Tensor | None = None  # (n, prefix): whether the object of a spot is shown there
+    # (samples, colours): the token of each colour; those after the vocabulary are stand-ins
+    # (`known_unknowns_pocket.training.colours`)
     names: torch.Tensor | None = None
-    mixed: torch.Tensor | None = None
+    mixed: torch.Tensor | None = None  # (stand-ins, colours): weights of the colours in the stand-ins
+    # (rows, n): `LABELS` by name; the first row has places
     labels: dict[str, torch.Tensor] = field(default_factory=dict)
-
-    def to(self, device: str) -> Batch:
-        moved = {
-            column.name: value.to(device)
-            for column in fields(self)
-            if isinstance(value := getattr(self, column.name), torch.Tensor)
-        }
-        return Batch(**moved, labels={name: value.to(device) for name, value in self.labels.items()})
 
 
 @dataclass(slots=True)

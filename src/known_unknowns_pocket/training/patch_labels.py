@@ -21,18 +21,12 @@ _FINE = 8  # raster cells along a patch
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """Labels of an image's patches.
+    """Labels of an image's patches."""
 
-    Attributes
-    ----------
-    labels : ndarray of int, shape (labels, patches)
-        By `PATCH_LABELS`: 1 + the index in `WORDS` (one more than the last for a size that is neither small nor large),
-        0 for no object, `NOT_ASKED` for a masked label.
-    shown, anchors : tuple
-        As in `TrainingSample`.
-    """
-
+    # shape (labels, patches): by `PATCH_LABELS`: 1 + the index in `WORDS` (one more than the last for a size that
+    # is neither small nor large), 0 for no object, `NOT_ASKED` for a masked label
     labels: np.ndarray
+    # as in `TrainingSample`
     shown: tuple[tuple[int, ...], ...]
     anchors: tuple[int, ...]
 

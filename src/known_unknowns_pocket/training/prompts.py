@@ -1,20 +1,21 @@
-"""Training prompts in the forms of HumbleBench and MM-SAP, with labels for the auxiliary losses.
+"""Training prompts in the forms of HumbleBench, MM-SAP and ActiView, with labels for the auxiliary losses.
 
 In HumbleBench's form the reply is the answer in words followed by its letter (``yellow B``). If the words are not among
 the options, the letter of the refusal follows (``yellow E``). In MM-SAP's form the reply is the text of the option.
-Every parser reads both forms. A small model learns them faster than a bare letter, because the letter can be looked up
-after the word.
+In ActiView's form it is the answer in words and its letter after "Answer:" (``red Answer: A``). The parsers read all
+forms. A small model learns them faster than a bare letter, because the letter can be looked up after the word.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from known_unknowns.records import Option, Question
 from known_unknowns.variants import nota_only, without_refusal
+from known_unknowns_benchmarks.actiview import prompts as actiview
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
@@ -56,45 +57,24 @@ _SUBJECT_AND_TARGET = re.compile(r"Where is the (.+) in relation to the (.+)\?")
 
 @dataclass(frozen=True, slots=True)
 class TrainingPrompt:
-    """A prompt, its reply, and labels at characters of the prompt for the auxiliary losses.
+    """A prompt, its reply, and labels at characters of the prompt for the auxiliary losses."""
 
-    Attributes
-    ----------
-    prompt : str
-        The text after the last image.
-    reply : tuple of (str, bool)
-        Parts of the reply, each with whether it is trained; the other parts are given. Empty for a subtask.
-    options : tuple of (int, bool)
-        The end of an option's line, and whether the option is right.
-    stem : int
-        The end of the stem, where ``words`` are predicted.
-    words : dict of str to int, optional
-        What the answer says: slot to index into `WORDS`.
-    places : tuple of (int, tuple of int)
-        The end of an object's name, and the ids of the objects that it names.
-    marks : tuple of (int, str)
-        The end of an option's line and its letter, if the reply contains letters.
-    counted : (int, tuple of int), optional
-        The end of the name of what is counted, and the ids of the counted objects.
-    letter : str
-        The letter of the right option. It is predicted beside an MM-SAP reply, which may not contain it.
-    refuses : bool
-        Whether the reply is a refusal.
-    held_out_words : tuple of str
-        Words that would make a held-out pair with the object. They are excluded from the loss: as negatives in every
-        example, they would be learned as impossible.
-    """
-
-    prompt: str
+    prompt: str  # the text after the last image
+    # parts of the reply, each with whether it is trained; the other parts are given. Empty for a subtask.
     reply: tuple[tuple[str, bool], ...] = ()
-    options: tuple[tuple[int, bool], ...] = ()
-    stem: int = 0
-    words: dict[str, int] | None = None
+    options: tuple[tuple[int, bool], ...] = ()  # the end of an option's line, and whether the option is right
+    stem: int = 0  # the end of the stem, where ``words`` are predicted
+    words: dict[str, int] | None = None  # what the answer says: slot to index into `WORDS`
+    # the end of an object's name, and the ids of the objects that it names
     places: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    marks: tuple[tuple[int, str], ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()  # the end of an option's line and its letter, if the reply contains letters
+    # the end of the name of what is counted, and the ids of the counted objects
     counted: tuple[int, tuple[int, ...]] | None = None
+    # the letter of the right option. It is predicted beside an MM-SAP reply, which may not contain it.
     letter: str = ""
-    refuses: bool = False
+    refuses: bool = False  # whether the reply is a refusal
+    # words that would make a held-out pair with the object. They are excluded from the loss: as negatives in every
+    # example, they would be learned as impossible.
     held_out_words: tuple[str, ...] = ()
 
     @property
@@ -239,6 +219,44 @@ def stem_prompt(made: SceneQuestion, scene: Scene) -> TrainingPrompt:
         places=tuple(_places(made)),
         counted=_counted(made),
         held_out_words=_held_out_words(made, scene),
+    )
+
+
+ACTIVIEW_LETTERS = "ABCDEFG"
+IMAGE_MARK = "\0"
+"""Placeholder of an image in ActiView's prompts."""
+
+
+def listed(options: Sequence[str]) -> str:
+    """Return the options as ActiView's prompts list them: "A. red; B. blue"."""
+    return "; ".join(f"{letter}. {text}" for letter, text in zip(ACTIVIEW_LETTERS, options, strict=False))
+
+
+def listed_marks(prompt: str, options: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return the end of each listed option in a prompt, with its letter."""
+    found, end = [], prompt.index(listed(options)) - 2
+    for letter, text in zip(ACTIVIEW_LETTERS, options, strict=False):
+        end += len(f"; {letter}. {text}")
+        found.append((end, letter))
+    return tuple(found)
+
+
+def actiview_prompt(made: SceneQuestion, scene: Scene, rng: random.Random) -> TrainingPrompt:
+    """Return a question about one image in ActiView's form: two to four options, the right one among them, no refusal.
+
+    It applies only to types of questions whose answer does not depend on the options.
+    """
+    false = [text for text in made.options[:-1] if text != made.truth]
+    options = [made.truth, *rng.sample(false, rng.randint(1, len(false)))]
+    rng.shuffle(options)
+    (filled,) = actiview.fill(actiview.ANSWER, image=IMAGE_MARK, question=made.stem, options=listed(options))
+    prompt = filled.rpartition(IMAGE_MARK)[2].strip()
+    reply = f" {made.truth} Answer: {ACTIVIEW_LETTERS[options.index(made.truth)]}"
+    return replace(
+        stem_prompt(made, scene).moved(prompt.index(made.stem)),
+        prompt=prompt,
+        reply=((reply, True),),
+        marks=listed_marks(prompt, options),
     )
 
 

@@ -16,23 +16,20 @@ from PIL import Image
 
 from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
 from known_unknowns_pocket.scenes import COLOURS, TRAINING_PAIRS, Scene, render, sample_scene
-from known_unknowns_pocket.training.actiview_replies import actiview_prompt
-from known_unknowns_pocket.training.colour_renaming import stand_ins
-from known_unknowns_pocket.training.emblem_prompts import emblem_prompts, emblem_scene
+from known_unknowns_pocket.training.colours import recoloured, stand_ins
+from known_unknowns_pocket.training.mmsap_prompts import emblem_prompts, emblem_scene, unanswerable_prompt
 from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS, Patches, patches_of
 from known_unknowns_pocket.training.prompts import (
     OPEN,
     TrainingPrompt,
+    actiview_prompt,
     humblebench_prompt,
     mmsap_prompt,
     stem_prompt,
     with_random_answer,
     with_refusal,
 )
-from known_unknowns_pocket.training.recolouring import recoloured
-from known_unknowns_pocket.training.subtasks import count_prompts, subtask_prompts
-from known_unknowns_pocket.training.text_tasks import text_task_prompt
-from known_unknowns_pocket.training.unanswerable_prompts import unanswerable_prompt
+from known_unknowns_pocket.training.subtasks import count_prompts, subtask_prompts, text_task_prompt
 
 SHARE_NOTHING_TO_SEE = 0.08
 SHARE_NO_IMAGE = 0.04
@@ -45,46 +42,21 @@ _SHORT_SIDES = (128, 176)  # pixels; larger than the model's input, as the bench
 
 @dataclass(frozen=True, slots=True)
 class SampleMix:
-    """How many prompts of each kind a sample has. A value below 1 is a probability.
+    """How many prompts of each kind a sample has. A value below 1 is a probability."""
 
-    Attributes
-    ----------
-    subtasks : int
-        Subtask prompts (`known_unknowns_pocket.training.subtasks`).
-    counts : int
-        Further subtask prompts that ask for a number.
-    stems : int
-        Stems of questions without their options.
-    questions : int
-        Whole questions.
-    unanswerable : float
-        Questions that only the refusal answers.
-    text_tasks : float
-        Prompts that need no image (`known_unknowns_pocket.training.text_tasks`).
-    emblems : float
-        Share of the samples that show an emblem. They have prompts of their own.
-    recoloured : float
-        Share of the other samples whose image is recoloured. Their prompts do not mention colours.
-    renamed : float
-        Share of the remaining samples whose colours have other names
-        (`known_unknowns_pocket.training.colour_renaming`).
-    refused_share : float
-        Share of the answerable questions whose reply is replaced by a refusal.
-    guessed_share : float
-        Share of the questions to be refused whose reply is replaced by a random option.
-    """
-
-    subtasks: int = 0
-    counts: int = 0
-    stems: int = 0
-    questions: int = 0
-    unanswerable: float = 0
-    text_tasks: float = 0
-    emblems: float = 0.0
+    subtasks: int = 0  # subtask prompts (`known_unknowns_pocket.training.subtasks`)
+    counts: int = 0  # further subtask prompts that ask for a number
+    stems: int = 0  # stems of questions without their options
+    questions: int = 0  # whole questions
+    unanswerable: float = 0  # questions that only the refusal answers
+    text_tasks: float = 0  # prompts that need no image (`known_unknowns_pocket.training.subtasks`)
+    emblems: float = 0.0  # share of the samples that show an emblem. They have prompts of their own.
+    # share of the other samples whose image is recoloured. Their prompts do not mention colours.
     recoloured: float = 0.0
+    # share of the remaining samples whose colours have other names (`known_unknowns_pocket.training.colours`)
     renamed: float = 0.0
-    refused_share: float = 0.0
-    guessed_share: float = 0.0
+    refused_share: float = 0.0  # share of the answerable questions whose reply is replaced by a refusal
+    guessed_share: float = 0.0  # share of the questions to be refused whose reply is replaced by a random option
 
     @property
     def asks(self) -> bool:
@@ -101,33 +73,17 @@ IMAGE_PLACE = None
 
 @dataclass(frozen=True, slots=True)
 class TrainingSample:
-    """One sample: images and prompts about them.
+    """One sample: images and prompts about them."""
 
-    Attributes
-    ----------
-    pixels : ndarray of uint8, shape (images, side, side, 3)
-        The images; none for prompts without an image.
-    patches : ndarray of int, shape (images, labels, patches)
-        Labels by `PATCH_LABELS`.
-    prompts : tuple of TrainingPrompt
-        The prompts after the prefix.
-    shown : tuple of tuple of int
-        For each object of the scene, the patches that show it, numbered through all images.
-    anchors : tuple of int
-        For each object, the patch of ``shown`` nearest to its centre; -1 if the object is hidden.
-    prefix : tuple
-        Texts and images (`IMAGE_PLACE`) before the prompts.
-    names : tuple of int
-        For each colour, the stand-in that names it; empty if colours have their own names.
-    """
-
-    pixels: np.ndarray
-    patches: np.ndarray
-    prompts: tuple[TrainingPrompt, ...]
+    pixels: np.ndarray  # shape (images, side, side, 3): the images; none for prompts without an image
+    patches: np.ndarray  # shape (images, labels, patches): labels by `PATCH_LABELS`
+    prompts: tuple[TrainingPrompt, ...]  # the prompts after the prefix
+    # for each object of the scene, the patches that show it, numbered through all images
     shown: tuple[tuple[int, ...], ...] = ()
+    # for each object, the patch of ``shown`` nearest to its centre; -1 if the object is hidden
     anchors: tuple[int, ...] = ()
-    prefix: tuple[str | None, ...] = (IMAGE_PLACE,)
-    names: tuple[int, ...] = ()
+    prefix: tuple[str | None, ...] = (IMAGE_PLACE,)  # texts and images (`IMAGE_PLACE`) before the prompts
+    names: tuple[int, ...] = ()  # for each colour, the stand-in that names it; empty if colours have their own names
 
 
 def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix | None = None) -> TrainingSample:
@@ -187,7 +143,7 @@ def vary_colours(
     """Return the image, recoloured if ``hues``, and its patches with the labels that are not trained masked.
 
     A recoloured image has no colour labels, any other image no shape labels
-    (`known_unknowns_pocket.training.recolouring`).
+    (`known_unknowns_pocket.training.colours`).
     """
     other = recoloured(pixels, [thing.pair for thing in scene.objects], rng) if hues else None
     labels = found.labels.copy()

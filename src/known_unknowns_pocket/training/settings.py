@@ -16,39 +16,20 @@ class Stage:
     A stage whose ``mix`` has no prompts trains the vision tower on the labels of the patches. Any other stage trains
     all parameters but the tower. The tower's heads are trained with it until the projector is initialised from them;
     after that they are frozen.
-
-    Attributes
-    ----------
-    name : str
-        The seeds of the samples follow from it.
-    steps : int
-        Length of the learning rate schedule: a cosine from ``learning_rate`` to 3% of it.
-    samples : int
-        Samples in a step.
-    learning_rate : float
-        The largest learning rate.
-    mix : SampleMix
-        The prompts of a sample.
-    warm_up : int
-        Steps of linear warm-up.
-    stop_after : int, optional
-        Number of steps after which the stage ends, if before ``steps``.
-    actiview_share : float
-        Share of the steps in ActiView's form, with half as many samples, as these are longer. In a vision stage, the
-        share of the images.
-    embedding_rate : float
-        Learning rate of the word embeddings relative to ``learning_rate``. At the full rate the embeddings of the
-        colours become more alike with every step.
     """
 
-    name: str
-    steps: int
-    samples: int
-    learning_rate: float
-    mix: SampleMix = IMAGES_ONLY
-    warm_up: int = 50
-    stop_after: int | None = None
+    name: str  # the seeds of the samples follow from it
+    steps: int  # length of the learning rate schedule: a cosine from ``learning_rate`` to 3% of it
+    samples: int  # samples in a step
+    learning_rate: float  # the largest learning rate
+    mix: SampleMix = IMAGES_ONLY  # the prompts of a sample
+    warm_up: int = 50  # steps of linear warm-up
+    stop_after: int | None = None  # number of steps after which the stage ends, if before ``steps``
+    # share of the steps in ActiView's form, with half as many samples, as these are longer. In a vision stage, the
+    # share of the images.
     actiview_share: float = 0.0
+    # learning rate of the word embeddings relative to ``learning_rate``. At the full rate the embeddings of the
+    # colours become more alike with every step.
     embedding_rate: float = 1.0
 
     @property
@@ -119,19 +100,9 @@ ADAPTERS: dict[str, dict[str, float]] = {
 }
 """Name of each sibling that is an adapter, and its changes of the mix."""
 
-EARLY = "early"
-"""The sibling that is the model after a stage in the middle of its training."""
-
-_LAST_STAGE_OF_EARLY = "find"
 _ADAPTER_MIX = replace(SETTLE, subtasks=0, counts=0, stems=0, questions=8, text_tasks=0)
 """Prompts with a reply only: without trained auxiliary heads there is no other loss."""
 _ADAPTER_STEPS = 200
-
-
-def early_settings(settings: Settings) -> Settings:
-    """Return the settings of the sibling `EARLY`: the first stages of the model."""
-    names = [stage.name for stage in settings.stages]
-    return replace(settings, stages=settings.stages[: 1 + names.index(_LAST_STAGE_OF_EARLY)])
 
 
 def adapter_stage(settings: Settings, name: str) -> Stage:

@@ -2,7 +2,7 @@
 
 A subtask is a line such as " small red star" with labels at its end: whether there is such an object, where it is and
 how it looks, how many there are, or how one object lies relative to another. Whole questions train these steps too, at
-several times the cost.
+several times the cost. Text tasks need no image: which letter precedes given words in a list of options.
 """
 
 from __future__ import annotations
@@ -11,10 +11,20 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from known_unknowns_pocket.benchmarks.object_names import ATTRIBUTES, expressions, matching, name, phrase, plural
-from known_unknowns_pocket.benchmarks.question_templates import PHRASES, countable
-from known_unknowns_pocket.scenes import PREDICATES, TRAINING_PAIRS, Scene, verdict
-from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words
+from known_unknowns.records import Option, Question
+from known_unknowns_benchmarks.humblebench import loader as humblebench
+from known_unknowns_pocket.benchmarks.object_names import (
+    ATTRIBUTES,
+    expressions,
+    matching,
+    name,
+    pair_name,
+    phrase,
+    plural,
+)
+from known_unknowns_pocket.benchmarks.question_templates import PHRASES, REFUSAL, countable
+from known_unknowns_pocket.scenes import PREDICATES, SIZES, TEXTURES, TRAINING_PAIRS, Scene, verdict
+from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words, marks
 
 _HIDDEN = ((), ("colour",), ("shape",), ("texture",), ("size",))
 _CHANGED = frozenset(("colour", "shape", "texture"))
@@ -112,3 +122,41 @@ def _couples(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
             words={"predicate": WORDS["predicate"].index(f"{PHRASES[true[0]]} it")},
             places=((1 + len(ours), (subject,)), (len(text), (target,))),
         )
+
+
+_LOOKED_UP = 5
+_OPTIONS = 4
+_GAP = 0.25
+_SORTS = ("colour", "shape", "texture", "count", "predicate", "pair", "object")
+
+
+def text_task_prompt(rng: random.Random) -> TrainingPrompt:
+    """Return a list of options of one type and the letters of some words, in HumbleBench's form."""
+    sort = rng.choice(_SORTS)
+    words = _words(sort, rng)
+    listed, others = words[:_OPTIONS], words[_OPTIONS:]
+    lettered = dict(zip(humblebench.LETTERS, [*listed, REFUSAL], strict=True))
+    if len(listed) == _OPTIONS and rng.random() < _GAP:
+        others = [lettered.pop(rng.choice(humblebench.LETTERS[:-1])), *others]
+    options = tuple(Option(letter, text, f"{letter}. ") for letter, text in lettered.items())
+    letters = {option.text: option.label for option in options}
+    asked = rng.sample([*letters][:-1], len(letters) - 1) + others[: _LOOKED_UP - _OPTIONS + 1]
+    rng.shuffle(asked)
+    question = Question("", humblebench.NAME, f"{sort}?", options, None, len(options) - 1, (), "", "")
+    reply = []
+    for word in asked:
+        reply += [(f" {word}", False), (f" {letters.get(word, humblebench.REFUSAL)}", True)]
+    return TrainingPrompt(humblebench.prompt(question), tuple(reply), marks=marks(question))
+
+
+def _words(sort: str, rng: random.Random) -> list[str]:
+    """Return different words, the listed ones first."""
+    if sort in WORDS:
+        every = [*WORDS[sort]]
+        if sort == "texture":
+            every += ["checkered", "zigzag", "floral"]
+        return rng.sample(every, len(every))
+    pairs = [pair_name(pair) for pair in rng.sample(sorted(TRAINING_PAIRS), _LOOKED_UP + 1)]
+    if sort == "pair":
+        return pairs
+    return [f"{rng.choice(SIZES + TEXTURES)} {pair}" for pair in pairs]

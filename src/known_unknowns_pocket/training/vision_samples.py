@@ -11,7 +11,7 @@ import random
 import numpy as np
 
 from known_unknowns_pocket.scenes import Scene
-from known_unknowns_pocket.training import actiview_samples
+from known_unknowns_pocket.training import actiview
 from known_unknowns_pocket.training.patch_labels import Patches, patches_of
 from known_unknowns_pocket.training.samples import (
     SHARE_NOTHING_TO_SEE,
@@ -30,7 +30,7 @@ _TURNS = (np.fliplr, np.flipud, lambda image: image.swapaxes(0, 1))
 def vision_samples(seed: str, *, side: int, grid: int, recoloured: float, views: bool = False) -> list[TrainingSample]:
     """Return `VIEWS_PER_SCENE` samples without prompts of one scene; they depend on ``seed`` alone.
 
-    ``recoloured`` is the share of recoloured images (`known_unknowns_pocket.training.recolouring`). With ``views``, the
+    ``recoloured`` is the share of recoloured images (`known_unknowns_pocket.training.colours`). With ``views``, the
     scene or a view of it is rendered in ActiView's form instead of HumbleBench's.
     """
     rng = random.Random(f"pocket-training/look/{seed}")
@@ -48,10 +48,10 @@ def _drawn(seed: str, rng: random.Random, side: int, grid: int, *, views: bool) 
     if not views:
         scene = sample_training_scene(seed, rng)
         return scene, render_pixels(scene, rng, side), patches_of(scene, grid)
-    scene, width, height = actiview_samples.scene(seed)
-    number = rng.choice((actiview_samples.FULL, *actiview_samples.VIEWS, *actiview_samples.VIEWS))
-    (pixels,) = actiview_samples.image_pixels(scene, width, height, [number], side, gridded=False)
-    return scene, pixels, patches_of(scene, grid, actiview_samples.window(scene, number))
+    scene, width, height = actiview.scene(seed)
+    number = rng.choice((actiview.FULL, *actiview.VIEWS, *actiview.VIEWS))
+    (pixels,) = actiview.image_pixels(scene, width, height, [number], side, gridded=False)
+    return scene, pixels, patches_of(scene, grid, actiview.window(scene, number))
 
 
 def _turned(pixels: np.ndarray, labels: np.ndarray, rng: random.Random) -> TrainingSample:

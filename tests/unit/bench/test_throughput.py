@@ -94,7 +94,9 @@ def measured(asked) -> measure.Measured:
     ours.cpu_seconds = [0.5, 1.0]
     ours.seconds, ours.said = [0.5, 0.5], [said("a.", gaps=[2.0]), said("E", gaps=[0.01])]
     group = floor.Group((34, 42), 40, (3, 4))
-    return measure.Measured(two, [group], {"ours": ours, measure.REFERENCE: theirs}, [100.0, 300.0], [400.0])
+    return measure.Measured(
+        two, [group], {"ours": ours, measure.REFERENCE: theirs}, [100.0, 300.0], [400.0], [200.0, 250.0]
+    )
 
 
 def test_loops_are_compared_with_the_batch_1_loop(measured, loaded):
@@ -109,6 +111,8 @@ def test_loops_are_compared_with_the_batch_1_loop(measured, loaded):
     assert ours["cpu_ratio_to_batch_1"] == {"median": 4.0, "least": 2.0, "most": 8.0}
     assert ours["share_of_floor"] == pytest.approx(500 / 200 / 0.5)
     assert ours["share_of_onednns_floor"] == pytest.approx(500 / 400 / 0.5)
+    # 500 FLOPs at 200 and 250 a CPU-second, of 0.5 and 1
+    assert ours["cpu_share_of_onednns_floor"] == {"median": 3.5, "least": 2.0, "most": 5.0}
     assert ours["useful_share"] == 0.8
     assert found["letters"] == {"A": 1, "B": 1, "C": 1, "D": 1}
     letters = ours["letters"]

@@ -180,12 +180,3 @@ def test_the_images_of_released_replies_are_linked_with_their_choices(tmp_path):
     )
     (found,) = with_published_images([question()], settings, tmp_path / "out")
     assert open_image(found.images[0], tmp_path / "out").size == (48, 32)
-
-
-def test_questions_without_any_image_have_an_empty_folder_of_images(tmp_path):
-    """The workflow's rule names the folder as an output."""
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw/q.csv").write_text("question,A,B,answer\nWhich?,a,b,A\n", encoding="utf-8")
-    settings = data_entry("folder", without_image=True)
-    normalise("multiple_choice", tmp_path / "raw", tmp_path / "out", settings=settings)
-    assert (tmp_path / "out/images").is_dir() and not list((tmp_path / "out/images").iterdir())

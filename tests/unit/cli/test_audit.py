@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from typer.testing import CliRunner
 
 from known_unknowns import cli
 from known_unknowns.benchmark import registry
 from known_unknowns.comparison.audit import audit
-from known_unknowns.errors import ConfigError
 
 KEYS = ["benchmark", "table", "row", "column", "printed", "finding", "arithmetic", "strength"]
 
@@ -39,14 +37,3 @@ def test_the_text_has_every_finding_with_its_arithmetic():
     assert lines[place + 1] == "Does not follow from its row: the subsets' cells give 22.96."
     assert lines[place + 2].startswith("(350 x 2.86 + 400 x 63.50) / 1,150 = 22.96")
     assert max(map(len, result.stdout.splitlines())) <= 120
-
-
-def test_an_unknown_benchmark():
-    result = CliRunner().invoke(cli.app, ["audit", "--benchmark", "nothing"])
-    assert isinstance(result.exception, ConfigError) and "nothing" in str(result.exception)
-
-
-@pytest.mark.parametrize("name", ["humblebench", "mmsap"])
-def test_a_benchmark_can_be_repeated(name):
-    once, twice = (CliRunner().invoke(cli.app, ["audit", *["--benchmark", name] * n, "--json"]) for n in (1, 2))
-    assert once.stdout == twice.stdout

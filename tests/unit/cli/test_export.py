@@ -43,14 +43,6 @@ def test_a_model_and_a_benchmark_name_the_tables(finished):
     assert '"B"' in (finished / "here.jsonl").read_text()
 
 
-def test_the_paths_still_work(finished):
-    questions = "results/pocket/variants/humblebench/shuffled_options.parquet"
-    replies = "results/pocket/replies/always_a/humblebench/replies.parquet"
-    paths = ("--questions", questions, "--replies", replies, "--variant", "shuffled_options", "--seed", "3")
-    done = export(*paths, "--format", "csv", "--out", "out.csv")
-    assert done.exit_code == 0 and (finished / "out.csv").read_text().splitlines()[1:] == ['"7","B"']
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -67,13 +59,6 @@ def test_the_paths_still_work(finished):
 def test_what_is_missing_is_named(arguments, message, finished):
     done = export(*arguments)
     assert isinstance(done.exception, ConfigError) and message in str(done.exception)
-
-
-def test_no_format_writes_the_file_of_another(finished):
-    formats = ["csv", "jsonl", "vlmevalkit", "lmms_eval", "humblebench"]
-    written = {export("always_a", "humblebench", "--format", name).stdout.strip() for name in formats}
-    assert len(written) == len(formats)
-    assert export("always_a", "humblebench").stdout.strip() in written, "by default that of the benchmark"
 
 
 def test_a_folder_gets_a_file_of_the_usual_name(finished):

@@ -81,17 +81,6 @@ def test_an_adapter_is_the_entry_of_its_model(project):
     assert "it is an adapter of own" in done.output
 
 
-def test_an_adapter_that_names_no_model_is_one_in_its_models_folder(project):
-    checkpoint(project / "own")
-    for folder in ("own/blue", "blue"):
-        (project / folder).mkdir()
-        (project / folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA"}))
-    found = yaml.safe_load(new_model("own/blue", "--dry-run").output)["blue"]
-    assert (found["source"], found["adapter"]) == ("own", "own/blue")
-    error = new_model("blue", "--dry-run").exception
-    assert isinstance(error, ConfigError) and "is an adapter, and its adapter_config.json does not name" in str(error)
-
-
 def test_an_adapter_on_the_hub_has_its_commit(project, monkeypatch):
     with Hub() as hub:
         use(hub, monkeypatch)

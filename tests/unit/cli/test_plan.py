@@ -63,17 +63,6 @@ def test_the_smallest_sample_and_its_cost(project):
     assert f"oracle: {n:,} questions in 12 variants" in text
 
 
-def test_a_larger_difference_and_a_known_accuracy_need_fewer_questions(project):
-    def needed(*arguments: str) -> int:
-        return int(re.search(r"LIMIT=(\d+)", plan(*arguments))[1])
-
-    first = needed()
-    assert (
-        first > needed("--decide", "differs by 5 points") > needed("--decide", "differs by 5 points", "--power", "0.5")
-    )
-    assert first > needed("--accuracy", "0.9") and first > needed("--icc", "0")
-
-
 def test_all_questions_decide_everything(project):
     assert f"LIMIT={WHOLE}" in plan("--decide", "differs by 0.01 points")
 

@@ -59,10 +59,6 @@ def test_a_name_of_params_yaml(project):
     assert not (project / "results").exists()
 
 
-def test_a_folder_that_params_yaml_has_is_that_model(project):
-    assert "Model      pocket: " in dry("./models/pocket/")
-
-
 def test_another_folder_is_a_new_model(project, monkeypatch):
     (project / "My Model").mkdir()
     save_file(TENSORS, project / "My Model/model.safetensors")
@@ -152,8 +148,3 @@ def test_own_questions_without_a_refusal_are_asked_in_one_variant(project):
 def test_mistakes_are_named(arguments, message):
     done = invoke(*arguments)
     assert isinstance(done.exception, ConfigError) and re.search(message, str(done.exception))
-
-
-def test_an_unknown_command_gets_a_suggestion():
-    done = CliRunner().invoke(cli.app, ["tyr"])
-    assert done.exit_code == 2 and "Did you mean 'try'" in done.output

@@ -72,12 +72,6 @@ def test_a_published_number_within_the_margin_is_reproduced() -> None:
     assert (official.low, official.high, official.model) == (pytest.approx(71.0), pytest.approx(73.0), "ours")
 
 
-def test_a_published_number_outside_differs_by_so_much() -> None:
-    row = verdicts([CELL], [metric(value=0.65, low=0.63, high=0.67)])["official"]
-    assert row.verdict == DIFFERS
-    assert row.reason == "65.0 [63.0, 67.0] is -7.2 points from 72.20"
-
-
 @pytest.mark.parametrize(
     ("low", "high", "decimals", "verdict"),
     [
@@ -85,8 +79,6 @@ def test_a_published_number_outside_differs_by_so_much() -> None:
         (0.7221, 0.80, 2, DIFFERS),
         (0.62, 0.72195, 2, COMPATIBLE),
         (0.62, 0.7219, 2, DIFFERS),
-        (0.7225, 0.80, 1, COMPATIBLE),  # printed as 72.2 from up to 72.25
-        (0.7226, 0.80, 1, DIFFERS),
         (0.725, 0.80, 0, COMPATIBLE),
     ],
 )
@@ -112,53 +104,12 @@ def test_an_official_only_metric_is_compared_with_its_substitute() -> None:
     assert (rows["robust"].our_metric, rows["robust"].value) == ("refusal_recall", pytest.approx(55.0))
 
 
-def test_a_row_without_a_model_of_ours_is_not_run() -> None:
-    rows = verdicts([CELL], [metric()], published_rows={"ours": "Gemma"})
-    assert {(r.verdict, r.model, r.value, r.low, r.n) for r in rows.values()} == {(NOT_RUN, None, None, None, None)}
-    assert "no model of this run stands for Qwen" in rows["official"].reason
-
-
-def test_absent_variants_and_undefined_numbers_have_a_reason() -> None:
-    rows = verdicts([CELL], [metric("robust", None, None, None)])
-    assert "was not measured" in rows["official"].reason
-    assert "undefined" in rows["robust"].reason
-    assert {(r.verdict, r.model) for r in rows.values()} == {(NOT_RUN, "ours")}
-
-
-def test_rendered_questions_are_not_comparable() -> None:
-    rows = verdicts([CELL], [metric(), metric("robust")], conditions=Conditions(other_questions="rendered"))
-    found = {(r.verdict, r.value, r.reason, r.obstacle) for r in rows.values()}
-    assert found == {(NOT_COMPARABLE, None, "rendered", "questions")}
-
-
-def test_the_number_of_questions_must_be_the_published_one() -> None:
-    row = verdicts([CELL], [metric(n=80)])["official"]
-    assert (row.verdict, row.obstacle, row.published_n, row.n) == (NOT_COMPARABLE, "n", 300, 80)
-    assert (row.value, row.margin, row.matches) == (pytest.approx(72.0), None, None)
-    assert row.reason == "published of 300 questions, ours are 80"
-    unknown = verdicts([replace(CELL, questions=None)], [metric()])["official"]
-    assert (unknown.verdict, unknown.obstacle) == (NOT_COMPARABLE, "n")
-    assert "no source states the published number" in unknown.reason
-    own = verdicts([replace(CELL, n=80)], [metric(n=80)])["official"]
-    assert (own.verdict, own.published_n) == (REPRODUCED, 80)
-
-
 def test_the_published_number_may_be_that_of_the_denominator() -> None:
     """A share of the 60 questions labelled E, of data with 300 questions."""
     labelled = replace(CELL, table="Log", metric="exact_refusal_recall", questions=60)
     ours = [metric(), replace(metric(name="exact_refusal_recall"), denominator=60.0)]
     rows = compare_cells([CELL, labelled], ours, published_rows={"ours": "Qwen"}, parsers=["official"])
     assert NOT_COMPARABLE not in {row.verdict for row in rows}
-
-
-def test_a_commit_of_the_data_must_be_ours() -> None:
-    cell = replace(CELL, revision="0ff007b870b7")
-    row = verdicts([cell], [metric()], conditions=Conditions(revision="1ff007b870b7156b"))["official"]
-    assert (row.verdict, row.obstacle) == (NOT_COMPARABLE, "revision")
-    assert row.reason == "published of revision 0ff007b870b7, ours is 1ff007b870b7"
-    assert "ours is unknown" in verdicts([cell], [metric()])["official"].reason
-    same = verdicts([cell], [metric()], conditions=Conditions(revision="0ff007b870b7156b"))["official"]
-    assert (same.verdict, same.revision, same.published_revision) == (REPRODUCED, "0ff007b870b7156b", "0ff007b870b7")
 
 
 def test_a_named_revision_is_recognised_by_its_numbers_of_questions() -> None:
@@ -171,10 +122,41 @@ def test_a_named_revision_is_recognised_by_its_numbers_of_questions() -> None:
     assert (category.verdict, category.obstacle) == (NOT_COMPARABLE, "n")
 
 
-def test_another_protocol_is_not_comparable() -> None:
-    conditions = Conditions(other_protocols={"original": "original is asked in two turns"})
-    row = verdicts([CELL], [metric()], conditions=conditions)["official"]
-    assert (row.verdict, row.obstacle, row.reason) == (NOT_COMPARABLE, "protocol", "original is asked in two turns")
+COMMIT, RENDERED = replace(CELL, revision="0ff007b870b7"), Conditions(other_questions="rendered")
+TWICE = Conditions(other_protocols={"original": "original is asked in two turns"})
+OBSTACLES = {
+    "no model": (CELL, metric(model="theirs"), {"published_rows": {"ours": "Gemma"}}, NOT_RUN, "model", "for Qwen"),
+    "rendered": (CELL, metric(), {"conditions": RENDERED}, NOT_COMPARABLE, "questions", "rendered"),
+    "another metric": (CELL, metric(name="f1"), {}, NOT_RUN, "metric", "was not measured"),
+    "no variant": (CELL, metric(variant="noise"), {}, NOT_RUN, "variant", "was not measured"),
+    "undefined": (CELL, metric(value=None, low=None, high=None), {}, NOT_RUN, "metric", "undefined"),
+    "fewer": (CELL, metric(n=80), {}, NOT_COMPARABLE, "n", "published of 300 questions, ours are 80"),
+    "unknown number": (replace(CELL, questions=None), metric(), {}, NOT_COMPARABLE, "n", "no source states"),
+    "other data": (COMMIT, metric(), {"conditions": Conditions(revision="1ff007b870b7156b")}, NOT_COMPARABLE,
+                   "revision", "published of revision 0ff007b870b7, ours is 1ff007b870b7"),
+    "unknown data": (COMMIT, metric(), {}, NOT_COMPARABLE, "revision", "ours is unknown"),
+    "other protocol": (CELL, metric(), {"conditions": TWICE}, NOT_COMPARABLE, "protocol", "in two turns"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OBSTACLES.values(), ids=OBSTACLES)
+def test_a_number_without_a_verdict_says_why(case: tuple[PublishedCell, Metric, dict, str, str, str]) -> None:
+    cell, ours, options, verdict, obstacle, reason = case
+    row = verdicts([cell], [ours], **options)["official"]
+    assert (row.verdict, row.obstacle, row.margin, row.matches) == (verdict, obstacle, None, None)
+    assert reason in row.reason
+    has_model, is_measured = (
+        obstacle not in ("model", "questions"),
+        verdict == NOT_COMPARABLE and obstacle != "questions",
+    )
+    assert (row.model, row.value) == ("ours" if has_model else None, pytest.approx(72.0) if is_measured else None)
+
+
+def test_conditions_that_are_the_published_ones() -> None:
+    own = verdicts([replace(CELL, n=80)], [metric(n=80)])["official"]
+    assert (own.verdict, own.published_n) == (REPRODUCED, 80)
+    same = verdicts([COMMIT], [metric()], conditions=Conditions(revision="0ff007b870b7156b"))["official"]
+    assert (same.verdict, same.revision, same.published_revision) == (REPRODUCED, "0ff007b870b7156b", "0ff007b870b7")
 
 
 def test_other_rows_of_the_column_are_counted() -> None:
@@ -235,15 +217,6 @@ def test_the_table_of_the_full_edition(tmp_path: Path) -> None:
     assert again.read_bytes() == out.read_bytes()
 
 
-def test_the_pocket_edition_is_not_comparable(tmp_path: Path) -> None:
-    source, out = tmp_path / "metrics.parquet", tmp_path / "comparison.parquet"
-    tables.write_metrics(source, [metric(), metric("robust")])
-    compare(edition("pocket", published="Qwen2.5-VL"), [source], out)
-    rows = read_comparison(out)
-    assert {(row.verdict, row.model, row.value) for row in rows} == {(NOT_COMPARABLE, None, None)}
-    assert all("pocket" in row.reason for row in rows)
-
-
 def test_an_unknown_published_row_names_the_key(tmp_path: Path) -> None:
     source = tmp_path / "metrics.parquet"
     tables.write_metrics(source, [metric()])
@@ -256,11 +229,9 @@ def test_an_unknown_published_row_names_the_key(tmp_path: Path) -> None:
     ("value", "verdict"),
     [
         # 75 of 300 questions: the interval 0.70 to 0.74 around 0.72 is sqrt(1 - 75 / 300) = 0.866 times as wide
-        (72.2, COMPATIBLE),
         (72.0, COMPATIBLE),  # equal as printed, and still an estimate
         (73.7, COMPATIBLE),
         (73.8, DIFFERS),
-        (70.2, DIFFERS),
     ],
 )
 def test_a_sample_of_the_published_questions(value, verdict):
@@ -272,24 +243,8 @@ def test_a_sample_of_the_published_questions(value, verdict):
     assert (row.low, row.high) == (pytest.approx(72 - 2 * 0.75**0.5), pytest.approx(72 + 2 * 0.75**0.5))
 
 
-def test_many_rows_inside_the_interval_of_a_sample_are_inconclusive():
-    ours = [metric(value=0.72, low=0.70, high=0.74, n=75)]
-    cells = [CELL, *(replace(CELL, row=f"row {n}", model=f"row {n}", value=72.0 + n / 10) for n in range(5))]
-    found = compare_cells(
-        cells, ours, published_rows={"ours": "Qwen"}, parsers=["official"], conditions=Conditions(limit=80)
-    )
-    assert (found[0].verdict, found[0].matches) == ("inconclusive", 5)
-
-
-def test_a_sample_of_an_unknown_number_of_questions_is_not_comparable():
-    cell = replace(CELL, questions=None)
-    row = verdicts([cell], [metric(n=75)], parsers=["official"], conditions=Conditions(limit=80))["official"]
-    assert (row.verdict, row.obstacle) == (NOT_COMPARABLE, "n")
-
-
-def test_a_limit_above_the_number_of_questions_changes_nothing():
-    limited, whole = (
-        verdicts([CELL], [metric()], parsers=["official"], conditions=Conditions(limit=limit))["official"]
-        for limit in (300, None)
-    )
-    assert limited == whole and limited.verdict == REPRODUCED
+def test_a_sample_needs_the_published_number_and_a_limit_that_is_reached():
+    unknown = verdicts([replace(CELL, questions=None)], [metric(n=75)], conditions=Conditions(limit=80))["official"]
+    assert (unknown.verdict, unknown.obstacle) == (NOT_COMPARABLE, "n")
+    limited, whole = (verdicts([CELL], [metric()], conditions=Conditions(limit=limit)) for limit in (300, None))
+    assert limited == whole and limited["official"].verdict == REPRODUCED

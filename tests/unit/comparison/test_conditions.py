@@ -13,7 +13,7 @@ from known_unknowns.comparison import load
 from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.config import Params
 from known_unknowns.data import lock_file
-from known_unknowns.data.revision import data_revision
+from known_unknowns.data.lock_file import data_revision
 from tests.factories import data_entry
 from tests.paths import ROOT
 

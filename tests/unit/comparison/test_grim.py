@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from fractions import Fraction
 
 import pytest
@@ -24,9 +23,6 @@ def shown(number: Fraction, decimals: int) -> str:
         ("5.21", 28, 1, [146]),
         ("61.23", 325, 100, [199]),  # 199 / 325 = 61.2308
         ("63.87", 325, 100, []),  # 207 / 325 = 63.692, 208 / 325 = 64.000
-        ("20.6", 750, 100, []),  # 154 / 750 = 20.533, 155 / 750 = 20.667
-        ("20.6", 1150, 100, [237]),
-        ("12.5", 8, 100, [1]),
         ("13", 8, 100, [1]),  # 12.5 rounds up
         ("12", 8, 100, [1]),  # or to even
         ("100", 3, 100, [3]),
@@ -136,21 +132,9 @@ def test_the_standard_deviation_of_rounded_runs_by_hand():
     assert (exact, rounded) == ({12, 35}, {11, 35})
 
 
-@given(st.integers(0, 338), st.lists(st.integers(0, 30), min_size=5, max_size=5))
-def test_grimmer_accepts_every_sample(fewest, more):
-    counts = [fewest + k for k in more]
-    shares = [100 * count / 368 for count in counts]
-    mean = f"{statistics.fmean(shares):.2f}"
-    assert grimmer(mean, f"{statistics.pstdev(shares):.2f}", 368, 5)
-    assert grimmer(mean, f"{statistics.stdev(shares):.2f}", 368, 5, ddof=1)
-    assert grimmer(mean, f"{statistics.pvariance(shares):.2f}", 368, 5, variance=True)
-
-
 def test_grimmer_by_hand():
     """Two runs of 10 with the mean 50% have the standard deviations 0, 10, 20, ... with ddof = 0."""
-    possible = {spread for spread in range(51) if grimmer("50", str(spread), 10, 2)}
-    assert possible == {0, 10, 20, 30, 40, 50}
-    assert not grimmer("45", "10", 10, 2)  # counts 4 and 5 differ by 5 from their mean, 3 and 6 by 15
-    assert grimmer("45", "5", 10, 2) and grimmer("45", "15", 10, 2)
+    assert {spread for spread in range(51) if grimmer("50", str(spread), 10, 2)} == {0, 10, 20, 30, 40, 50}
+    assert grimmer("50", "100", 10, 2, variance=True) and not grimmer("50", "90", 10, 2, variance=True)
     with pytest.raises(ValueError, match="no standard deviation"):
         grimmer("50", "1", 10, 1, ddof=1)

@@ -25,17 +25,6 @@ T_OF_4 = 2.776445
 """0.975 quantile of Student's t with 4 degrees of freedom, from a table."""
 
 
-def test_unchanged_answers_lower_the_rate():
-    """The 0.95 quantile of Beta(1, b) is 1 - 0.05^(1/b)."""
-    assert Flips(0, 64).rate() == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 64)))
-
-
-@given(changed=st.integers(0, 20), compared=st.integers(20, 192))
-def test_the_rate_grows_with_changed_answers_and_falls_with_unchanged_ones(changed: int, compared: int):
-    assert Flips(changed + 1, compared + 1).rate() > Flips(changed, compared).rate()
-    assert Flips(changed, compared + 1).rate() < Flips(changed, compared).rate()
-
-
 def test_flips_become_points():
     """Binomial(325, 0.005) has P(X <= 3) = 0.918 and P(X <= 4) = 0.975."""
     margin = margin_of(CELL, OURS, flips=Flips(), runs=1)
@@ -43,12 +32,10 @@ def test_flips_become_points():
     assert margin.total == pytest.approx(0.005 + 100 * 4 / 325)
 
 
-def test_the_default_is_that_of_an_answer_whatever_the_number_of_turns():
-    assert Flips().rate(4.5) == pytest.approx(0.005)
-
-
 def test_an_answer_after_several_turns_changes_more_often():
-    """640 turns without a change are 160 questions of four turns: 1 - 0.05^(1 / (597.6474 + 160))."""
+    """The 0.95 quantile of Beta(1, b) is 1 - 0.05^(1/b). 640 unchanged turns are 160 questions of four turns."""
+    assert Flips(0, 64).rate() == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 64)))
+    assert Flips().rate(4.5) == pytest.approx(0.005)  # the default, whatever the number of turns
     assert Flips(0, 640).rate(4) == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 160)))
     assert Flips(0, 640).source(4) == "at most 0.39% of the answers of 4.0 turns on average; 0 of 640 turns measured"
 
@@ -98,20 +85,19 @@ def test_turns_are_counted_up_to_the_last_answer(tmp_path: Path):
     assert mean_turns(tmp_path, "qwen", "b", ["shifting"], [("shifting", 0)]) == 2.0
 
 
-def test_a_ratio_changes_by_more_if_its_denominator_is_smaller():
-    ratio = margin_of(CELL, replace(OURS, denominator=50.0), flips=Flips(), runs=1)
-    assert ratio.flips == pytest.approx(100 * 4 / 50)
-
-
-def test_an_average_over_pipelines_can_change_with_each_of_its_answers():
-    """Of 5 x 325 answers, at most 13 change: P(X <= 13) is 0.962 for Binomial(1625, 0.005), and P(X <= 12) 0.930."""
-    average = margin_of(CELL, replace(OURS, denominator=1625.0), flips=Flips(), runs=1)
-    assert average.flips == pytest.approx(100 * 13 / 1625)
-
-
-@pytest.mark.parametrize(("unit", "flips"), [("questions", 4.0), ("views", 3 * 4 / 325)])
-def test_other_units(unit: str, flips: float):
-    assert margin_of(replace(CELL, unit=unit), OURS, flips=Flips(), runs=1).flips == pytest.approx(flips)
+@pytest.mark.parametrize(
+    ("unit", "denominator", "flips"),
+    [
+        ("percent", 50.0, 100 * 4 / 50),  # a ratio changes by more if its denominator is smaller
+        # an average over 5 pipelines: P(X <= 13) is 0.962 for Binomial(1625, 0.005)
+        ("percent", 1625.0, 100 * 13 / 1625),
+        ("questions", None, 4.0),
+        ("views", None, 3 * 4 / 325),
+    ],
+)
+def test_other_denominators_and_units(unit: str, denominator: float | None, flips: float):
+    ours = replace(OURS, denominator=denominator)
+    assert margin_of(replace(CELL, unit=unit), ours, flips=Flips(), runs=1).flips == pytest.approx(flips)
 
 
 def test_the_printed_spread_bounds_the_difference_of_two_means_of_five_runs():

@@ -59,10 +59,7 @@ def test_a_pair_is_compared_on_common_questions_and_seeds() -> None:
     # differences of q1, q2, q3 over both seeds: 2, 2, 0; both signs agree in 2 of 4 assignments
     assert row.p == pytest.approx(0.5)
     assert (row.p_holm, row.pairs) == (row.p, 1)
-
-
-def test_common_seeds_are_required() -> None:
-    (row,) = compare_pairs("x", [answers("a", {0: [1, 1, 1, 0]}), answers("b", {1: [1, 1, 1, 0]})])
+    (row,) = compare_pairs("x", [answers("a", {0: [1, 1, 1, 0]}), answers("b", {1: [1, 1, 1, 0]})])  # no common seed
     assert (row.n, row.seeds, row.difference, row.p, row.p_holm, row.accuracy_a) == (0, 0, None, None, None, None)
 
 
@@ -115,12 +112,6 @@ def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
 def test_missing_scores_are_errors(tmp_path: Path, variant: str, parser: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_two_questions(tmp_path, parser, variant=variant)
-
-
-def test_a_written_table_reads_back(tmp_path: Path) -> None:
-    rows = compare_pairs("x", [answers("a", {0: [1, 1, 0, 0]}), answers("b", {0: [1, 0, 0, 1]})])
-    write_model_comparison(tmp_path / "out.parquet", rows)
-    assert read_model_comparison(tmp_path / "out.parquet") == rows
 
 
 QUESTIONS = 6
@@ -177,9 +168,12 @@ def test_models_variants_and_parsers(run: Path) -> None:
     assert compared(run, "m", ["original"], both) == [("official", "robust", pytest.approx(-1 / 6), 1.0)]
 
 
-def test_the_text_has_each_family_once(run: Path) -> None:
+def test_a_written_table_reads_back_and_its_text_has_each_family_once(run: Path, tmp_path: Path) -> None:
     selection = Selection(["m", "o"], ["humblebench"], ["original"], ["robust", "official"])
-    text = as_text(compare_selection(PARAMS, selection, EditionFiles(run, run)), "model")
+    rows = compare_selection(PARAMS, selection, EditionFiles(run, run))
+    write_model_comparison(tmp_path / "out.parquet", rows)
+    assert read_model_comparison(tmp_path / "out.parquet") == rows
+    text = as_text(rows, "model")
     assert re.findall(r"^humblebench.*$", text, re.MULTILINE) == [
         "humblebench, original, robust (exact McNemar)",
         "humblebench, original, official (exact McNemar)",
@@ -202,15 +196,12 @@ def test_what_is_no_pair_is_refused(run: Path, models: str, variants: list[str],
         compared(run, models, variants, parsers)
 
 
-def test_a_model_without_scores_is_an_error(run: Path) -> None:
-    with pytest.raises(DataError, match="nota_only"):
-        compared(run, "mo", ["nota_only"], ["robust"])
-
-
 def test_variants_without_content_are_not_compared(run: Path) -> None:
     """``o`` is right under noise, ``m`` is not."""
     with pytest.raises(ConfigError, match="'noise' has no content"):
         compared(run, "mo", ["noise"], ["robust"])
+    with pytest.raises(DataError, match="nota_only"):  # o has no scores of it
+        compared(run, "mo", ["nota_only"], ["robust"])
     params = type(PARAMS)(json.loads(json.dumps(PARAMS.raw)))
     params.raw["benchmarks"]["humblebench"]["variants"].remove("nota_only")
     every = Selection(["m", "o"], ["humblebench"], [], ["robust"])
@@ -234,15 +225,12 @@ def of_pair(
     return list(dual_series(params, "humblebench", pair))
 
 
-def test_dual_both_answers_count() -> None:
+def test_dual_both_answers_count_of_questions_whose_refusal_is_right() -> None:
     """Right as published: q1, q2. Refused when changed: q2, q3. Both: q2."""
     (found,) = of_pair({0: [1, 1, 0, 0]}, {0: [0, 1, 1, 0]}, (True,) * 4)
     assert found.series == Series("m", "original+nota_only", "robust")
     assert found.ids == IDS and found.groups.tolist() == [0, 0, 1, 1]
     assert found.correct[0].tolist() == [False, True, False, False]
-
-
-def test_dual_only_questions_whose_refusal_is_right_count() -> None:
     (found,) = of_pair({0: [1, 1, 1, 1]}, {0: [1, 1]}, (True, False), ("q4", "q1"))
     assert (found.ids, found.groups.tolist(), found.correct[0].tolist()) == (("q4",), [1], [True])
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,8 +57,8 @@ def under_every_name(cells: list[PublishedCell], metrics: list[Metric]) -> list[
     return rows
 
 
-def positive(counts: Mapping[str, int]) -> int:
-    return counts.get(IDENTICAL, 0) + counts.get(REPRODUCED, 0)
+def positive(rows: list[ComparisonRow]) -> int:
+    return sum(row.verdict in (IDENTICAL, REPRODUCED) for row in rows)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +72,7 @@ def qwen(questions: list[Question]) -> list[Metric]:
 
 def test_released_answers_of_a_model_reproduce_no_number_of_another(qwen: list[Metric]):
     others = [cell for cell in shifting_cells() if cell.model != "Qwen2-VL"]
-    assert positive(Counter(row.verdict for row in under_every_name(others, qwen))) == 0
+    assert positive(under_every_name(others, qwen)) == 0
 
 
 def test_released_answers_reproduce_their_own_row(qwen: list[Metric]):
@@ -83,15 +81,14 @@ def test_released_answers_reproduce_their_own_row(qwen: list[Metric]):
     rows = [r for r in compare_cells(cells, qwen, published_rows={"ours": "Qwen2-VL"}, parsers=["official"]) if r.model]
     (overall,) = [row for row in rows if row.table == "Table 2"]
     assert overall.verdict == REPRODUCED and overall.value - overall.published == pytest.approx(100 / 325, abs=0.005)
-    assert positive(Counter(row.verdict for row in rows)) == len(rows)
+    assert positive(rows) == len(rows)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_guesser_reproduces_nothing(questions: list[Question], seed: int):
-    rng = np.random.default_rng(seed)
+def test_a_guesser_reproduces_nothing(questions: list[Question]):
+    rng = np.random.default_rng(0)
     right = np.array([rng.random() < 1 / len(q.options) for q in questions])
     rows = under_every_name(shifting_cells(), accuracies(questions, right, "ours"))
-    assert positive(Counter(row.verdict for row in rows)) == 0
+    assert positive(rows) == 0
 
 
 def test_80_of_the_questions_reproduce_nothing():
@@ -100,11 +97,6 @@ def test_80_of_the_questions_reproduce_nothing():
     metrics = [replace(metric, model="ours") for metric in found.metrics if metric.variant == "nota_only"]
     rows = compare_cells(load("humblebench"), metrics, published_rows={"ours": "Qwen2.5-VL"}, parsers=["official"])
     (row,) = [row for row in rows if (row.table, row.row) == ("Figure 4", "Qwen2.5-VL")]
-    assert (row.published, row.verdict, row.obstacle, row.published_n, row.n) == (
-        28.89,
-        NOT_COMPARABLE,
-        "n",
-        22_831,
-        80,
-    )
+    assert (row.published, row.verdict, row.obstacle) == (28.89, NOT_COMPARABLE, "n")
+    assert (row.published_n, row.n) == (22_831, 80)
     assert not {row.verdict for row in rows} & {IDENTICAL, REPRODUCED, DIFFERS}

@@ -37,7 +37,6 @@ def test_judged_numbers_and_what_to_run_next():
     of_gemma = [cell for cell in cells if cell.model == "Gemma-3"]
     (step,) = [text for text in texts if "no model stands for Gemma-3" in text]
     assert texts[step] == len(of_gemma) and step.endswith(" to the models of the edition")
-    assert any("GLM-4.1V-Thinking" in text for text in texts)
     assert texts["HumbleBench: run the variant nota_only for ours"] == 2
     absent = [cell for cell in cells if cell.model in ("Cambrian", "VILA1.5")]
     (unavailable,) = [text for text in texts if "--absent" in text]
@@ -54,13 +53,13 @@ def test_models_are_not_added_to_released_replies():
     assert text.endswith(" to an edition with the published data (full or papers)")
 
 
-@pytest.mark.parametrize("benchmark", ["humblebench", "mmsap", "actiview"])
+@pytest.mark.parametrize("benchmark", ["humblebench", "actiview"])
 def test_rendered_questions_need_another_edition_and_the_command_judges_as_many(benchmark):
     """The edition of each printed command, with a metric for every number, judges exactly the number of its line."""
     cells = load(benchmark)
     rows = compare_cells(cells, [], published_rows={}, parsers=PARSERS, conditions=Conditions(other_questions="r"))
     steps = [step for step in summarise(rows, params("pocket")).steps if "rendered" in step.text]
-    assert len(steps) == {"humblebench": 3, "mmsap": 1, "actiview": 2}[benchmark]
+    assert len(steps) == {"humblebench": 3, "actiview": 2}[benchmark]
     for step in steps:
         (edition,) = re.findall(r"make run EDITION=(\S+)$", step.text)
         chosen = params(edition)
@@ -114,11 +113,7 @@ def test_the_closing_message_has_the_summary(tmp_path: Path):
     write_comparison(tmp_path / "comparison.parquet", rows)
     text = closing_message(params("full"), str(tmp_path), 5.0)
     assert f"1 of {len(load('humblebench'))} published numbers could be judged" in text
-    assert "no model stands for Gemma-3" in text and "GLM-4.1V-Thinking" in text
-
-
-def test_a_comparison_of_another_version_does_not_fail_the_run(tmp_path: Path):
-    pq.write_table(pa.table({"verdict": ["reproduced"]}), tmp_path / "comparison.parquet")
+    pq.write_table(pa.table({"verdict": ["reproduced"]}), tmp_path / "comparison.parquet")  # of another version
     assert "comparison.parquet: not a table of comparisons" in closing_message(params("full"), str(tmp_path), 5.0)
 
 

@@ -39,13 +39,10 @@ MISTAKES = {
         "transfomers",
         "models.pocket.engine: 'transfomers' is not known; did you mean 'transformers'",
     ),
-    "no engine": (("models", "pocket"), {"source": "x"}, "models.pocket.engine: this key is required"),
     "wrong type": (("models", "pocket", "batch_size"), "many", "models.pocket.batch_size: 'many' is not valid"),
-    "a truth as a number": (("statistics", "confidence"), True, "statistics.confidence: True is not valid"),
     "null": (("models", "pocket", "threads"), None, "models.pocket.threads: null is not allowed"),
     "missing key": (("benchmarks", "mmsap", "data", "full"), {"source": "hub"}, "mmsap.data.full.repository: this key"),
     "unknown model": (("editions", "pocket", "models"), ["pokcet"], "editions.pocket.models[0]: 'pokcet' is not known"),
-    "unknown variant": (("benchmarks", "humblebench", "variants"), ["noize"], "benchmarks.humblebench.variants[0]"),
     "a variant twice": (
         ("benchmarks", "humblebench", "variants"),
         ["noise", "noise"],
@@ -57,11 +54,6 @@ MISTAKES = {
         ("benchmarks", "actiview", "variants"),
         ["noise", "text_only"],
         "benchmarks.actiview.variants[1]: 'text_only' removes the images that the protocol 'full_image' needs",
-    ),
-    "no views to show": (
-        ("benchmarks", "humblebench", "protocols"),
-        ["zooming"],
-        "benchmarks.humblebench.protocols[0]",
     ),
     "a protocol named as a variant": (
         ("variants", "zooming"),
@@ -79,27 +71,11 @@ MISTAKES = {
         {},
         "construction.pocket.generators.figure_a1.model: it asks a model",
     ),
-    "unknown filter": (
-        ("construction", "pocket", "filters"),
-        {"without": ["leak", "leaks"]},
-        "construction.pocket.filters.without[1]: 'leaks' is not known; did you mean 'leak'",
-    ),
     "a benchmark without scenes": (
         ("construction", "pocket"),
         {"benchmark": "actiview", "scenes": {"seed": 1, "images": 2}, "generators": {"step_1": {"model": "uniform"}}},
         "construction.pocket.scenes: actiview has no rendered scenes; give psg",
     ),
-    "templates of scenes for photographs": (
-        ("construction", "pocket"),
-        {"benchmark": "humblebench", "psg": {"path": "psg"}, "generators": {"scenes": {}, "classes": {}}},
-        "construction.pocket.generators.scenes: it fits rendered scenes only, and psg is given; for psg use classes",
-    ),
-    "no source of scenes": (
-        ("construction", "pocket"),
-        {"benchmark": "humblebench", "generators": {"classes": {}}},
-        "construction.pocket: give exactly one of scenes and psg",
-    ),
-    "negative seed": (("editions", "pocket", "seeds"), [-1], "editions.pocket.seeds[0]"),
     "seeds of no variant": (("benchmarks", "humblebench", "seeds"), {"noize": [1]}, "humblebench.seeds.noize: 'noize'"),
     "a seed that would be a sample": (("editions", "pocket", "seeds"), [1_000_000], "editions.pocket.seeds[0]"),
     "samples of a greedy model": (
@@ -107,24 +83,13 @@ MISTAKES = {
         5,
         "models.pocket.samples: pocket decodes greedily: 5 samples would be the same reply",
     ),
-    "samples of an edition with a greedy model": (
-        ("editions", "pocket", "samples"),
-        2,
-        "editions.pocket.samples: pocket decodes greedily: 2 samples would be the same reply",
-    ),
     "seeds of questions that do not change": (
         ("editions", "pocket", "seeds"),
         [0, 1],
         "editions.pocket.seeds: the questions of original of humblebench and of 28 other variants are the same",
     ),
-    "seeds of one variant that does not change": (
-        ("benchmarks", "humblebench", "seeds"),
-        {"noise": [0, 3]},
-        "benchmarks.humblebench.seeds.noise: the questions of noise of humblebench are the same with each seed",
-    ),
     "samples of imported replies": (("models", "Cambrian", "samples"), 2, "models.Cambrian.samples: unknown key"),
     "a name that is a path": (("models", "../x"), SOUND["models"]["oracle"], "models.../x: '../x' is not valid"),
-    "confidence": (("statistics", "confidence"), 95, "statistics.confidence"),
 }
 
 
@@ -177,32 +142,6 @@ def test_entries_keep_the_values_of_the_file():
     assert type(kept["decoding"]["temperature"]) is int and type(kept["timeout"]) is int
 
 
-def test_entries_are_typed_with_defaults():
-    model = config.check(SOUND).model("pocket")
-    assert isinstance(model, config.TransformersModel)
-    assert (model.device, model.batch_size, model.sharing, model.decoding.max_new_tokens) == ("cpu", 32, "auto", 24)
-    assert model.published_row("mmsap") is None
-
-
-def test_a_protocol_without_its_function_is_one_mistake():
-    """Not also a protocol of another benchmark."""
-    listed = ["bref_prompt"]
-    raw = changed(
-        (("protocols", "bref_prompt"), {}),
-        (("benchmarks", "humblebench", "protocols"), listed),
-    )
-    with pytest.raises(ConfigError, match=r"^protocols\.bref_prompt: 'bref_prompt' is not known"):
-        configuration.check(raw)
-
-
-def test_a_known_name_is_listed_once():
-    """A variant of the benchmark is also an entry of the section ``variants``."""
-    raw = changed((("editions", "pocket", "variants"), {"humblebench": ["noize"]}))
-    with pytest.raises(ConfigError, match="did you mean 'noise'") as raised:
-        configuration.check(raw)
-    assert str(raised.value).split(" known are ")[1].split(", ").count("noise") == 1
-
-
 def test_a_listed_protocol_is_a_variant_of_the_original_questions():
     listed = [
         "full_image",
@@ -219,15 +158,6 @@ def test_a_listed_protocol_is_a_variant_of_the_original_questions():
     assert params.protocol("actiview", "zooming").as_dict() == zooming | {"parser": "official"}
     assert params.protocol("actiview", "zooming_robust").as_dict() == zooming | {"parser": "robust"}
     assert params.protocol("actiview", "noise").as_dict() == {"name": "full_image", "max_new_tokens": 20}
-
-
-def test_an_edition_may_have_any_name_and_the_data_of_another():
-    """Nor does any edition need a rendered source."""
-    hub = {"full": SOUND["benchmarks"]["mmsap"]["data"]["full"]}
-    mine = {"data": "full", "benchmarks": ["mmsap"], "models": ["oracle"], "seeds": [0]}
-    raw = changed((("edition",), "mine"), (("editions",), {"mine": mine}), (("benchmarks", "mmsap", "data"), hub))
-    params = configuration.check(raw)
-    assert (params.edition, params.data_name, params.data("mmsap").source) == ("mine", "full", "hub")
 
 
 def test_a_variant_may_have_seeds_of_its_own():
@@ -254,12 +184,6 @@ def test_samples_are_those_of_the_model_or_else_of_the_edition():
     greedy["editions"]["pocket"]["models"] = ["a"]
     with pytest.raises(ConfigError, match="a decodes greedily"):
         configuration.check(greedy)
-
-
-def test_scripted_respondents_may_have_several_seeds():
-    """The reply of one that chooses at random depends on the seed, for any question."""
-    raw = changed((("editions", "pocket"), {**SOUND["editions"]["pocket"], "models": ["uniform"], "seeds": [0, 1]}))
-    assert configuration.check(raw).cells("actiview")[:2] == [("full_image", 0), ("full_image", 1)]
 
 
 @pytest.mark.parametrize("content", ["a: [", "- 1", ""])

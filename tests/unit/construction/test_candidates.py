@@ -69,17 +69,3 @@ def test_a_wrong_line_is_named(tmp_path: Path, change: dict, message: str) -> No
 def test_an_image_outside_the_folder_is_refused(image_path: str) -> None:
     with pytest.raises(ValueError, match="is not a relative path inside the folder"):
         CandidateImage(image_path, "0" * 64, 1, 1)
-
-
-def test_a_missing_field_a_torn_line_and_a_repeated_id_are_named(tmp_path: Path) -> None:
-    path, line = tmp_path / "candidates.jsonl", line_of(candidate())
-    values = json.loads(line)
-    del values["group"]
-    for content, message in [
-        (json.dumps(values).encode(), "line 1: the candidate has no 'group'"),
-        (line + line[:40], "line 2: not a candidate"),
-        (line + line, "line 2: the id 'c1' is also on line 1"),
-    ]:
-        path.write_bytes(content)
-        with pytest.raises(DataError, match=message):
-            list(read_candidates(path))

@@ -9,8 +9,6 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli
 from known_unknowns.errors import ConfigError
-from known_unknowns.workflow import configuration
-from known_unknowns_construction.steps import Workspace
 from tests.paths import ROOT
 
 
@@ -37,11 +35,3 @@ def test_an_unknown_name_is_reported_before_any_work(tmp_path, monkeypatch):
 def test_a_command_runs_with_the_scripted_endpoint(code, expected):
     program = f"import os, sys; assert os.environ['OPENAI_BASE_URL'].startswith('http://127.0.0.1:'); sys.exit({code})"
     assert invoke("endpoint", "--", sys.executable, "-c", program).exit_code == expected
-
-
-def test_generators_of_the_entry_only(tmp_path):
-    work = Workspace(configuration.load(ROOT / "params.yaml"), "pocket", tmp_path)
-    from known_unknowns_construction import steps
-
-    with pytest.raises(ConfigError, match="'scene' is not known; did you mean 'scenes'"):
-        steps.generate(work, "scene")

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from known_unknowns.config import OpenAIModel, RespondentModel
 from known_unknowns.errors import ConfigError
 from known_unknowns_construction.attributes import PROMPT, describe
-from known_unknowns_construction.benchmarks import actiview, construction_of, humblebench
+from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import CandidateImage
 from known_unknowns_construction.generation import run_generator
 from known_unknowns_construction.importing import store_file
@@ -124,24 +124,6 @@ def test_an_endpoint_without_structured_output_is_asked_for_the_text_alone(tmp_p
         sent = [request.body for request in end.log if request.path.endswith("completions")]
     assert len(made[0]) == 1 and ["response_format" in body for body in sent] == [True, False]
     assert "the endpoint does not take response_format" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [humblebench.SCHEMA, actiview.STEP_1_SCHEMA, actiview.STEP_2_SCHEMA, actiview.SCORING_SCHEMA],
-    ids=["figure_a1", "step_1", "step_2", "scoring"],
-)
-def test_schemas_have_the_form_that_strict_structured_output_needs(schema):
-    """OpenAI, "Structured model outputs": an object at the root; all properties required, no others, in each object."""
-    parts = [json.loads(schema)]
-    assert parts[0]["type"] == "object"
-    for part in parts:
-        assert set(part) <= {"type", "properties", "required", "additionalProperties", "items", "enum"}
-        if part["type"] == "object":
-            assert part["additionalProperties"] is False and part["required"] == list(part["properties"])
-            parts += part["properties"].values()
-        elif part["type"] == "array":
-            parts.append(part["items"])
 
 
 def test_objects_are_described_from_crops_by_their_masks(tmp_path):

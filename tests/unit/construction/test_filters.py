@@ -50,7 +50,7 @@ def reasons(name, *candidates, context=CONTEXT) -> dict[str, str]:
 def exact():
     """60 questions of the pocket edition, which are exact on their graphs."""
     graphs = pocket.scene_graphs(1, 12)
-    made = without_model("scenes", pocket.TEMPLATES, graphs, questions=5, seed=1)
+    made = without_model(pocket.TEMPLATES, graphs, questions=5, seed=1)
     return list(candidates_of("scenes", made, graphs, {})), {graph.id: graph for graph in graphs}
 
 
@@ -87,11 +87,8 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
         ("How many cats are there in the image?", NUMBERS, "A", "option A is false"),
         ("How many cats are there?", NUMBERS, "E", "proves option B"),
         ("How many dogs are there in the image?", ("0", "1", "2", "3", NONE), "B", "option B is false"),
-        ("How many skies are there?", NUMBERS, "B", None),
         ("How many glasses are there?", NUMBERS, "B", None),  # a wine glass is a glass
         ("How many cats are sitting on the cup?", NUMBERS, "A", None),  # one of the two may sit
-        ("Which red object is in the image?", ("A dog", "A cat", "x", "y", NONE), "A", "option A is false"),
-        ("How many red cats are there in the image?", NUMBERS, "B", "option B is false"),
         ("Which object is not in the image?", ("A dog", "A cup", "A person", "x", NONE), "A", None),
         ("What color is the cup?", ("Red", "Gray", "Black", "Pink", NONE), "A", "option A is false"),
         ("Where is the red cat in relation to the cup?", PLACES, "D", None),
@@ -130,8 +127,6 @@ def test_a_second_true_option_is_found():
         ({"options": CHOICES[1:]}, "4 options instead of 5"),
         ({"options": (*CHOICES[:4], "None")}, "the last option is 'None'"),
         ({"kind": "weather"}, "the kind 'weather' is not one of object, relation"),
-        ({"question": "  "}, "is empty"),
-        ({"question": "x" * 1001}, "longer than 1000"),
         ({"question": "Which\nX"}, "a line break"),
     ],
 )
@@ -145,7 +140,6 @@ def test_broken_schemas(changed, reason):
         ("What is cat_0 doing?", "an object's index: 'cat_0'"),
         ("Where is the sky-other-merged?", "the name of an annotated class"),
         ("Based on the captions, what is red?", "the captions"),
-        ("What is <script>?", "markup"),
         ("What is on the plate?", None),
     ],
 )
@@ -161,7 +155,6 @@ def test_leaks(text, reason):
     [
         (("Red", "red", "Blue", "Pink", NONE), "the options A and B are the same"),
         (("A couch", "A dog", "The sofa", "Pink", NONE), "the options A and C are synonyms"),
-        (("on it", "in front of it", "above it", "over it", NONE), "the options C and D are synonyms"),
         (("left of it", "right of it", "above it", "below it", NONE), None),
     ],
 )

@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns_construction import importing, masks, psg
 from known_unknowns_construction.jsonl import write_records
-from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph, read_graphs
+from known_unknowns_construction.scene_graph import Relation, read_graphs
 
 CLASSES = {
     "thing_classes": ["person", "cup"],
@@ -127,12 +127,6 @@ def test_a_sample_is_drawn_from_images_with_relations(tmp_path):
         psg.sample(path, 11, seed=0)
 
 
-def test_segments_have_ids_of_their_colours():
-    assert masks.colour_of(70_000) == (112, 17, 1)
-    ids = masks.segment_ids(panoptic())
-    assert ids.shape == (30, 40) and ids[6, 3] == 1 and ids[12, 25] == 300 and ids[0, 0] == 70_000
-
-
 def test_outlines_enclose_their_masks():
     square = np.zeros((30, 40), dtype=bool)
     square[5:25, 2:12] = True
@@ -196,12 +190,3 @@ def test_an_absent_image_and_another_size_are_named(tmp_path):
         list(importing.import_graphs([annotation], tmp_path, tmp_path / "out"))
     with pytest.raises(DataError, match="has 10 x 30 pixels, the annotation says 40 x 30"):
         importing.scene_graph(annotation, png(Image.new("RGB", (10, 30))), None, tmp_path, None)
-
-
-def test_a_wrong_line_of_the_file_is_named(tmp_path):
-    path = tmp_path / "graphs.jsonl"
-    path.write_text('{"id": "1"}\n')
-    with pytest.raises(DataError, match=r"graphs.jsonl, line 1: the scene graph has no 'image'"):
-        list(read_graphs(path))
-    with pytest.raises(ValueError, match="names the object '7'"):
-        SceneGraph("1", None, (Node("0", "cup", (0, 0, 1, 1)),), (Relation("0", "on", "7"),))

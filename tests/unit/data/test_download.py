@@ -42,19 +42,6 @@ def test_an_interrupted_download_continues(serve, got, size):
     assert sum(request.sent for request in hub.log) == len(CONTENT)
 
 
-def test_without_ranges_the_whole_file_is_downloaded_again(serve, got):
-    hub = serve({"f": ["cut", "no_ranges"]})
-    assert got(hub) == (CONTENT, len(CONTENT))
-    assert sum(request.sent for request in hub.log) == len(CONTENT) + HALF
-
-
-@pytest.mark.parametrize("faults", [["429", "500", "429"], ["cut_at_once"] * 4, ["500", "cut", "cut_at_once", "429"]])
-def test_server_errors_are_retried(serve, got, faults):
-    hub = serve({"f": faults})
-    assert got(hub)[0] == CONTENT
-    assert len(hub.log) == len(faults) + 1
-
-
 def test_persistent_server_errors_stop_the_download(serve, got):
     with pytest.raises(HfHubHTTPError):
         got(serve({"f": ["500"] * 50}))

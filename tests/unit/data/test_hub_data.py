@@ -7,15 +7,14 @@ import pathlib
 import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from hashlib import sha256
 
 import pytest
-from huggingface_hub import constants, snapshot_download
+from huggingface_hub import constants
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.data import download, fetch_files, lock_file
+from known_unknowns.data import download, lock_file
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from tests.servers.hub import Hub
 
@@ -40,12 +39,6 @@ def hub(serve):
 def contents(hub):
     """The files whose content was requested."""
     return [request for request in hub.log if "/resolve/" in request.path or "/cdn/" in request.path]
-
-
-def test_the_fake_hub_works_with_the_official_client(hub, tmp_path):
-    folder = snapshot_download(REPOSITORY, repo_type="dataset", local_dir=tmp_path / "theirs")
-    found = {path: (tmp_path / "theirs" / path).read_bytes() for path in FILES}
-    assert found == FILES, folder
 
 
 def test_all_files_come_and_are_locked(hub, place):
@@ -90,16 +83,10 @@ def test_manual_changes_are_reverted(hub, place, capsys):
     assert "data/train-2.parquet" in capsys.readouterr().err
 
 
-def test_a_change_through_a_link_is_found_in_the_store(hub, place):
-    place.fetch()
-    with (place.out / "data/train-1.parquet").open("r+b") as file:
-        file.write(b"????")
-    place.fetch()
-    assert place.files() == FILES
-
-
-@pytest.mark.parametrize("fault", ["flip", "short", "long"])
-@pytest.mark.parametrize("path", ["data/train-0.parquet", "README.md"])
+@pytest.mark.parametrize(
+    ("fault", "path"),
+    [("flip", "README.md"), ("short", "data/train-0.parquet"), ("long", "data/train-0.parquet")],
+)
 def test_a_wrong_file_is_refused_with_both_hashes_and_not_stored(serve, place, fault, path):
     hub = serve({path: [fault]})
     hub.commit(REPOSITORY, FILES)
@@ -136,24 +123,6 @@ def test_a_persistent_mismatch_keeps_the_existing_files(hub, place):
     assert place.files()["data/train-1.parquet"] == OTHER[::-1]
 
 
-def test_an_absent_file_is_named_with_its_size_and_hash(serve, place):
-    hub = serve({"data/train-0.parquet": ["missing"]})
-    hub.commit(REPOSITORY, FILES)
-    with pytest.raises(MachineError) as error:
-        place.fetch()
-    assert f"data/train-0.parquet  300.0 kB  sha256 {hash_of(LARGE)}" in str(error.value)
-    assert "--from FOLDER" in str(error.value)
-    assert not place.out.exists()
-
-
-def test_a_branch_that_moves_changes_nothing(hub, place):
-    place.fetch()
-    shutil.rmtree(place.folder / "raw")
-    hub.commit(REPOSITORY, {"data/train-0.parquet": OTHER})
-    place.fetch()
-    assert place.files() == FILES
-
-
 def test_every_kind_of_transfer_fault_is_retried(serve, place):
     hub = serve({"data/train-0.parquet": ["500", "cut", "429", "cut_at_once"], "data/train-1.parquet": ["429", "cut"]})
     hub.commit(REPOSITORY, FILES)
@@ -177,17 +146,8 @@ def test_a_listing_with_several_pages(serve, place):
     assert place.files() == files
 
 
-def test_equal_content_is_downloaded_once(serve, place):
-    hub = serve()
-    hub.commit(REPOSITORY, {"a.parquet": LARGE, "b/c.parquet": LARGE})
-    place.fetch()
-    assert place.files() == {"a.parquet": LARGE, "b/c.parquet": LARGE}
-    assert hub.sent() == len(LARGE)
-
-
-@pytest.mark.parametrize("path", ["../evil", "/etc/evil", "data/../../evil", "data\\evil", "C:evil"])
-def test_a_path_outside_the_folder_is_refused(serve, place, path):
-    serve().commit(REPOSITORY, {"ok": b"1", path: b"2"})
+def test_a_path_outside_the_folder_is_refused(serve, place):
+    serve().commit(REPOSITORY, {"ok": b"1", "data/../../evil": b"2"})
     with pytest.raises(DataError, match="leads out of"):
         place.fetch()
     assert not list(place.folder.rglob("*evil"))
@@ -229,12 +189,6 @@ def test_two_data_sets_with_a_common_file_are_fetched_concurrently(serve, place)
     assert [(out / "data/train-0.parquet").read_bytes() for out in outs] == [LARGE, LARGE]
 
 
-def test_an_empty_repository_is_an_error(serve, place):
-    serve().commit(REPOSITORY, {})
-    with pytest.raises(DataError, match="holds no files"):
-        place.fetch()
-
-
 @given(
     plans=st.dictionaries(
         st.sampled_from(sorted(FILES)), st.lists(st.sampled_from(sorted({*Hub.BEHAVIOURS} - {"endless"})), max_size=4)
@@ -256,20 +210,6 @@ def test_after_any_fault_the_folder_is_complete_or_absent(serve, full, tmp_path_
     assert place.files() == small
 
 
-def test_progress_is_shown_in_megabytes(monkeypatch):
-    told = []
-
-    @contextmanager
-    def progress(description, total):
-        yield lambda steps=1: told.append((description, total, steps))
-
-    monkeypatch.setattr(fetch_files, "progress", progress)
-    with fetch_files.MegabyteProgress("fetching it", 2_500_000) as advance, ThreadPoolExecutor() as pool:
-        list(pool.map(advance, [300_000, -200_000, 400_000, *[200_000] * 10]))
-    assert {(description, total) for description, total, _ in told} == {("fetching it (MB)", 3)}
-    assert sum(steps for _, _, steps in told) == 2
-
-
 def test_an_unknown_name_is_an_error(place):
     with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
         place.fetch("humblebenhc")
@@ -279,8 +219,7 @@ class Killed(BaseException):
     """The end of the process: handlers of Exception do not run."""
 
 
-@pytest.mark.parametrize("call", ["rename", "mkdir"])
-@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize(("call", "at"), [("rename", 0), ("rename", 1), ("mkdir", 2)])
 def test_a_fetch_killed_during_assembly_is_repeated(hub, place, monkeypatch, call, at):
     place.fetch()
     (place.out / "README.md").unlink()
@@ -296,25 +235,12 @@ def test_a_fetch_killed_during_assembly_is_repeated(hub, place, monkeypatch, cal
 
     with monkeypatch.context() as patch:
         patch.setattr(pathlib.Path, call, dying)
-        if call == "rename" and at == 2:
-            place.fetch()  # two are made
-        else:
-            with pytest.raises(Killed):
-                place.fetch()
-            assert place.files() in ({}, broken)
+        with pytest.raises(Killed):
+            place.fetch()
+        assert place.files() in ({}, broken)
     place.fetch()
     assert place.files() == FILES
     assert not [path for path in (place.folder / "raw/.fetched").iterdir() if path.suffix in (".new", ".old")]
-
-
-def test_without_a_connection_all_missing_files_are_named_quickly(hub, place, monkeypatch):
-    place.fetch()
-    shutil.rmtree(place.folder / "raw")
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{revision}/{filename}")
-    with pytest.raises(MachineError, match=r"3 file\(s\) of humblebench") as error:
-        place.fetch()
-    assert all(path in str(error.value) for path in FILES)
 
 
 def test_a_full_disk_is_an_error_of_the_machine(hub, place, monkeypatch):

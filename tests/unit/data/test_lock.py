@@ -9,17 +9,14 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
-from pydantic import ValidationError
 
-from known_unknowns.config import Params, catalogue, schema, typed_model
-from known_unknowns.data import lock_command, lock_file, lock_format
+from known_unknowns.config import Params, catalogue, typed_model
+from known_unknowns.data import lock_command, lock_file
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
-from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.errors import ConfigError, MachineError
 
 from .conftest import REPOSITORY, ROOT
 
@@ -68,7 +65,7 @@ def locked_sources():
 
 
 @given(entries=locked_sources())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10)
 def test_a_written_lock_is_read_back(entries, tmp_path):
     path = tmp_path / "params.lock.yaml"
     lock_file.write(entries, path)
@@ -79,38 +76,9 @@ def test_a_written_lock_is_read_back(entries, tmp_path):
     assert text.startswith("# The sources in params.yaml")
 
 
-def test_the_shipped_lock_matches_its_schema_and_params(full):
-    raw = yaml.safe_load((ROOT / "params.lock.yaml").read_text(encoding="utf-8"))
-    schema = yaml.safe_load((ROOT / "rules/schemas/params.lock.schema.yaml").read_text(encoding="utf-8"))
-    Draft202012Validator(schema).validate(raw)
+def test_the_shipped_lock_matches_params(full):
     actiview = lock_file.data_source("actiview", full.data("actiview"))
     assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview")["revision"]
-
-
-def test_the_schema_of_the_lock_is_current():
-    assert (ROOT / lock_format.FILE).read_text(encoding="utf-8") == schema.text(lock_format.LockFile), "make schema"
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {},
-        {"commit": None},
-        {"commit": "main"},
-        {"files": {"x": {"size": 1}}},
-        {"files": {"x": {"size": 1, "git": COMMIT, "sha256": "0" * 64}}},
-    ],
-)
-def test_the_schema_refuses_what_the_class_refuses(entry):
-    lock = {"version": 1, "sources": {KEY: entry}}
-    assert not Draft202012Validator(lock_format.LockFile.model_json_schema()).is_valid(lock)
-    with pytest.raises(ValidationError):
-        lock_format.LockFile.model_validate(lock)
-
-
-def test_the_schema_refuses_an_unknown_kind_of_source():
-    lock = {"version": 1, "sources": {"ftp:x": {"commit": COMMIT}}}
-    assert not Draft202012Validator(lock_format.LockFile.model_json_schema()).is_valid(lock)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +89,9 @@ def test_the_schema_refuses_an_unknown_kind_of_source():
         (f"version: 1\nsources: {{'{KEY}': {{commit: main}}}}", "should match pattern"),
         (f"version: 1\nsources: {{'{KEY}': {{files: {{../x: {{size: 1, git: {COMMIT}}}}}}}}}", "leads out of"),
         (f"version: 1\nsources: {{'{KEY}': {{files: {{x: {{size: 1, crc: 1}}}}}}}}", "crc"),
+        (f"version: 1\nsources: {{'{KEY}': {{files: {{x: {{size: 1}}}}}}}}", "one hash"),
+        (f"version: 1\nsources: {{'{KEY}': {{}}}}", "a commit, files or both"),
+        (f"version: 1\nsources: {{'ftp:x': {{commit: {COMMIT}}}}}", "should match pattern"),
         ("- 1", "should be a valid dictionary"),
     ],
 )
@@ -128,16 +99,6 @@ def test_an_invalid_lock_is_refused(tmp_path, text, told):
     (tmp_path / "params.lock.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=told):
         lock_file.read(tmp_path / "params.lock.yaml")
-
-
-def test_a_failed_change_keeps_the_file(tmp_path):
-    path = tmp_path / "params.lock.yaml"
-    with lock_file.update(path) as entries:
-        entries[KEY] = LockEntry(COMMIT, {})
-    with pytest.raises(RuntimeError), lock_file.update(path) as entries:
-        entries[KEY] = LockEntry(OTHER, {})
-        raise RuntimeError
-    assert lock_file.read(path) == {KEY: LockEntry(COMMIT, {})}
 
 
 def test_concurrent_changes_are_both_kept(tmp_path):
@@ -262,29 +223,12 @@ def test_an_unreachable_source_does_not_prevent_locking_others(world):
     assert len(lock_file.read(world.lock_path)) == 3
 
 
-def test_tags_and_commits_in_params_are_resolved(world):
-    commit = world.hub.repositories["dataset", REPOSITORY].branches["main"]
-    world.hub.commit(REPOSITORY, {"README.md": b"two"})
-    for revision in (commit, "v1"):
-        world.hub.repositories["dataset", REPOSITORY].branches["v1"] = commit
-        source = lock_file.Source("dataset", REPOSITORY, revision)
-        assert lock_file.resolve(source, None).commit == commit
-        assert source.key.endswith(f"@{revision}")
-
-
 @pytest.mark.parametrize(
     ("name", "told"), [("humblebenhc", "did you mean 'humblebench'"), ("pocket", "needs no lock: its revision")]
 )
 def test_an_unknown_name_cannot_be_locked(world, name, told):
     with pytest.raises(ConfigError, match=told):
         run(world, name)
-
-
-def test_a_path_outside_the_folder_is_not_locked(world):
-    world.hub.commit(REPOSITORY, {"../x": b"1"})
-    with pytest.raises(DataError, match="leads out of"):
-        run(world, "humblebench")
-    assert not world.lock_path.exists()
 
 
 def test_models_in_folders_and_behind_endpoints_have_no_source(tmp_path, monkeypatch):

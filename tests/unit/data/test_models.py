@@ -59,18 +59,6 @@ def test_a_moved_branch_is_not_followed_before_the_lock_is_updated(hub, tmp_path
     assert load(ENTRY).identity["revision"] == newer
 
 
-def test_a_pull_request_of_the_hub_is_locked_like_a_branch(hub, tmp_path):
-    proposed = hub.commit(REPOSITORY, NEWER, kind="model", branch="refs/pr/70")
-    entry = ENTRY | {"revision": "refs/pr/70"}
-    source = lock_file.model_source(typed_model("x", entry))
-    with lock_file.update() as entries:
-        entries[source.key] = lock_file.resolve(source, None)
-    hub.commit(REPOSITORY, FILES | {"more.json": b"{}"}, kind="model", branch="refs/pr/70")
-    loaded = load(entry)
-    assert loaded.identity["revision"] == proposed
-    assert loaded.generation.min_length == 3
-
-
 def test_corrupted_files_of_the_hub_or_the_cache_are_refused(hub, tmp_path):
     hub.faults["model.safetensors"] = ["flip"]
     with pytest.raises(DataError, match=r"model\.safetensors.*is not the pinned .*delete it"):
@@ -122,16 +110,13 @@ def test_code_of_a_repository_is_verified_before_it_runs(hub, tmp_path, monkeypa
         load(ENTRY | {"trust_remote_code": True})
 
 
-@pytest.mark.parametrize("locked", [True, False])
-def test_code_of_another_repository_is_refused_before_it_runs(hub, tmp_path, monkeypatch, locked):
+def test_code_of_another_repository_is_refused_before_it_runs(hub, monkeypatch):
     """The other repository's main branch moves, whatever the lock says of this one."""
     config = json.loads(FILES["config.json"]) | {"auto_map": {"AutoConfig": "other/repository--module.Config"}}
     hub.commit(REPOSITORY, FILES | {"config.json": json.dumps(config).encode()}, kind="model")
     with lock_file.update() as entries:
         (key,) = entries
         entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
-    if not locked:
-        (tmp_path / "params.lock.yaml").unlink()
     monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
     with pytest.raises(
         ConfigError, match=r"auto_map in config\.json names code of another repository, other/repository--"

@@ -50,21 +50,5 @@ def test_the_rule_fetch_reruns_once_after_the_source_moved(rule, place):
     assert rule() == was_given
 
 
-def test_locked_files_are_not_downloaded_again(rule, place):
-    source = lock_file.Source("dataset", REPOSITORY, "main")
-    with lock_file.update(place.lock_path) as entries:
-        entries[source.key] = lock_file.resolve(source, None)
-    was_given = rule()
-    assert was_given
-    place.fetch()
-    assert rule() == was_given
-
-
-def test_a_damaged_stamp_is_ignored(rule, place):
-    place.fetch()
-    (place.folder / "raw/.fetched/humblebench.lock.json").write_text("[", encoding="utf-8")
-    assert rule()
-
-
 def test_a_revision_in_params_does_not_depend_on_the_lock(rule, place):
     assert rule("actiview") == ""

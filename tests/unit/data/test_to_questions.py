@@ -7,11 +7,9 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from known_unknowns.cli import app
-from known_unknowns.data import lock_file
 from known_unknowns.tables import read_questions
 from tests.factories import PUBLISHED, published_row
 
@@ -56,7 +54,9 @@ def test_from_the_hub_to_questions(serve, known_unknowns, tmp_path, form):
     files = form()
     hub = serve({path: ["cut"] for path in files if path.endswith(".parquet")}, large=100)
     hub.commit(REPOSITORY, files)
+    assert "humblebench: not locked" in known_unknowns("lock", "humblebench", "--check", code=1)
     known_unknowns("lock", "humblebench")
+    known_unknowns("lock", "humblebench", "--check")
     known_unknowns("fetch", "humblebench", "--edition", "full")
     raw, out = tmp_path / "data/full/raw/humblebench", tmp_path / "questions"
     known_unknowns("step", "questions", "humblebench", "--raw", raw, "--out", out, "--edition", "full")
@@ -65,26 +65,3 @@ def test_from_the_hub_to_questions(serve, known_unknowns, tmp_path, form):
     assert [question.extra["label"] for question in questions] == [row["label"] for row in ROWS]
     assert len({question.group for question in questions}) == 4
     assert hub.sent() == sum(map(len, set(files.values())))
-
-
-def test_lock_check_and_update_by_the_command(serve, known_unknowns):
-    hub = serve()
-    hub.commit(REPOSITORY, {"a": b"1"})
-    assert "humblebench: not locked" in known_unknowns("lock", "humblebench", "--check", code=1)
-    known_unknowns("lock", "humblebench")
-    known_unknowns("lock", "humblebench", "--check")
-    commit = hub.commit(REPOSITORY, {"a": b"2"})
-    assert "moved" in known_unknowns("lock", "humblebench", "--check", code=1)
-    known_unknowns("lock", "humblebench", "--update")
-    assert lock_file.read()[f"hub:datasets/{REPOSITORY}@main"].commit == commit
-
-
-def test_rendered_data_need_no_lock_and_no_network(serve, known_unknowns, tmp_path):
-    hub = serve()
-    params = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
-    params["benchmarks"]["humblebench"]["data"]["pocket"] |= {"images": 2, "revision": "unpinned"}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    known_unknowns("fetch", "humblebench")
-    assert list((tmp_path / "data/pocket/raw/humblebench").rglob("*.parquet"))
-    assert hub.log == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "params.yaml"]

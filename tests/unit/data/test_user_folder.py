@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 from huggingface_hub import constants
 
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import MachineError
 
 from .conftest import REPOSITORY
 
@@ -66,17 +66,6 @@ def test_any_folder_layout_is_accepted(offline, tmp_path, layout):
     assert all((mine / layout[path]).read_bytes() == content for path, content in FILES.items())
 
 
-def test_the_hubs_cache_is_accepted(offline, tmp_path):
-    blobs = write(tmp_path / "hub/blobs", {str(number): content for number, content in enumerate(FILES.values())})
-    for number, path in enumerate(FILES):
-        link = tmp_path / "hub/snapshots/abc" / path
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(blobs / str(number))
-    offline.fetch(user_folder=tmp_path / "hub")
-    assert offline.files() == FILES
-    assert not any(path.is_symlink() for path in offline.out.rglob("*"))
-
-
 def test_among_files_of_one_name_the_right_hash_is_selected(offline, tmp_path):
     wrong = {"data/train-0.parquet": OTHER, "a/train-0.parquet": LARGE[::-1], "z/train-0.parquet": LARGE}
     offline.fetch(user_folder=write(tmp_path / "mine", FILES | wrong))
@@ -101,20 +90,9 @@ def test_a_wrong_file_is_refused_with_both_hashes(offline, tmp_path, capsys):
     assert offline.files() == FILES
 
 
-def test_files_placed_in_the_folder_are_verified(offline):
-    write(offline.out, FILES)
-    offline.fetch()
-    assert offline.files() == FILES
-
-
 def test_absent_files_are_downloaded(serve, place, tmp_path):
     hub = serve()
     hub.commit(REPOSITORY, FILES)
     place.fetch(user_folder=write(tmp_path / "mine", {"train-0.parquet": LARGE}))
     assert place.files() == FILES
     assert hub.sent() == len(FILES["README.md"]) + len(OTHER)
-
-
-def test_a_missing_folder_is_an_error(place, tmp_path):
-    with pytest.raises(ConfigError, match="there is no folder"):
-        place.fetch(user_folder=tmp_path / "nowhere")

@@ -17,7 +17,7 @@ pytest.importorskip("openai")
 
 from known_unknowns.config import typed_model
 from known_unknowns.data import provenance
-from known_unknowns.engines import gpu_locks, launched_server, stopping
+from known_unknowns.engines import gpus, launched_server, memory_needs, stopping
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.journal import Journal
@@ -231,15 +231,46 @@ def test_a_program_that_is_not_there_is_found_by_the_probe():
 def test_a_server_gets_gpus_that_no_job_has_taken(monkeypatch, tmp_path):
     monkeypatch.setattr(provenance, "gpu_names", lambda: ("A", "B", "C", "D"))
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(gpu_locks, "_LOCKS", [])
+    monkeypatch.setattr(gpus, "_LOCKS", [])
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     visible = launched_server._visible_gpus.__wrapped__
-    assert gpu_locks.take(4) == 0
+    assert gpus.take(4) == 0
     assert visible(2) == {"CUDA_VISIBLE_DEVICES": "1,2"}
     with pytest.raises(MachineError, match="2 GPUs are needed, and other jobs have taken all but 1 of 4"):
         visible(2)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")  # as Slurm does
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")  # as Slurm does
     assert visible(2) == {}
+    with pytest.raises(MachineError, match="4 GPUs are needed, and this machine has 2"):
+        visible(4)
+    os.close(gpus._LOCKS.pop())
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,2,1,0")
+    assert visible(1) == {"CUDA_VISIBLE_DEVICES": "0"}  # the fourth of them, as the others are taken
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found"),
+    [
+        (None, ["0", "1", "2", "3"]),
+        ("2,3", ["2", "3"]),
+        ("", []),
+        ("-1", []),
+        ("1,7,2", ["1"]),
+        ("GPU-8932f937,MIG-GPU-1/2/0", ["GPU-8932f937", "MIG-GPU-1/2/0"]),
+    ],
+)
+def test_the_gpus_are_those_that_the_environment_allows(monkeypatch, chosen, found):
+    monkeypatch.setattr(provenance, "gpu_names", lambda: ("A", "B", "C", "D"))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    assert gpus.visible() == found
+
+
+def test_without_the_drivers_tool_torch_says_which_gpus_there_are(monkeypatch):
+    monkeypatch.setattr(provenance, "gpu_names", lambda: ())
+    assert gpus.visible() == [str(index) for index in range(len(memory_needs.this_machine().gpus))]
+    monkeypatch.setattr(memory_needs, "this_machine", lambda: memory_needs.Machine(64.0, (("MI300X", 192.0),) * 2))
+    assert gpus.visible() == ["0", "1"]
 
 
 @pytest.mark.parametrize(

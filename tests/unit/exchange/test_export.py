@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import tables, variants
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from tests.cells import ONE
@@ -48,6 +48,9 @@ def test_labels_and_images_of_variants(tmp_path):
 
 
 def test_the_default_format_is_that_of_the_benchmark(tmp_path):
+    with pytest.raises(DataError, match="'mmsap'"):
+        exported(tmp_path, replace(RED, benchmark="mmsap"), Reply("A"))
+    assert not (tmp_path / "out.jsonl").exists()
     exported(tmp_path, RED, Reply("A"))
     files = [tmp_path / name for name in ("q.parquet", "r.parquet")]
     export(None, *files, tmp_path / "default.jsonl")
@@ -58,14 +61,6 @@ def test_the_default_format_is_that_of_the_benchmark(tmp_path):
     assert generic == tmp_path / "model-1.5.jsonl"
     assert json.loads(generic.read_text())["prediction"] == "A"
     assert export("vlmevalkit", *files, tmp_path / "model-1.5", add_suffix=True).path.suffix == ".tsv"
-
-
-def test_invalid_exports(tmp_path):
-    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
-        export("humblebunch", tmp_path / "q", tmp_path / "r", tmp_path / "out")
-    with pytest.raises(DataError, match="'mmsap'"):
-        exported(tmp_path, replace(RED, benchmark="mmsap"), Reply("A"))
-    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_what_a_format_cannot_hold_is_named(tmp_path):

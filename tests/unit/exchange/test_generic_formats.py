@@ -7,22 +7,13 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.errors import DataError
 from known_unknowns.exchange.export import export
-from known_unknowns.exchange.matching import match
 from known_unknowns.exchange.predictions import parse_file
-from known_unknowns.records import AnsweredTurn, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Question, Reply
 from tests.cells import ONE
 from tests.factories import question
 
 NASTY = 'B\t"or"\r\n, {C}\u2028'
-KNOW = question(
-    "KnowVisQA-1",
-    benchmark="mmsap",
-    options=tuple(Option(x, t, f"{x}. ") for x, t in zip("AB", ("Rose", "Sorry, I can't help with it"), strict=True)),
-    refusal=1,
-    extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"},
-)
 
 
 def exported(tmp_path: Path, format: str, pairs: list[tuple[Question, list[tuple[str, Reply]]]], suffix: str) -> Path:
@@ -61,18 +52,3 @@ def test_replies_survive_the_round_trip(tmp_path, format, suffix, failed):
     assert [p.id for p in found] == ["1", "2"]
     assert found[0].text == NASTY
     assert (found[1].text, found[1].error) == failed
-
-
-@pytest.mark.parametrize("format", ["csv", "jsonl"])
-def test_a_reply_that_the_limit_ended_is_known_after_the_round_trip(tmp_path, format):
-    (asked, _), (other, _) = two("")
-    pairs = [(asked, [("answer", Reply("The chair", finish="length"))]), (other, [("answer", Reply("A"))])]
-    found = parse_file(exported(tmp_path, format, pairs, format)).predictions
-    assert [(p.text, p.finish) for p in found] == [("The chair", "length"), ("A", "stop")]
-    replies = [
-        turns[0].reply for _, turns in match([parse_file(tmp_path / f"out.{format}")], [asked, other], source="")
-    ]
-    assert [reply.finish for reply in replies] == ["length", "stop"]
-    (tmp_path / "bad.jsonl").write_text('{"question_id": "1", "prediction": "A", "finish": 3}\n', encoding="utf-8")
-    with pytest.raises(DataError, match="finish is 3"):
-        parse_file(tmp_path / "bad.jsonl")

@@ -15,7 +15,6 @@ from known_unknowns.edition_files import asked as asked_of
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.import_predictions import import_predictions
-from known_unknowns.files import write_text
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
@@ -135,16 +134,6 @@ def test_invalid_imports(tmp_path, model, variant, reason):
     with pytest.raises(ConfigError, match=reason):
         import_predictions(chosen, model, "humblebench", [plain(tmp_path, SAID)], variant=variant, root=tmp_path)
     assert not (tmp_path / "results/pocket/replies").exists()
-
-
-def test_replies_of_inference_are_not_overwritten(tmp_path):
-    questions(tmp_path)
-    path = tmp_path / "results/pocket/replies/theirs/humblebench/engine.json"
-    write_text(path, json.dumps({"entry": {"engine": "transformers"}}))
-    with pytest.raises(DataError, match="choose another name"):
-        import_predictions(
-            params(), "theirs", "humblebench", [plain(tmp_path, SAID)], variant="original", root=tmp_path
-        )
 
 
 def test_questions_must_exist_and_all_be_answered(tmp_path):

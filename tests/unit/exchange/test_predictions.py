@@ -86,13 +86,6 @@ def test_plain_in_csv_with_a_forced_step(tmp_path):
     ]
 
 
-def test_actiview(tmp_path):
-    (tmp_path / "a.json").write_text('{"preds": ["A. No;", null], "acc": 0.5}')
-    found = parse_file(tmp_path / "a.json")
-    assert (found.format.name, found.stated_accuracy) == ("actiview", 0.5)
-    assert [(p.index, p.text, p.error) for p in found.predictions] == [(0, "A. No;", None), (1, "", NO_PREDICTION)]
-
-
 def test_null_is_a_failure_and_empty_text_is_not(tmp_path):
     assert only(tmp_path, {"question_id": 1, "prediction": None}).error == NO_PREDICTION
     assert only(tmp_path, {"question_id": 1, "prediction": ""}).error is None

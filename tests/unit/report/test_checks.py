@@ -59,7 +59,6 @@ def test_numbers_and_findings_of_a_check(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "not a JSON file"),
         ('{"benchmark": "mmsap", "quantities": [], "findings": []}', "it is a check of 'mmsap'"),
         ('{"benchmark": "humblebench", "findings": []}', "the key 'quantities' is missing"),
     ],

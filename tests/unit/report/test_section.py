@@ -79,44 +79,34 @@ def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) ->
     page = pages["benchmark-plain.html"]
     drawn = {path.name for path in (plain.page.parent / "figures").glob("*.svg")}
     assert drawn == {"plain_answers.svg", "plain_overview.svg"}
+    svg = (plain.page.parent / "figures" / "plain_answers.svg").read_text(encoding="utf-8")
+    places = [svg.index(f">{answer}<") for answer in ("J", "no", "yes", "no label", "failed")]
+    assert places == sorted(places)
+    for width in ("50", "25", "15", "10"):  # in percent of the questions
+        assert f", {width}.0</title>" in svg
     assert "None of the above" not in pages["index.html"]["about"].text and "efus" not in page["content"].text
     assert "Original" in page["plain-headline"].text and "blank" not in page["plain-headline"].text
 
 
-def test_the_figure_of_answers_shows_every_label(plain: FakeRun) -> None:
-    write(plain)
-    drawn = (plain.page.parent / "figures" / "plain_answers.svg").read_text(encoding="utf-8")
-    places = [drawn.index(f">{answer}<") for answer in ("J", "no", "yes", "no label", "failed")]
-    assert places == sorted(places)
-    for width in ("50", "25", "15", "10"):  # in percent of the questions
-        assert f", {width}.0</title>" in drawn
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "other"), [("actiview", "fraction_of_views"), ("mm_upd", "fraction_without_letter")]
-)
-def test_fractions_of_a_benchmark_are_no_part_of_the_bars_of_answers(benchmark: str, other: str) -> None:
-    shares = {"share_A": 0.75, "share_no_letter": 0.25, "share_unparsed": 0.25, other: 0.5}
+def bars(benchmark: str, shares: dict[str, float]) -> dict[str, float]:
     variant = params(benchmark).variants(benchmark)[0]
     rows = [
         Metric("oracle", benchmark, variant, 0, "robust", OVERALL, name, value, None, None, 20, "none")
         for name, value in shares.items()
     ]
-    bars = answer_shares(run_of(params(benchmark), MetricIndex(rows), benchmark))
-    assert {bar["answer"]: bar["share"] for bar in bars} == {"A": 75, "no label": 25}
+    return {
+        bar["answer"]: bar["share"] for bar in answer_shares(run_of(params(benchmark), MetricIndex(rows), benchmark))
+    }
 
 
-def test_abstained_and_cut_replies_are_parts_of_the_bars_of_answers() -> None:
+def test_abstained_and_cut_replies_are_parts_of_the_bars_of_answers_and_fractions_of_a_benchmark_are_not() -> None:
     """Of 20 replies, 10 are A, 1 is F (not offered), 5 abstain, 1 was cut, 2 have no label, and 1 failed."""
     shares = {"A": 0.5, "F": 0.05, "no_letter": 0.4, "abstained": 0.25, "unparsed": 0.15, "cut": 0.05, "failed": 0.05}
-    rows = [
-        Metric("oracle", "humblebench", "original", 0, "robust", OVERALL, f"share_{name}", v, None, None, 20, "none")
-        for name, v in shares.items()
-    ]
-    bars = answer_shares(run_of(params(), MetricIndex(rows), "humblebench"))
-    assert {bar["answer"]: bar["share"] for bar in bars} == pytest.approx(
-        {"A": 50, "F": 5, "no label": 10, "abstained": 25, "cut": 5, "failed": 5}
-    )
+    expected = {"A": 50, "F": 5, "no label": 10, "abstained": 25, "cut": 5, "failed": 5}
+    found = bars("humblebench", {f"share_{name}": value for name, value in shares.items()})
+    assert found == pytest.approx(expected)
+    own = {"share_A": 0.75, "share_no_letter": 0.25, "share_unparsed": 0.25, "fraction_of_views": 0.5}
+    assert bars("actiview", own) == {"A": 75, "no label": 25}
 
 
 @pytest.mark.parametrize(

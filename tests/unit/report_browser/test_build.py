@@ -141,15 +141,12 @@ def test_replies_have_their_prompt_passage_and_key(run):
     assert rows[5][0][0][5] == HOSTILE
 
 
-def test_an_earlier_folder_is_replaced_and_images_can_be_left_out(run, tmp_path):
-    old = tmp_path / "questions" / "0123456789abcdef.js"
+def test_an_earlier_folder_is_replaced_unless_a_table_is_missing(run, tmp_path):
+    out, old = tmp_path / "questions.html", tmp_path / "questions" / "0123456789abcdef.js"
+    with pytest.raises(DataError, match=r"original\.parquet: no such file"):
+        build(run.params, results=tmp_path / "none", data=run.folder, out=out)
+    assert not list(tmp_path.iterdir())
     old.parent.mkdir()
     old.write_text("old")
-    build(run.params, results=run.folder, data=run.folder, out=tmp_path / "questions.html", with_images=False)
+    build(run.params, results=run.folder, data=run.folder, out=out, with_images=False)
     assert not old.exists() and not (tmp_path / "questions" / "images").exists()
-
-
-def test_a_missing_table_is_named_and_nothing_is_left(run, tmp_path):
-    with pytest.raises(DataError, match=r"original\.parquet: no such file"):
-        build(run.params, results=tmp_path / "none", data=run.folder, out=tmp_path / "questions.html")
-    assert not list(tmp_path.iterdir())

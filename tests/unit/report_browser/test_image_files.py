@@ -20,8 +20,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("plain", [False, True])
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(("name", "plain"), [*((name, False) for name in ODD), ("turned JPEG", True)])
 def test_the_copy_shows_what_models_get(name, plain, tmp_path):
     with ImageStore(tmp_path, plain=plain) as store:
         image = store.add(ODD[name], file=tmp_path, row=0)

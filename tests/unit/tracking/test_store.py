@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,16 +19,8 @@ from known_unknowns.tracking.store import open_store
 from known_unknowns.workflow import configuration
 from tests.paths import ROOT
 
+from .logged import artifact, client, run_of, runs
 from .world import World
-
-
-def test_artifacts_are_where_params_yaml_says(world: World) -> None:
-    with open_store(world.params.tracking) as store:
-        experiment = store.client.get_experiment(store.experiment_id)
-    assert experiment.name == "known-unknowns"
-    assert experiment.artifact_location == (world.folder / "mlartifacts").as_uri()
-    with open_store(world.params.tracking) as again:
-        assert again.experiment_id == store.experiment_id
 
 
 def test_a_deleted_experiment_can_be_restored_as_the_error_says(world: World) -> None:
@@ -44,31 +40,34 @@ def test_a_deleted_experiment_can_be_restored_as_the_error_says(world: World) ->
         assert again.experiment_id == store.experiment_id
 
 
-def test_database_of_another_program_is_unchanged(fresh: World) -> None:
-    path = fresh.folder / "mlflow.db"
+def foreign(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE recipes (name TEXT)")
-    before = path.read_bytes()
-    with pytest.raises(DataError, match=r"mlflow\.db: .*another program.*recipes.*tracking\.uri"):
-        fresh.track()
-    assert path.read_bytes() == before
 
 
-def test_file_that_is_not_a_database_is_unchanged(fresh: World) -> None:
-    path = fresh.folder / "mlflow.db"
-    path.write_bytes(b"not a database at all" * 100)
-    with pytest.raises(DataError, match=r"mlflow\.db: not a valid SQLite database"):
-        fresh.track()
-    assert path.read_bytes() == b"not a database at all" * 100
-
-
-def test_database_of_another_mlflow_version_is_unchanged(world: World) -> None:
-    path = world.folder / "mlflow.db"
+def older(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE alembic_version SET version_num = 'f00dcafe1234'")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (foreign, r"another program.*recipes.*tracking\.uri"),
+        (lambda path: path.write_bytes(b"not a database at all" * 100), "not a valid SQLite database"),
+        (older, r"made by another version of MLflow.*mlflow db upgrade"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_unchanged(
+    fresh: World, empty_database: Path, change: Callable[[Path], None], message: str
+) -> None:
+    path = fresh.folder / "mlflow.db"
+    if change is older:
+        shutil.copy(empty_database, path)
+    change(path)
     before = path.read_bytes()
-    with pytest.raises(DataError, match=r"mlflow\.db: made by another version of MLflow.*mlflow db upgrade"):
-        world.track()
+    with pytest.raises(DataError, match=rf"mlflow\.db: .*{message}"):
+        fresh.track()
     assert path.read_bytes() == before
 
 
@@ -89,24 +88,12 @@ def test_waiting_for_another_writer_ends_with_an_error(world: World, monkeypatch
         world.track()
 
 
-def test_folder_instead_of_the_database(fresh: World) -> None:
-    (fresh.folder / "mlflow.db").mkdir()
-    with pytest.raises(MachineError, match=r"mlflow\.db: .*cannot be written"):
-        fresh.track()
-
-
-@pytest.mark.parametrize("uri", ["sqlite://", "sqlite:///:memory:"])
-def test_in_memory_database_is_an_error(fresh: World, uri: str) -> None:
-    fresh.raw["tracking"]["uri"] = uri
-    with pytest.raises(ConfigError, match=r"^tracking\.uri: .*names no file"):
-        fresh.track()
-
-
 @pytest.mark.parametrize(
     ("uri", "reason"),
     [
         ("file:./mlruns", "logs no runs to a folder; write sqlite"),
         ("./mlruns", "not an address of MLflow"),
+        ("sqlite:///:memory:", "names no file"),
     ],
 )
 def test_a_store_that_mlflow_refuses_is_found_by_the_check_of_the_configuration(uri: str, reason: str) -> None:
@@ -134,3 +121,21 @@ def test_a_password_is_in_no_message(
     with pytest.raises(MachineError, match=r"http://ann:\*\*\*@127.0.0.1:9: the MLflow server cannot be") as raised:
         fresh.track()
     assert "s3cret" not in str(raised.value) + caplog.text
+
+
+def test_runs_go_on_in_a_copied_folder(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.track()
+    before, run = {run.info.artifact_uri for run in runs(world)}, run_of(world, "oracle", "humblebench")
+    place = world.folder.with_name("another name")
+    shutil.copytree(world.folder, place)
+    monkeypatch.chdir(place)
+    moved = replace(world, folder=place)
+    moved.track()
+    after = {run.info.artifact_uri for run in runs(moved)}
+    assert after == {uri.replace(world.folder.as_uri(), place.as_uri()) for uri in before}
+    assert artifact(moved, run, "engine.json").is_file()
+    assert client(moved).list_artifacts(run.info.run_id)  # MLflow finds them there
+    assert {run.info.artifact_uri for run in runs(world)} == before  # the first folder is left alone
+    moved.params.raw["tracking"]["artifacts"] = "elsewhere"
+    with pytest.raises(DataError, match="keeps its artifacts in"):
+        moved.track()

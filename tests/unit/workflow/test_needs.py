@@ -10,8 +10,10 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.config import Params
+from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration, needs, rule_functions
 from known_unknowns.workflow.needs import ModelNeeds
+from known_unknowns.workflow.rule_functions import RuleFunctions
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -132,6 +134,36 @@ def test_a_server_has_the_gpus_that_share_its_model(entry, gpus, threads):
     assert rule_functions.threads(found, "m") == threads
 
 
+@pytest.mark.parametrize(
+    ("entry", "on", "of_job"),
+    [
+        (EIGHT, {None: None, 0: None, 1: None, 2: 2, 8: 8}, 1),  # on one GPU, or none, one job asks
+        (EIGHT | {"shards": 3}, {None: 3, 8: 3}, 1),
+        (EIGHT | {"device": "cuda:1"}, {8: None}, 1),
+        (ON_CPU, {8: None}, 0),
+        (SERVER, {1: None, 4: None, 7: None, 8: 2}, 4),
+        (SERVER | {"max_cost": {"tokens": 9}}, {8: None}, 4),  # of each job
+        (SERVER | {"job": {"gpus": 2}}, {8: 4}, 2),
+        (ENDPOINT, {8: None}, 0),
+        (ORACLE, {8: None}, 0),
+        (ORACLE | {"job": {"gpus": 1}}, {1: None, 8: 8}, 1),
+    ],
+)
+def test_a_model_has_as_many_shards_as_the_gpus_of_the_run_are_enough_for(entry, on, of_job):
+    for gpus, count in on.items():
+        params = params_of(entry)
+        found = rule_functions.with_shards(params, gpus)
+        assert rule_functions.shards(found, "m") == count
+        assert RuleFunctions(found, "data", gpus).gpus("m") == min(of_job, 99 if gpus is None else gpus)
+        assert found.raw == (params if count == entry.get("shards") else params_of(entry | {"shards": count})).raw
+        assert found.model("m").reply_keys() == params.model("m").reply_keys()
+
+
+def test_an_endpoint_has_no_shards():
+    with pytest.raises(ConfigError, match="shards needs launch: an endpoint has concurrency instead"):
+        params_of(ENDPOINT | {"shards": 2}).model("m")
+
+
 def test_only_fast_respondents_share_a_job():
     assert needs.group(params_of(ORACLE), "m") == needs.RESPONDENTS
     for entry in (ORACLE | {"seconds_per_reply": 1}, ENDPOINT, EIGHT):
@@ -146,7 +178,7 @@ def profile(name: str) -> dict[str, Any]:
 
 def test_the_cluster_profile_differs_from_the_default_only_where_clusters_do():
     default, own = profile("default"), profile("slurm")
-    shared = default.keys() - {"cores", "resources"}
+    shared = default.keys() - {"cores", "resources", "__use_yte__", "__definitions__"}  # this machine's cores and GPUs
     assert {key: own.get(key) for key in shared} == {key: default[key] for key in shared}
     assert not {"set-resources", "set-threads", "groups"} & own.keys()  # they would name rules
 

@@ -1,8 +1,7 @@
 """The audit of published numbers: what they imply, recomputed from the printed digits.
 
-`audit` runs the checks that apply to any benchmark (`checks`), those that its published.yaml declares (`declared`), and
-those of the benchmark itself, which its ``audit``
-function yields from its `Published` numbers. `relations` and `grim` have the building blocks of both.
+`audit` runs the checks that apply to any benchmark (`checks`), the `relations` that its published.yaml declares, and
+its own ``audit`` function. `relations` and `grim` have the building blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import MODEL, Finding, Published, PublishedCell
 from known_unknowns.comparison.audit.checks import generic_checks
-from known_unknowns.comparison.audit.declared import declared_relations
+from known_unknowns.comparison.audit.relations import declared_relations
 from known_unknowns.comparison.published import read
 
 

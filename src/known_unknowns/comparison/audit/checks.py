@@ -198,14 +198,6 @@ def _side(
     return cells[0], fmean(cell.value for cell in cells), fmean(cell.half_unit for cell in cells)
 
 
-def row_count(cell: PublishedCell, published: Published, table: str) -> Iterator[Finding]:
-    """Yield a finding if a number of models is not the number of rows of a table."""
-    rows = [row for _, row in published.rows(table)]
-    if cell.value != len(rows):
-        text = f"{table} has {len(rows)} rows."
-        yield Finding.of(cell, text, f"{len(rows)} rows: {', '.join(rows)}; printed {cell.printed}")
-
-
 def _denominator(cell: PublishedCell) -> int | None:
     """Return the number of answers that a percentage counts: questions times runs."""
     return cell.questions * cell.runs if cell.countable and cell.questions else None

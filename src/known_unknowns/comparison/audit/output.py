@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -13,10 +12,6 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import ALL, Finding
 
 _WIDTH = 120
-_LISTED = 3
-"""Up to so many similar findings of a table are listed in the documentation."""
-_SEVERAL_NUMBERS = re.compile(r"(?<=\d)(?: [-+]?\d[\d.]*)+\Z")
-_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
@@ -31,29 +26,6 @@ def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
 def as_text(findings: Mapping[str, Sequence[Finding]], numbers: Mapping[str, int]) -> str:
     """Return the findings by benchmark and table; ``numbers`` counts the published numbers of each benchmark."""
     return "\n\n".join(_benchmark(name, found, numbers[name]) for name, found in findings.items())
-
-
-def as_markdown(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return the table of bench/audit/README.md.
-
-    More than three findings of one table that differ only in their numbers are one row, which names the first cell.
-    """
-    lines = ["| benchmark | place | printed | finding |", "|---|---|---|---|"]
-    for name, found in findings.items():
-        groups: dict[tuple[str, str], list[Finding]] = {}
-        for finding in found:
-            groups.setdefault((finding.table, _NUMBER.sub("", finding.finding)), []).append(finding)
-        for finding in found:
-            group = groups[finding.table, _NUMBER.sub("", finding.finding)]
-            if len(group) > _LISTED and finding is not group[0]:
-                continue
-            cell = ", ".join(text for text in (finding.row, finding.column) if text != ALL)
-            cells = f"{len(group)} cells, first {cell}" if len(group) > _LISTED else cell
-            place_in_paper = ", ".join(filter(None, (finding.table, cells)))
-            printed = _SEVERAL_NUMBERS.sub(" \u2026", finding.printed)
-            row = (registry.get(name).title, place_in_paper, printed, finding.sentence)
-            lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
 
 
 def _benchmark(name: str, findings: Sequence[Finding], numbers: int) -> str:

@@ -1,11 +1,17 @@
-"""Numbers that follow from other printed numbers, with the largest error that rounding can explain."""
+"""Numbers that follow from other printed numbers, with the largest error that rounding can explain.
+
+`declared_relations` applies the relations that published.yaml declares; `audit.py` of a benchmark uses the same parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from known_unknowns.benchmark.published import DATA, IMPOSSIBLE, PERCENT, Finding, PublishedCell
+from known_unknowns.benchmark.published import DATA, IMPOSSIBLE, ONLY_IF, PERCENT, Finding, Published, PublishedCell
+
+Cells = Mapping[str, PublishedCell]
 
 ROUNDING = 1e-9  # binary fractions
 _DECIMALS = 2  # of an implied value, if the printed one has fewer
@@ -13,20 +19,10 @@ _DECIMALS = 2  # of an implied value, if the printed one has fewer
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A published cell and its value from other cells.
+    """A published cell and its ``value`` from other cells, in the unit of the cell.
 
-    Attributes
-    ----------
-    cell : PublishedCell
-        The cell.
-    value : float
-        The value that other cells imply, in the unit of the cell.
-    slack : float
-        The largest error of ``value`` by the rounding of those cells.
-    arithmetic : str
-        The computation.
-    truncation : bool
-        Whether the cell may also be truncated, which changes it by up to a whole unit of its last place.
+    ``slack`` is the largest error of the value by the rounding of those cells, ``arithmetic`` its computation. With
+    ``truncation``, the cell may also be truncated, which changes it by up to a whole unit of its last place.
     """
 
     cell: PublishedCell
@@ -75,18 +71,9 @@ def weighted_mean(
     whole: float | None = None,
     truncation: bool = False,
 ) -> Derived:
-    """Return the weighted mean of cells as the implied value of another cell.
+    """Return the weighted mean of ``parts`` (cells and their weights) as the implied value of another cell.
 
-    Parameters
-    ----------
-    cell : PublishedCell
-        The cell that is said to be the mean.
-    parts : iterable of (PublishedCell, float)
-        The parts and their weights.
-    whole : float, optional
-        The divisor; the sum of the weights by default. A larger one adds parts with the value 0.
-    truncation : bool
-        See `Derived`.
+    ``whole`` is the divisor; the sum of the weights by default. A larger one adds parts with the value 0.
     """
     pairs = list(parts)
     whole = sum(weight for _, weight in pairs) if whole is None else whole
@@ -147,3 +134,68 @@ def _are_exchanged(one: Derived, other: Derived) -> bool:
         and abs(one.value - other.cell.value) <= one.tolerance
         and abs(other.value - one.cell.value) <= other.tolerance
     )
+
+
+def declared_relations(published: Published) -> Iterator[Finding]:
+    """Yield a finding for each number that does not follow as declared (``relations``; see docs/audit.md)."""
+    cells = {cell.key: cell for cell in published.cells}
+    for relation in published.relations:
+        named = {name: cells[tuple(key)] for name, key in relation.get("cells", {}).items()}
+        for name, table in relation.get("rows", {}).items():
+            cell, rows = named[name], [row for _, row in published.rows(table)]
+            if cell.value != len(rows):
+                arithmetic = f"{len(rows)} rows: {', '.join(rows)}; printed {cell.printed}"
+                yield Finding.of(cell, f"{table} has {len(rows)} rows.", arithmetic)
+        derived: list[Derived] = []
+        for group in _groups(published, relation):
+            found = {**named, **group}
+            derived += _derived(found, relation)
+            for name, parts in relation.get("at_most", {}).items():
+                if name in found:
+                    yield from _at_most(found[name], [found[part] for part in parts], relation)
+        strength = ONLY_IF + relation["only_if"] if "only_if" in relation else IMPOSSIBLE
+        yield from inconsistent(derived, _filled(relation.get("text", ""), [*named.values()]), strength)
+
+
+def _groups(published: Published, relation: Mapping[str, Any]) -> list[Cells]:
+    """The rows, or with ``by: column`` the columns, of the tables of a relation; none but the named cells without."""
+    rows = published.rows(*relation["tables"]) if "tables" in relation else {}
+    if relation.get("by") != "column":
+        return [*rows.values()] or [{}]
+    columns: dict[tuple[str, str], dict[str, PublishedCell]] = {}
+    for (table, row), cells in rows.items():
+        for column, cell in cells.items():
+            columns.setdefault((table, column), {})[row] = cell
+    return [*columns.values()]
+
+
+def _derived(cells: Cells, relation: Mapping[str, Any]) -> Iterator[Derived]:
+    for kind in ("mean", "sum", "share", "product"):
+        for name, names in relation.get(kind, {}).items():
+            if name not in cells or any(part not in cells for part in names):
+                continue
+            cell, parts = cells[name], [cells[part] for part in names]
+            if kind == "mean":
+                by_questions = relation.get("weights") == "questions"
+                pairs = [(part, (part.questions or 0) if by_questions else 1) for part in parts]
+                whole = cell.questions if by_questions else None
+                yield weighted_mean(cell, pairs, whole=whole, truncation=relation.get("truncation", False))
+            elif kind == "sum":
+                yield total(cell, parts)
+            else:
+                yield (ratio if kind == "share" else product)(cell, *parts)
+
+
+def _at_most(cell: PublishedCell, bounds: Sequence[PublishedCell], relation: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding if a number exceeds one of others by more than their rounding, or at all ``as_printed``."""
+    least = min(bounds, key=lambda bound: bound.value)
+    slack = 0.0 if relation.get("as_printed") else sum(each.half_unit for each in (cell, *bounds)) + ROUNDING
+    if cell.value > least.value + slack:
+        yield Finding.of(cell, _filled(relation["text"], bounds), f"{cell.printed} > {least.printed}")
+
+
+def _filled(text: str, parts: Sequence[PublishedCell]) -> str:
+    """Write printed numbers in place of {0}, {1}, ..."""
+    for number, part in enumerate(parts):
+        text = text.replace(f"{{{number}}}", part.printed)
+    return text

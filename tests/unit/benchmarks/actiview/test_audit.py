@@ -104,9 +104,7 @@ def test_a_row_without_some_questions_is_consistent():
 @pytest.mark.parametrize(
     ("table", "row", "column", "text"),
     [
-        ("Table 2", "SEAL", "Shifting-M", "among 325 questions gives it; the nearest is 40.00"),
         ("Table 13", "LLaVA-1.6 13B", "Zooming ACC_QA", "Table 7 has 65.23."),  # the numbers of LLaVA-1.6 7B
-        ("Table 3", "Qwen2-VL", "#shift", "More shifts than views used (2.12)"),
         ("Table 13", "SEAL", "Shifting-R R_select", "With 3.83 of four views in use, Equation 1 gives at least 93.38"),
         ("Table 10", "GPT-4o", "Type I AVG", "best in the average of this type; 2 models are better"),
         ("Table 14", "LLaVA-1.6 13B", "4 splits, AVG", "it is 55.54; 16 splits then change it by +2.73, not by -1.27"),
@@ -126,8 +124,6 @@ OTHERS = [
     # Idefics2-8B-base: 48.62 + 49.54 + 47.69 + 47.69 = 193.54
     ("Table 7", "all", "AVG", "27 of 27 rows do not follow", "/ 4 = 48.38; printed 48.86"),
     ("Table 15", "all", "all", "they are in 1 of 4", "LLaVA-1.6 13B: -5.23 and -2.16"),
-    ("Table 6", "Idefics3-8B-Llama3", "LLM Backbone", "named after another language model", "Mistral-7B"),
-    ("Section 5", "Idefics3-8B-Llama3", "Zooming", "Table 2 has 58.15.", "56.00 (182 of 325)"),
     ("Table 2", "Qwen2-VL", "Shifting-R", "Released output has 61.54.", "61.23 (199 of 325)"),
     ("Table 1", "Images", "ActiView", "Released data has 315.", "314"),
     # 859 - 4 x 42 = 691 views of 325 questions
@@ -166,8 +162,6 @@ def test_no_other_place_of_these_tables_is_flagged():
     [
         ("Table 15", "LLaVA-1.6 13B, textual descriptions", "Zooming", 60.31),  # -4.92, not -5.23
         ("Table 2", "GLM-4V-9B", "Shifting-H", 53.23),  # a gap of 7.39, not of 7.70
-        ("Table 4", "User1", "ACC", 73.30),
-        ("Section 1", "GPT-4o", "AVG", 66.04),
         ("Appendix A.3", "Options per question", "ActiView", 3.42),
     ],
 )
@@ -175,17 +169,3 @@ def test_a_changed_number_of_the_text_is_flagged(table, row, column, value):
     changed = [replace(c, value=value) if c.key == (table, row, column) else c for c in PUBLISHED.cells]
     new = places(audit_published(replace(PUBLISHED, cells=tuple(changed)))) - places(findings())
     assert new & {(table, row, column), ("Table 2", "GLM-4V-9B", "Shifting-E")}
-
-
-def test_a_changed_digit_is_flagged():
-    def changed(table, row, column, value):
-        of = (table, row, column)
-        cells = [replace(c, value=value, note="") if (c.table, c.row, c.column) == of else c for c in CELLS]
-        return places(audit_published(replace(PUBLISHED, cells=tuple(cells)))) - places(findings())
-
-    assert ("Table 2", "Qwen2-VL", "AVG") in changed("Table 2", "Qwen2-VL", "AVG", 63.96)
-    assert ("Table 2", "Qwen2-VL", "Zooming") in changed("Table 8", "Qwen2-VL", "Event-S", 60.00)
-    assert ("Table 8", "Qwen2-VL", "Type III AVG") in changed("Table 8", "Qwen2-VL", "Event-S", 60.00)
-    assert ("Table 14", "LLaVA-1.6 7B", "8 splits, AVG") in changed("Table 14", "LLaVA-1.6 7B", "8 splits, AVG", 61.77)
-    assert ("Table 2", "Qwen2-VL", "AVG") in changed("Table 2", "Qwen2-VL", "AVG", 63.00)
-    assert not changed("Table 2", "Qwen2-VL", "AVG", 62.97)  # a unit of the last place is cut off or rounded

@@ -93,13 +93,6 @@ def test_the_seven_images_are_in_order_and_the_original_is_the_group(raw, tmp_pa
     assert lower_left.size == (40, 30)
 
 
-def test_an_image_of_two_questions_is_stored_once_and_groups_them(tmp_path):
-    raw = write(tmp_path / "raw", [row(1), row(2, image="actiview0001")])
-    one, other = actiview.load(raw, tmp_path / "out")
-    assert one.group == other.group and one.images == other.images
-    assert len(list((tmp_path / "out" / "images").iterdir())) == 7
-
-
 # Python's random.seed(1234) and randint(0, 3), called once a question, as the released evaluator does.
 RELEASED = [3, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 2, 3, 3, 1]
 
@@ -128,23 +121,13 @@ def test_a_level_that_the_file_lacks_has_no_start(tmp_path):
     }
 
 
-def test_the_files_may_be_in_a_subfolder(raw, tmp_path):
-    raw.rename(tmp_path / "asset")
-    (tmp_path / "repository").mkdir()
-    (tmp_path / "asset").rename(tmp_path / "repository" / "asset")
-    assert len(list(actiview.load(tmp_path / "repository", tmp_path / "out"))) == 2
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"answer": 3}, "the answer is 3, where the options are 0 to 2"),
-        ({"answer": True}, "the answer is True, not a whole number"),
-        ({"options": ["Red", " "]}, "the options' entry is ' ', not a text"),
-        ({"category": "weather"}, "the category is 'weather', not one of"),
-        ({"contains_bbox": ["no", "no", "some", 1]}, "contains_bbox has 'some'"),
-        ({"images": ["./images/a.jpg"]}, "the images are .* not a list of 7"),
-        ({"question": None}, "no value for question"),
+        ({"category": "weather"}, "category: Input should be 'geo-loc.*, not 'weather'"),
+        ({"contains_bbox": ["no", "no", "some", 1]}, "contains_bbox.2: Input should be .*, not 'some'"),
+        ({"images": ["./images/a.jpg"]}, "images: List should have at least 7 items"),
         ({"id": "actiview0001"}, "the question id actiview0001 is already that of .*row 0"),
     ],
 )
@@ -164,7 +147,6 @@ def test_a_broken_row_is_named(tmp_path, changes, message):
     [
         ([[2, 3], [0]], None, r"groundtruth_views\.json has \[0\] here, not views from 1 to 4"),
         ([[2, 3]], None, r"groundtruth_views\.json has only 1 entries"),
-        (None, {"hard": [0, 4]}, r"shifting_level\.json has 4 here under 'hard', not a view from 0 to 3"),
     ],
 )
 def test_views_that_do_not_exist_are_named(tmp_path, groundtruth, levels, message):
@@ -177,10 +159,8 @@ def test_views_that_do_not_exist_are_named(tmp_path, groundtruth, levels, messag
     ("name", "content", "message"),
     [
         ("data.json", "{", r"data\.json: not a readable JSON file"),
-        ("data.json", "[]", r'data\.json: is no object with a list of questions under "data"'),
         ("data.json", None, "no data.json .there is none"),
         ("groundtruth_views.json", None, r"groundtruth_views\.json: cannot be read"),
-        ("shifting_level.json", '{"hard": 3}', r"shifting_level\.json: is no object of lists"),
     ],
 )
 def test_a_broken_file_is_named(raw, tmp_path, name, content, message):
@@ -236,12 +216,8 @@ def test_a_valid_folder_has_only_findings_on_the_papers_numbers(raw):
         ({"contains_bbox": ["no"] * 4}, "no-clue", "warning"),
         ({"contains_bbox": ["no", "no", "partial", "no"]}, "lone-part", "note"),
         ({"contains_bbox": [1, 2, "partial", "no"]}, "groundtruth-views", "warning"),
-        ({"question": '"What color is it?'}, "question-quote", "note"),
         ({"question": "How many roofs are red?"}, "category", "note"),
-        ({"options": ["Red.", "Blue.", "Black."]}, "answer-stop", "note"),
-        ({"options": ["Red", "Souel", "Black"]}, "misspelt", "note"),
         ({"options": ["1", "2", "3"]}, "numbers-in-order", "note"),
-        ({"images": row(3)["images"][:2] + row(1)["images"][2:]}, "image-order", "warning"),
         ({"images": row(3)["images"]}, "shared-image", "note"),
         ({"id": "actiview0002"}, "id-twice", "error"),
     ],

@@ -13,8 +13,8 @@ from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
-from known_unknowns_benchmarks.actiview.averages import AVERAGED
 from known_unknowns_benchmarks.actiview.metrics import (
+    AVERAGED,
     DialogueViews,
     ViewNecessity,
     cost,

@@ -4,18 +4,12 @@
 
 from __future__ import annotations
 
-import json
-import random
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from known_unknowns.records import AnsweredTurn, Reply, Turn
-from known_unknowns_benchmarks.actiview.expected_replies import expected_reply
 from known_unknowns_benchmarks.actiview.metrics import DialogueViews
 from known_unknowns_benchmarks.actiview.parsing import Selection, parse_missing
-from known_unknowns_benchmarks.actiview.prompts import shown_views
+from known_unknowns_benchmarks.actiview.protocols import expected_reply
 from tests.factories import right
 from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
 
@@ -129,36 +123,6 @@ def recorded(pairs: list[tuple[Turn, Reply]]) -> list[AnsweredTurn]:
         AnsweredTurn("q", k, turn.step, turn.text, tuple(i.sha256 for i in turn.images), turn.labels, str(k), reply)
         for k, (turn, reply) in enumerate(pairs)
     ]
-
-
-@given(
-    st.sampled_from(["single_view", "zooming", "groundtruth_views", "shifting", "mixed"]),
-    st.sampled_from(["official", "robust"]),
-    st.sampled_from(["many", "concatenated", "captioned"]),
-    st.integers(0, 10**6),
-)
-def test_views_in_the_text_are_those_of_the_images(name, parser, images, seed):
-    """For all replies: the dialogue ends, no view is shown twice in the answer, and metrics find the views that were used."""
-    draw = random.Random(seed)
-
-    def say(turn: Turn) -> str:
-        numbers = ",".join(map(str, draw.sample(range(1, 5), draw.randrange(4)))) or "none"
-        fields = {"part": numbers, "zoom_keep": numbers, "shift": draw.choice(["none", "2", "1,4"])}
-        return draw.choice(["NO", "upper-right", "lower-left, lower-right", numbers, json.dumps(fields), "what?"])
-
-    settings = {"parser": parser, "wording": "paper"} | ({} if name == "single_view" else {"images": images})
-    if name == "groundtruth_views":
-        del settings["parser"]
-    pairs = converse(name, say, question(), **settings)
-    assert len(pairs) <= 2 * 4 + 3
-    if settings.get("images", "many") == "many":
-        place = {"ul": 1, "ll": 2, "ur": 3, "lr": 4}
-        for turn, _ in pairs:
-            views = [place[NAME[i.sha256]] for i in turn.images if NAME[i.sha256] in place]
-            assert set(views) == set(shown_views(turn.text, question()))
-            assert turn.step == "operate" or len(views) == len(set(views))
-        used = {place[NAME[i.sha256]] for i in pairs[-1][0].images if NAME[i.sha256] in place}
-        assert DialogueViews.of(question(), recorded(pairs), parser).used == used
 
 
 @pytest.mark.parametrize("parser", ["official", "robust"])

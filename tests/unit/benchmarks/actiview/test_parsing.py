@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns import scoring
-from known_unknowns.benchmark import registry
-from known_unknowns.records import AnsweredTurn, Option, Question, Reply
+from known_unknowns.records import Option, Question
 from known_unknowns_benchmarks.actiview.parsing import (
     OFFICIAL,
     PARSERS,
@@ -66,11 +64,6 @@ def test_the_released_rule_for_answers(text, letter):
     assert answer.outcome == ("answered" if letter in ("A", "B", "C") else "unparsed")
 
 
-def test_the_benchmark_and_the_parser_use_the_same_parser():
-    asked = AnsweredTurn("q", 0, "answer", "", (), ("A", "B", "C"), "", Reply("Answer: B. Three"))
-    assert scoring.official(asked, question()).choice == registry.get("actiview").official("B", question()).choice == 1
-
-
 @ANNOTATED
 def test_the_released_results_give_their_own_accuracy_to_the_last_digit():
     rows = json.loads((SHARED / "data.json").read_text())["data"]
@@ -125,11 +118,6 @@ def test_zooming_selects(text, released, careful):
     for parser, expected in ((OFFICIAL, released), (ROBUST, careful)):
         choice = parse_selection(text, 4, parser)
         assert (choice.views, choice.valid) == expected, parser
-
-
-def test_places_are_words_of_a_split_into_four_only():
-    assert parse_selection("upperleft", 6, OFFICIAL).views == parse_selection("upper left", 6, ROBUST).views == ()
-    assert parse_selection("5,6", 6, OFFICIAL).views == parse_selection("5 and 6", 6, ROBUST).views == (5, 6)
 
 
 @pytest.mark.parametrize(

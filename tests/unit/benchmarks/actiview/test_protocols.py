@@ -261,11 +261,6 @@ def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, let
     assert answer.outcome == ("failed" if letter is None else "answered")
 
 
-def test_a_view_counts_only_for_the_answer_after_it():
-    (score,) = scores_of(converse("full_image", lambda _: "A"))
-    assert combine_views([score]) == [score]
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
@@ -300,18 +295,6 @@ def test_settings_and_image_support_are_bound():
     own = bound_to(ResolvedProtocol(name="zooming", images="many"), model=one_image, parsers=[])(question())
     next(own)
     assert len(own.send(Reply("1,2")).images) == 3  # the protocol's own leads
-
-
-def test_the_order_of_an_entry_puts_all_images_first_and_names_them():
-    """As the toolkit does for models that get a list of images and a text."""
-    first = model_entry("openai", source="parrot-1", order="images_first")
-    zoom = bound_to(ResolvedProtocol(name="zooming"), model=first, parsers=[])(question())
-    turn = next(zoom)
-    assert turn.content[0] == question().images[2] and turn.content[1].startswith("image 1 is the full image")
-    *images, text = zoom.send(Reply("1,2")).content
-    assert images == [question().images[place] for place in (1, 3, 4)]
-    assert text.startswith("image 1 is the full image.") and "image 2 is your selected upperleft view" in text
-    assert "image 3 is your selected lowerleft view" in text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import MANIFEST, read_manifest
+from known_unknowns.data.git import read_manifest
+from known_unknowns.data.store import MANIFEST
 from known_unknowns_benchmarks.actiview.released import RELEASED
 
 ENTRY = ReleasedData(

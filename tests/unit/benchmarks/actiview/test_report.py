@@ -13,7 +13,7 @@ from known_unknowns.report.formatting import Row
 from known_unknowns.report.paper_tables import PaperTable
 from known_unknowns.report.tables import Run
 from known_unknowns_benchmarks.actiview import figures, report
-from known_unknowns_benchmarks.actiview.averages import AVERAGED
+from known_unknowns_benchmarks.actiview.metrics import AVERAGED
 from known_unknowns_benchmarks.actiview.outcomes import Outcomes, empty_metric
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import right
@@ -22,12 +22,10 @@ from tests.unit.report.fake_run import FakeRun
 from tests.unit.report.pages import Page, check, drawn_text
 
 OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_images")
-FIGURES = ("actiview_letters", "actiview_overview", *OWN_FIGURES)
 QUESTIONS = 16
 
 
 OWN = "benchmark-actiview.html"
-PAGES = ("audit", "benchmark-actiview", "index", "models", "parsers", "provenance", "stress")
 
 
 # --- the page ------------------------------------------------------------------------------------------------------
@@ -108,17 +106,6 @@ def test_table_13_notes_equation_1_where_it_differs(papers: dict[str, PaperTable
     assert float(row.cells[5].text) < 100 and row.cells[5].note == "by Equation 1: 100.0"
     feet = [texts(row) for row in papers["Table 13"].table.foot]
     assert feet[2] == ["84.67", "84.67", "", "", "84.67", "", ""]
-
-
-def test_table_14_has_a_row_for_each_split_and_ours_for_those_that_were_run(papers: dict[str, PaperTable]):
-    found = papers["Table 14"]
-    assert texts(row_of(found, "LLaVA-1.6 7B, 8 views", "")) == ["72.92", "48.61", "60.77"]
-    heads = [(row.heads[0].text, row.heads[0].note) for row in found.table.rows]
-    assert [head for head in heads if head[1]] == [
-        (model, "this run, 4 views") for model in ("oracle", "uniform", "pocket")
-    ]
-    row = row_of(found, "uniform", "this run, 4 views")
-    assert float(row.cells[2].text) == pytest.approx((float(row.cells[0].text) + float(row.cells[1].text)) / 2, abs=0.1)
 
 
 # --- comparing pipelines -------------------------------------------------------------------------------------------

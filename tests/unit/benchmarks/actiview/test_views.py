@@ -74,20 +74,6 @@ def test_the_parts_of_a_split_are_equal_and_cover_the_image_once(split, width, h
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
-@given(st.sampled_from(sorted(views.SPLITS)))
-def test_every_view_has_the_size_of_the_initial_view(split):
-    image = Image("images/a.png", "a" * 64, 1920, 1080)
-    all_views = [views.view(image, number, split) for number in range(1, split + 1)]
-    columns, rows = views.SPLITS[split]
-    for one in (*all_views, views.reduce(image, split), views.add_grid(image, split)):
-        assert (one.width, one.height) == (1920 // columns, 1080 // rows)
-    for one in (views.view(image, 1, split, size=(320, 180)), views.reduce(image, split, size=(320, 180))):
-        assert (one.width, one.height) == (320, 180)
-    assert len({one.sha256 for one in (*all_views, views.reduce(image, split), views.add_grid(image, split))}) == (
-        split + 2
-    )
-
-
 def test_the_grid_is_red_on_white_between_the_views(folder):
     grey = save(folder, np.full((1200, 1600, 3), 128, np.uint8))
     plain, lined = pixels(views.reduce(grey), folder), pixels(views.add_grid(grey), folder)
@@ -99,15 +85,6 @@ def test_the_grid_is_red_on_white_between_the_views(folder):
         red = [place for place in changed if line[place].tolist() == [255, 0, 0]]
         assert red == list(range(middle - 2, middle + 3))
         assert all(line[place].tolist() == [255, 255, 255] for place in changed if place not in red)
-
-
-def test_images_are_side_by_side_from_the_left(folder, image):
-    chosen = [views.view(image, number) for number in (4, 1)]
-    row = views.concatenate([*chosen, views.concatenate([chosen[1]])])
-    together = pixels(row, folder)
-    assert together.shape == (8, 36, 3)
-    for place, one in enumerate([*chosen, chosen[1]]):
-        assert (together[:, 12 * place : 12 * place + 12] == pixels(one, folder)).all()
 
 
 def test_the_digest_follows_the_source_and_what_is_made_of_it(image):

@@ -3,13 +3,12 @@ import json
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
 from known_unknowns.errors import DataError
 from known_unknowns.variants import nota_only
 from known_unknowns_benchmarks.humblebench import loader as humblebench
-from tests.factories import png, published_row, question, variant_entry, write_published
+from tests.factories import png, published_row, question, write_published
 from tests.paths import SHARED
-from tests.unit.test_images import bomb
 
 RELEASED = SHARED / "data/humblebench/nota_only_Qwen2.5-VL_80.jsonl"
 
@@ -99,12 +98,9 @@ def test_a_folder_of_images_loads_like_the_parquet(tmp_path, kind):
 
 CORRUPT = {
     "label": ({"label": "F"}, "the label is 'F', not one of A, B, C, D, E"),
-    "no label": ({"label": None}, "no value for label"),
     "truncated image": ({"image": {"bytes": png()[:70], "path": "x"}}, "the image does not decode"),
-    "bomb": ({"image": {"bytes": bomb(), "path": "x"}}, "decompression bomb"),
     "duplicate id": ({"question_id": 1}, "the question id 1 is already that of"),
     "label without option": ({"question": "What?\nA. x\nE. None", "label": "C"}, "no option C, which is the label"),
-    "no refusal": ({"question": "What?\nA. x\nB. y", "label": "A"}, "no option E, which is the refusal"),
 }
 
 
@@ -125,10 +121,3 @@ def test_a_truncated_parquet_names_the_file(tmp_path, keep):
     with pytest.raises(DataError, match=r"train-00000-of-00001\.parquet.*: not a whole Parquet file"):
         normalise("humblebench", tmp_path / "raw", tmp_path / "out")
     assert not (tmp_path / "out/questions.parquet").exists()
-
-
-def test_a_question_that_cannot_be_varied_names_its_row(tmp_path):
-    tables.write_questions(tmp_path / "q.parquet", [question("1"), question("2", refusal=None)])
-    with pytest.raises(DataError, match=r"q\.parquet, row 1: .*no refusal option"):
-        vary(variant_entry("nota_only"), tmp_path / "q.parquet", tmp_path / "v.parquet", seeds=[0])
-    assert not (tmp_path / "v.parquet").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha1
 
@@ -15,9 +15,9 @@ from bench.scale.files import NOISE, SETTINGS, as_lines, log, questions, rows
 from known_unknowns import tables
 from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released import MANIFEST, read_manifest
+from known_unknowns.data.git import read_manifest
+from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
-from known_unknowns.records import Image
 from known_unknowns.variants import VARIANTS
 from known_unknowns_benchmarks.humblebench.released import RELEASED
 from tests.paths import ROOT, SHARED
@@ -185,15 +185,6 @@ def test_rows_that_ask_something_else_are_not_scored(folder):
     assert "999" not in turns
 
 
-def test_answers_without_questions_take_them_from_the_others(folder):
-    folder.add_model("Cambrian", "common")
-    answers = [{"question_id": p.id, "model_answer": "B"} for p in PUBLISHED]
-    folder.add("rebuttal_results/proprietary/gemini-2.5-pro.jsonl", as_lines(answers))
-    cell = folder.replies("gemini-2.5-pro", "original")
-    assert {turns[0].text for turns in cell.turns.values()} == {"B"}
-    assert any("rows have only an answer" in text for text in folder.findings())
-
-
 def test_another_version_of_a_file_explains_its_log(folder):
     lines = rows(PUBLISHED, "Phi-4", "common")
     path = "results/common/Phi-4/Phi-4.jsonl"
@@ -270,14 +261,6 @@ def test_a_question_that_one_of_many_files_has_does_not_exist(folder):
     assert "1 predictions have no question, such as 999" in folder.replies("Phi-4", "original").notes
 
 
-def test_files_of_different_questions_are_all_used(folder):
-    """Each has questions of its own, as excerpts have: most of a file cannot be wrong ids."""
-    for place, model in enumerate(("Cambrian", "Gemma-3", "Mulberry", "Phi-4")):
-        own = slice(3 * place, 3 * place + 3)
-        folder.add_model(model, "common", lambda lines, own=own: lines[own])
-    assert [q.id for q in RELEASED.load(folder.raw, folder.raw / "out", entry())] == [str(n) for n in range(1, 13)]
-
-
 def test_the_first_unreadable_line_is_explained(tmp_path):
     rest = as_lines([{"question_id": 1, "model_answer": "B"}])
     for line, reason in {
@@ -308,20 +291,6 @@ def test_no_line_ends_the_import(folder, changes):
     cell = folder.replies("Cambrian", "original")
     assert len(cell.turns) == 14 or cell.notes
     folder.findings()
-
-
-def test_own_images_are_used_if_id_and_text_agree(whole, tmp_path):
-    own = tmp_path / "full"
-    found = list(RELEASED.load(whole.raw, whole.raw / "out", entry()))
-    image = Image("images/x.png", "f" * 64, 8, 8)
-    (own / "images").mkdir(parents=True)
-    (own / "images/x.png").write_bytes(b"pixels")
-    pictured = [replace(found[0], images=(image,), group="x"), replace(found[1], text="Else?", images=(image,))]
-    tables.write_questions(own / "questions.parquet", pictured)
-    first, second, *_ = RELEASED.load(whole.raw, whole.raw / "out", entry().model_copy(update={"questions": str(own)}))
-    assert (first.images, first.group) == ((image,), "x")
-    assert second.images[0].width == 0
-    assert (whole.raw / "out/images/x.png").read_bytes() == b"pixels"
 
 
 @pytest.mark.skipif(not EXCERPTS.is_dir(), reason="no excerpts of the released files")

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import compare_cells, load
-from known_unknowns.comparison.audit import audit, audit_published, published
+from known_unknowns.comparison.audit import audit
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns_benchmarks.mmsap.audit import spread_as_published
 from tests.paths import SHARED
@@ -102,16 +101,6 @@ def test_other_inconsistencies():
         ("Table 2", "ShareGPT4V-13b", "BasicVisQA Answer Acc"): "65.51",  # 0.9910 x 66.10, but 66.30 in Table 1
         ("Table 2", "Gemini 1.0 Pro Vision", "KnowVisQA Answer Acc"): "70.77",  # 0.9713 x 72.86, but 70.85
     }
-
-
-@pytest.mark.parametrize("digit", ["35.25", "35.05"])
-def test_a_changed_total_is_flagged(digit):
-    slipped = [
-        replace(c, value=float(digit)) if (c.table, c.row, c.column) == ("Table 1", "LLaVA-7b", "Total score_kk") else c
-        for c in published("mmsap").cells
-    ]
-    found = {(f.table, f.row, f.column) for f in audit_published(replace(published("mmsap"), cells=tuple(slipped)))}
-    assert ("Table 1", "LLaVA-7b", "Total score_kk") in found
 
 
 @pytest.mark.parametrize(

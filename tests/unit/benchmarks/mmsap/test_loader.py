@@ -165,14 +165,9 @@ def changed(**changes):
 
 FIVE = EXAMPLES["KnowVisQA"]["options"]
 CORRUPT = {
-    "empty field": (changed(sub_task=None), "the field 'sub_task' (benchmarks.mmsap.data.<edition>.fields.sub_task)"),
-    "question not text": (changed(question=["?"]), "the question is ['?'], not a text"),
     "two refusals": (changed(options=[*FIVE[:4], "sorry, I can’t  help with it."]), "2 of the options"),
     "answer not there": (changed(answer="Pizza"), "the answer 'Pizza' is none of the options"),
     "refusal as answer": (changed(answer=REFUSAL), "is the refusal, which it cannot be in KnowVisQA"),
-    "one option": (changed(options=[REFUSAL]), "1 options, but 2 to 8 are possible; MM-SAP has five"),
-    "nine options": (changed(options=[*FIVE, *"wxyz"]), "9 options"),
-    "options not a list": (changed(options="A B C D E"), "the options are 'A B C D E', neither a list"),
     "foreign letters": (changed(options={"A": REFUSAL, "X": "Mapo Tofu"}), "letters are A, X, not from A to H"),
     "duplicate id": (changed(id=1), "the question id KnowVisQA-1 is already that of"),
 }
@@ -200,12 +195,6 @@ def test_an_image_that_does_not_decode_names_its_row(tmp_path, data, message):
         load(tmp_path)
 
 
-def test_a_right_answer_in_beyondvisqa_is_refused(tmp_path):
-    write(tmp_path / "raw", changed(answer="Leo"), subset="BeyondVisQA")
-    with pytest.raises(DataError, match="another option than the refusal, which it cannot be in BeyondVisQA"):
-        load(tmp_path)
-
-
 @pytest.mark.parametrize("answer", [REFUSAL, "C", 2, "", None])
 def test_in_beyondvisqa_the_refusal_may_be_the_answer(tmp_path, answer):
     write(tmp_path / "raw", changed(answer=answer), subset="BeyondVisQA")
@@ -219,13 +208,9 @@ LETTERED = {"A": REFUSAL, "B": "x", "C": "y", "D": "z", "E": "Mapo Tofu"}
     ("change", "settings"),
     [
         (changed(answer="E"), {}),
-        (changed(answer="(e)"), {}),
         (changed(answer=4), {}),
-        (changed(answer=4.0), {}),
         (changed(answer=" mapo tofu."), {}),
-        (changed(answer="E. Mapo Tofu"), {}),
         (changed(options=LETTERED, answer="E"), {}),
-        (changed(options=LETTERED | {"F": None}), {}),
         (changed(options=[f"{letter}) {text}" for letter, text in LETTERED.items()]), {}),
         (changed(options=["SORRY, I can’t help with  it.", "x", "y", "z", "Mapo Tofu"]), {}),
     ],
@@ -264,20 +249,12 @@ def test_options_may_have_a_field_each_and_ids_and_sub_tasks_may_be_absent(tmp_p
     assert questions[0].options[2].text == "White" and not set("ABCDE") & set(questions[0].extra)
 
 
-def test_sub_tasks_come_in_the_published_spelling(tmp_path):
-    # Appendix A.2 writes "Other Modalities Information", the overview figure "Other modalities Information".
-    write(tmp_path / "raw", changed(sub_task="Other Modalities Information :"), subset="BeyondVisQA")
-    assert load(tmp_path)[-1].category == "Other modalities Information"
-    assert sum(map(len, mmsap.SUB_TASKS.values())) == 19
-
-
 SETTINGS = {
     "unknown field": (
         {"fields": {"qustion": "q"}},
         r"fields\.qustion: .*; did you mean 'question'",
     ),
     "unknown subset": ({"files": {"BasicVQA": "x"}}, r"files\.BasicVQA: .* did you mean 'BasicVisQA'"),
-    "no name": ({"fields": {"image": None}}, r"fields\.image: is None, not the name"),
     "absolute": ({"files": {"BasicVisQA": "/etc/*.json"}}, r"files\.BasicVisQA: '/etc/\*\.json' is no pattern"),
 }
 
@@ -287,12 +264,6 @@ def test_a_bad_setting_is_named_with_its_path(tmp_path, settings, message):
     write(tmp_path / "raw")
     with pytest.raises(ConfigError, match=r"benchmarks\.mmsap\.data\.<edition>\." + message):
         load(tmp_path, settings)
-
-
-def test_an_absent_file_is_named_with_those_that_are_there(tmp_path):
-    write(tmp_path / "raw", only=("BasicVisQA", "BeyondVisQA"))
-    with pytest.raises(DataError, match=r"no file 'KnowVisQA\.json', .* BasicVisQA\.json, BeyondVisQA\.json\. Set"):
-        load(tmp_path)
 
 
 QUESTION = Question(

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
 
 import pandas
 import pyarrow as pa
@@ -12,6 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns.errors import DataError
+from known_unknowns.records import Question, Turn
+from known_unknowns.variants import shuffled_options
+from known_unknowns_benchmarks.multiple_choice.row_images import ImageFolder, cells
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,
     BENCHMARK,
@@ -43,91 +49,53 @@ EXPECTED = [
 ]
 
 
-def write_as(kind, folder):
-    rows = [row(number, answer="ABC"[number]) for number in range(3)]
-    lists = [
-        {"id": r["id"], "image": r["image"], "question": r["question"], "options": TEXTS, "answer": number}
-        for number, r in enumerate(rows)
+ROWS = [row(number, answer="ABC"[number]) for number in range(3)]
+
+
+def excel(folder):
+    own_folder(folder, ROWS)
+    write_csv(folder / "questions.csv", ROWS, delimiter=";")
+    (folder / "questions.csv").write_bytes(b"\xef\xbb\xbf" + (folder / "questions.csv").read_bytes())
+
+
+def lines(folder):
+    stacked = "\n".join(f"{letter}. {text}" for letter, text in zip("ABCD", TEXTS, strict=True))
+    rows = [{"image": r["image"], "question": f"{r['question']}\n{stacked}", "label": r["answer"]} for r in ROWS]
+    own_folder(folder, rows)
+
+
+def json_list(folder):
+    write_images(folder / "images")
+    names = ("id", "image", "question")
+    rows = [{name: r[name] for name in names} | {"options": TEXTS, "answer": n} for n, r in enumerate(ROWS)]
+    (folder / "q.json").write_text(json.dumps(rows))
+
+
+def vlmevalkit(folder):
+    """TSV as its dump function writes it with pandas."""
+    folder.mkdir()
+    columns = ["index", "image", "question", "A", "B", "C", "D", "E", "answer", "category", "hint"]
+    rows = [[n, BASE64[n], r["question"], *TEXTS, None, r["answer"], "colour", None] for n, r in enumerate(ROWS)]
+    frame = pandas.DataFrame(rows, columns=columns)
+    frame.to_csv(folder / "MyBench.tsv", sep="\t", index=False, encoding="utf-8", quoting=csv.QUOTE_ALL)
+
+
+def lmms_eval(folder):
+    """Parquet with the hub's image feature."""
+    folder.mkdir()
+    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    texts = {"question": pa.string(), "options": pa.list_(pa.string()), "answer": pa.int64()}
+    rows = [
+        {"image": {"bytes": IMAGES[n], "path": f"{n}.png"}, "question": r["question"], "options": TEXTS, "answer": n}
+        for n, r in enumerate(ROWS)
     ]
-    if kind == "csv":
-        own_folder(folder, rows)
-    elif kind == "csv of Excel":
-        write_images(folder / "images")
-        write_csv(folder / "q.csv", rows, delimiter=";")
-        (folder / "q.csv").write_bytes(b"\xef\xbb\xbf" + (folder / "q.csv").read_bytes())
-    elif kind == "lines":
-        write_images(folder / "images")
-        stacked = "\n".join(f"{letter}. {text}" for letter, text in zip("ABCD", TEXTS, strict=True))
-        write_csv(
-            folder / "q.csv",
-            [
-                {"image": r["image"], "question": f"{r['question']}\n{stacked}", "label": "ABC"[number]}
-                for number, r in enumerate(rows)
-            ],
-        )
-    elif kind == "jsonl":
-        write_images(folder / "images")
-        (folder / "q.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in lists))
-    elif kind == "json":
-        write_images(folder / "images")
-        (folder / "q.json").write_text(json.dumps(lists))
-    elif kind == "VLMEvalKit TSV":  # pandas, as VLMEvalKit's dump function
-        folder.mkdir()
-        columns = ["index", "image", "question", "A", "B", "C", "D", "E", "answer", "category", "hint"]
-        frame = pandas.DataFrame(
-            [
-                [number, BASE64[number], r["question"], *TEXTS, None, "ABC"[number], "colour", None]
-                for number, r in enumerate(rows)
-            ],
-            columns=columns,
-        )
-        frame.to_csv(folder / "MyBench.tsv", sep="\t", index=False, encoding="utf-8", quoting=csv.QUOTE_ALL)
-    elif kind == "lmms-eval Parquet":  # the hub's image feature
-        folder.mkdir()
-        image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-        schema = pa.schema(
-            [
-                ("image", image),
-                ("question", pa.string()),
-                ("options", pa.list_(pa.string())),
-                ("answer", pa.int64()),
-            ]
-        )
-        table = pa.Table.from_pylist(
-            [
-                {
-                    "image": {"bytes": IMAGES[number], "path": f"{number}.png"},
-                    "question": r["question"],
-                    "options": TEXTS,
-                    "answer": number,
-                }
-                for number, r in enumerate(rows)
-            ],
-            schema=schema,
-        )
-        pq.write_table(table, folder / "test-00000-of-00001.parquet")
-    else:  # MMMU's layout: the options as a Python list in a text, the answer as a letter
-        folder.mkdir()
-        frame = pandas.DataFrame(
-            {
-                "id": [f"validation_{number}" for number in range(3)],
-                "image": [{"bytes": IMAGES[number], "path": None} for number in range(3)],
-                "question": [r["question"] for r in rows],
-                "options": [str(TEXTS)] * 3,
-                "answer": ["A", "B", "C"],
-            }
-        )
-        frame.to_parquet(folder / "validation.parquet")
+    table = pa.Table.from_pylist(rows, schema=pa.schema({"image": image, **texts}))
+    pq.write_table(table, folder / "test-00000-of-00001.parquet")
 
 
-FORMATS = [
-    *("csv", "csv of Excel", "lines", "jsonl", "json", "VLMEvalKit TSV", "lmms-eval Parquet", "MMMU Parquet"),
-]
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-def test_a_format_gives_the_questions(kind, tmp_path):
-    write_as(kind, tmp_path / "own")
+@pytest.mark.parametrize("write", [excel, lines, json_list, vlmevalkit, lmms_eval])
+def test_a_format_gives_the_questions(write, tmp_path):
+    write(tmp_path / "own")
     assert summary(load(tmp_path / "own", tmp_path / "out")) == EXPECTED
     for _, _, _, _, digest in EXPECTED:
         assert (tmp_path / f"out/images/{digest}.png").is_file()
@@ -207,3 +175,81 @@ def test_columns_with_other_names(tmp_path):
     fields = {"image": "Bild", "question": "Frage", "options": ["one", "two"], "answer": "richtig"}
     (question,) = load(folder, tmp_path / "out", fields=fields, images="photos")
     assert (question.text, question.answer, question.refusal) == ("Farbe?", 0, 1)
+
+
+# Questions without ids are known by their content: where a row lies changes neither its shuffle nor its request.
+
+MANY = [row(number) for number in range(40)]
+
+
+def without_ids(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in each.items() if name != "id"} for each in rows]
+
+
+def loaded(folder: Path, rows: list[dict[str, Any]], name: str = "questions.csv") -> list[Question]:
+    return load(own_folder(folder, without_ids(rows), name), folder / "out")
+
+
+def requests(questions: list[Question]) -> dict[str, str]:
+    """The key of each question's request after its options were shuffled, by its text."""
+    shuffled = [shuffled_options(question, seed=0) for question in questions]
+    return {q.text: Turn(q.id, "answer", (*q.images, q.rendered), q.labels).key({}) for q in shuffled}
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> dict[str, str]:
+    found = requests(loaded(tmp_path / "before", MANY))
+    assert len(found) == len(MANY)
+    return found
+
+
+@pytest.mark.parametrize("place", [0, 20, 40], ids=["on top", "in the middle", "at the end"])
+def test_an_inserted_row_changes_no_other_question(before, tmp_path, place):
+    after = requests(loaded(tmp_path / "after", [*MANY[:place], row(99), *MANY[place:]]))
+    assert {text: after[text] for text in before} == before and len(after) == 41
+
+
+@pytest.mark.parametrize(
+    "change", [{"question": "And this?"}, {"A": "Pink"}, {"image": "images/1.png"}, {"hint": "Look."}]
+)
+def test_another_content_is_another_question(tmp_path, change):
+    first, second = loaded(tmp_path / "one", [row(0, hint="")]), loaded(tmp_path / "two", [row(0, hint="") | change])
+    assert first[0].id != second[0].id
+
+
+def test_equal_rows_are_numbered(tmp_path):
+    found = [question.id for question in loaded(tmp_path, [row(0), row(0), row(1), row(0)])]
+    assert found[1:] == [f"{found[0]}-2", found[2], f"{found[0]}-3"]
+
+
+def test_ids_of_the_files_are_kept(tmp_path):
+    mixed = [row(0), row(1) | {"id": ""}, row(2)]
+    found = [question.id for question in load(own_folder(tmp_path, mixed), tmp_path / "out")]
+    assert found[::2] == ["q0", "q2"] and found[1].startswith("q") and len(found[1]) == 13
+
+
+# Names of images whose Unicode normalisation in a table differs from that on the disk
+
+COMPOSED, DECOMPOSED = normalize("NFC", "é"), normalize("NFD", "é")
+
+
+@pytest.mark.parametrize(
+    ("disk", "table"),
+    [
+        (f"caf{DECOMPOSED}.png", f"caf{COMPOSED}.png"),
+        (f"caf{COMPOSED}.png", f"caf{DECOMPOSED}.png"),
+        (f"{DECOMPOSED}/a.png", f"x/../{COMPOSED}/a.png"),
+    ],
+)
+def test_a_name_in_another_normalisation_is_found(tmp_path: Path, disk: str, table: str):
+    (tmp_path / disk).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "x").mkdir(exist_ok=True)
+    (tmp_path / disk).write_bytes(b"image")
+    (cell,) = cells(table, "image", ImageFolder(tmp_path, (tmp_path,)))
+    assert cell == b"image"
+
+
+def test_of_two_files_the_named_one_is_taken(tmp_path: Path):
+    for form in (COMPOSED, DECOMPOSED):
+        (tmp_path / f"{form}.png").write_bytes(form.encode())
+        assert cells(f"{form}.png", "image", ImageFolder(tmp_path, (tmp_path,)))[0] == form.encode()

@@ -22,7 +22,6 @@ from tests.unit.benchmarks.multiple_choice.own_files import (
     own_folder,
     problems,
     row,
-    write_csv,
 )
 
 CHANGES = {
@@ -34,14 +33,10 @@ CHANGES = {
     "no image": ({"image": ""}, "column image: no image; add it, or set without_image: true"),
     "a missing image": ({"image": "images/9.png"}, "column image: there is no image 'images/9.png' in the folder"),
     "a path outside": ({"image": "../secret.png"}, "column image: the path '../secret.png' leads out of the folder"),
-    "an absolute path": ({"image": "/etc/passwd.png"}, "column image: the path '/etc/passwd.png' leads out"),
     "an address": ({"image": "https://example.org/0.png"}, "column image: 'https://example.org/0.png' is an address"),
-    "no image at all": ({"image": "questions.csv"}, "column image: the image does not decode"),
     "bad base64": ({"image": BASE64[0][:-3] + "!"}, "is neither an image in the folder nor base64; correct it"),
     "an id twice": ({"id": "q0"}, "the id 'q0' is already that of row 2 of questions.csv"),
-    "a null character": ({"question": "a\0b"}, "column question: it has a null character"),
     "two refusals": ({"C": "I don't know"}, "are refusals, and only one option can be"),
-    "a long option": ({"A": "x" * 20_001}, "column A: 20,001 characters; the limit is 20,000"),
 }
 
 
@@ -62,13 +57,8 @@ SWAPPED = ["B. Red", "A. Green", "C. Blue"]
     ("name", "options"),
     [
         ("a list", SWAPPED),
-        ("a list in a text", json.dumps(SWAPPED)),
         ("lines", "B. Red\nA. Green\nC. Blue"),
         ("a mapping", dict(zip("ABC", SWAPPED, strict=True))),
-        ("a mapping in another order", dict(zip("BAC", SWAPPED[::-1], strict=True))),
-        ("brackets", ["(B) Red", "(A) Green", "(C) Blue"]),
-        ("numbers", ["2. Red", "1. Green", "3. Blue"]),
-        ("lower case", ["b) Red", "a) Green", "c) Blue"]),
         ("full width", ["\uff22\uff0eRed", "\uff21\uff0eGreen", "\uff23\uff0eBlue"]),
     ],
 )
@@ -112,8 +102,6 @@ def test_each_kind_of_mistake_is_one_line_with_its_rows(tmp_path):
     ("name", "content", "expected"),
     [
         ("q.csv", "image,question,A,B,answer\n1.png,a,b\n", "q.csv, row 2: 3 cells under 5 columns"),
-        ("q.csv", "image,image\n", "the column 'image' is there twice"),
-        ("q.csv", "image;question;;\n", "q.csv, row 1: 2 columns without a name; name or remove them"),
         ("q.csv", "image\tquestion\n1.png\tWhat?\n", "row 1: one column, 'image\\tquestion'; separate the columns by"),
         ("q.csv", b"image,question\n\xff\xfe,1\n", "not UTF-8 text; save the file as UTF-8"),
         (
@@ -128,10 +116,8 @@ def test_each_kind_of_mistake_is_one_line_with_its_rows(tmp_path):
             "row 2: column question: no such column; there are picture, frage. Correct the header, or",
         ),
         ("q.jsonl", "[1]\n", "is not an object with keys; write one object per line"),
-        ("q.jsonl", "{broken\n", "not JSON"),
         ("q.jsonl", "[" * 100_000, "not JSON"),
         ("q.jsonl", '{"answer": "A", "answer": "B"}', "q.jsonl, row 1: not JSON: the key 'answer' is given twice"),
-        ("q.json", '[{"question": "a", "question": "b"}]', "the key 'question' is given twice"),
         ("q.parquet", b"PAR1 no Parquet file", "not a whole Parquet file"),
     ],
 )
@@ -149,14 +135,6 @@ def test_a_missing_column_is_one_mistake(column, tmp_path):
     assert f"questions.csv, row 2: column {column}: no such column; there are id, " in message
     assert message.endswith("; also in 2 other rows (3-4)")
     assert ("without_image: true" in message) == (column == "image")
-
-
-def test_an_ambiguous_answer_names_both_readings(tmp_path):
-    folder = own_folder(tmp_path / "own", [row(0, answer="1"), row(1, answer="2")])
-    assert (
-        "\n  the answer '1' can be 'B. Green' as an index or 'A. Red' as a number; "
-        "set answer_is in params.yaml to index or number" in problems(folder)
-    )
 
 
 def test_columns_without_a_use_are_named(tmp_path):
@@ -239,14 +217,3 @@ def test_a_named_refusal_that_no_question_has(tmp_path):
     folder = own_folder(tmp_path / "own", [row(0)])
     message = problems(folder, refusal="None of these")
     assert "no question has the refusal option 'None of these'" in message and "'Red'" in message
-
-
-def test_the_check_notes_equal_options_and_questions(tmp_path):
-    write_csv(
-        tmp_path / "q.csv", [row(0, image=BASE64[0], C="red"), row(1, image=BASE64[1], question=row(0)["question"])]
-    )
-    write_csv(tmp_path / "q.csv", [row(n, image=BASE64[n], question="Q?", C="red") for n in range(2)])
-    found = check("multiple_choice", tmp_path, settings=None)
-    assert [f.text for f in found.findings if f.code == "option-twice"] == ["2 options read 'red'"] * 2
-    assert [f.where for f in found.findings if f.code == "question-twice"] == ["q.csv, row 3"]
-    assert found.exit_code == 1

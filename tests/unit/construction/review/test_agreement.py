@@ -1,4 +1,4 @@
-"""Kappa and alpha: against scikit-learn, and values of the literature and by hand."""
+"""Kappa and alpha: values of the literature and by hand."""
 
 from __future__ import annotations
 
@@ -41,22 +41,6 @@ def test_alpha_of_krippendorffs_example():
     assert alpha(units) == pytest.approx(0.743, abs=5e-4)
 
 
-def test_alpha_of_two_observers_by_hand():
-    # Krippendorff (2011), section A: ten units, binary, coincidences 10, 4, 2: alpha = 1 - 19 * 4 / (14 * 6) = 0.095.
-    first, second = "0100000001", "1110010000"
-    assert alpha(list(zip(first, second, strict=True))) == pytest.approx(1 - 19 * 4 / (14 * 6))
-
-
-RATINGS = ("AABCDAABCDBBACDEABCD", "AABCDAABCCBB-CDEABDD", "ABBCDA-BCDBBACDEAACD", "--BCD-AB-DBAAC-E---D")
-"""Four reviewers of twenty questions with five labels; "-" was not reviewed."""
-
-
-def test_alpha_of_the_reference_package():
-    """krippendorff 0.9.0: alpha(reliability_data=..., level_of_measurement="nominal") with "-" as NaN."""
-    units = [[None if label == "-" else label for label in unit] for unit in zip(*RATINGS, strict=True)]
-    assert alpha(units) == pytest.approx(0.8173636844891476, abs=1e-12)
-
-
 def test_agreement_without_variation_is_undefined():
     item, other = candidate("c1", group="g"), candidate("c2", group="h")
     lines = [decision(each, "keep", name) for each in (item, other) for name in ("ann", "bo")]
@@ -87,11 +71,6 @@ def test_agreement_of_reviewers():
     assert again[0] == kappa
     answer = rows["answer", "Krippendorff's alpha"]
     assert answer.n == 39 and answer.same == pytest.approx(19 / 39)  # B against A or deleted: as many differ
-
-
-def test_one_reviewer_has_no_agreement():
-    item = candidate()
-    assert agreement({"c1": content_of(item)}, {"c1": "g"}, standing([decision(item, "keep")])) == []
 
 
 def test_the_interval_has_the_width_of_the_large_sample_standard_error():

@@ -9,14 +9,14 @@ import pytest
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns_construction.candidates import Candidate, CandidateImage
 from known_unknowns_construction.review.decisions import (
+    Decision,
+    DecisionLog,
     apply_decisions,
     content_of,
-    outcome,
+    decision_line,
     read_decisions,
     standing,
 )
-from known_unknowns_construction.review.log import DecisionLog, decision_line
-from known_unknowns_construction.review.records import Decision
 
 HOSTILE = '<img src=x onerror=alert(1)>\n"\u2028}'
 
@@ -122,20 +122,6 @@ def test_reviewers_who_differ_make_a_dispute_that_an_adjudicator_ends():
     assert applied.final[0].source["original"] == {
         "question": item.question, "options": ["Red", "Blue", "None of the above"], "answer": "A"
     }  # fmt: skip
-
-
-def test_two_deletions_with_different_reasons_agree():
-    item = candidate()
-    lines = [decision(item, "delete", reason="unclear"), decision(item, "delete", "bo", reason="no image needed")]
-    assert outcome(content_of(item), lines).state == "deleted"
-
-
-def test_one_of_two_required_reviewers_is_not_enough():
-    item = candidate()
-    lines = [decision(item, "keep")]
-    assert apply_decisions([item], lines, required=2).ids("pending") == ["c1"]
-    lines.append(decision(item, "keep", "bo"))
-    assert apply_decisions([item], lines, required=2).ids("kept") == ["c1"]
 
 
 def test_counts_are_those_of_the_papers_table():

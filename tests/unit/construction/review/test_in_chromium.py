@@ -143,41 +143,6 @@ def test_undo_brings_the_question_back(ann, server, folder):
     at(ann, 13)
 
 
-def test_moving_and_outlines(ann, server):
-    show(ann, server, "ann")
-    at(ann, 13)
-    press(ann, "ArrowLeft")
-    at(ann, 12)
-    press(ann, "f")
-    at(ann, 13)  # the hostile one is flagged
-    press(ann, "f")
-    at(ann, 3)
-    assert ann.evaluate("document.querySelectorAll('.outlines g').length") == 3
-    assert ann.evaluate("document.querySelectorAll('.outlines polygon').length") == 4  # two polygons, twice each
-    visible = "getComputedStyle(document.querySelector('.outlines')).display"
-    press(ann, "o")
-    assert ann.evaluate(visible) == "none"
-    width = "document.querySelector('.inner img').getBoundingClientRect().width"
-    before = ann.evaluate(width)
-    press(ann, "o", "+")
-    assert ann.evaluate(visible) != "none"
-    assert ann.evaluate(width) == pytest.approx(1.5 * before, abs=1)
-    press(ann, "+", "+", "+")
-    shown = (
-        "(() => { const s = document.querySelector('.stage'), i = s.firstChild;"
-        " return [(s.scrollLeft + s.clientWidth / 2) / i.offsetWidth,"
-        " (s.scrollTop + s.clientHeight / 2) / i.offsetHeight]; })()"
-    )
-    # The boxes of the three objects reach from 110 to 620 of 640 pixels, and from 150 to 370 of 400.
-    assert ann.evaluate(shown) == pytest.approx([365 / 640, 260 / 400], abs=0.01)
-    ann.evaluate("document.querySelector('.stage').focus()")
-    press(ann, "ArrowRight")  # scrolls the zoomed image
-    at(ann, 3)
-    press(ann, "-", "-", "-")
-    press(ann, "?")
-    assert ann.evaluate("document.getElementById('help').open")
-
-
 def test_two_reviewers_in_two_browsers_and_an_adjudicator(ann, server, folder):
     with Browser(server=True) as bo:
         show(bo, server, "bo")

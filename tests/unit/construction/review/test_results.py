@@ -22,11 +22,8 @@ from known_unknowns.records import AnsweredTurn, Image, Reply, Score
 from known_unknowns.tables import Part
 from known_unknowns.variants.corrections import question_sha256
 from known_unknowns_construction.candidates import read_candidates
-from known_unknowns_construction.review.decisions import content_of
-from known_unknowns_construction.review.items import servable
-from known_unknowns_construction.review.log import DecisionLog
-from known_unknowns_construction.review.published import benchmark_source, content_of_question, error_source
-from known_unknowns_construction.review.records import Decision
+from known_unknowns_construction.review.decisions import Decision, DecisionLog, content_of
+from known_unknowns_construction.review.items import benchmark_source, content_of_question, error_source, servable
 from tests.cells import ONE
 from tests.encoded_images import transparent, with_orientation
 from tests.factories import png, question, variant_entry

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator
 
 import pytest
 
-from known_unknowns.workflow.guard import cookie_of
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.review.decisions import apply_decisions, content_of, read_decisions
-from known_unknowns_construction.review.server import HOST, MAX_BODY, _listening, usual_token
+from known_unknowns_construction.review.server import HOST, _listening, usual_token
 
 from .demo import write
 from .review_server import Server
@@ -82,7 +80,7 @@ def test_a_modification_keeps_labels_and_number_of_options(open_server):
     ):
         sent = decision(open_server, 1, action="modify", after=content | changed)
         status, reply, _ = open_server.ask("api/decision", sent)
-        assert status == 422 and reason in reply["detail"]
+        assert status == 422 and reason in json.dumps(reply["detail"])
     sent = decision(open_server, 1, action="modify", after=content | {"answer": "E"}, key="d" * 32)
     assert open_server.ask("api/decision", sent)[1]["state"] == "modified"
     applied = apply_decisions(
@@ -106,14 +104,6 @@ def test_only_listed_images_are_served(open_server):
     assert status == 404 and "its sha256 is not the listed one" in reply["detail"]
 
 
-def test_every_response_has_the_policy(open_server):
-    for path in ("", "review.js", "api/session", "images/0/0", "absent"):
-        headers = open_server.ask(path)[2]
-        assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
-        assert headers["x-content-type-options"] == "nosniff"
-        assert "server" not in headers
-
-
 def test_another_user_of_the_machine_is_refused(open_server):
     """The server was started without --token."""
     before = (open_server.folder / "candidates.decisions.jsonl").read_bytes()
@@ -125,40 +115,6 @@ def test_another_user_of_the_machine_is_refused(open_server):
     ):
         assert open_server.ask(path, body, Cookie="")[0] == 401
     assert (open_server.folder / "candidates.decisions.jsonl").read_bytes() == before
-
-
-def test_other_sites_and_names_are_refused(open_server):
-    port = open_server.port
-    body = decision(open_server)
-    assert open_server.ask("api/session", Host=f"localhost:{port}")[0] == 200
-    assert open_server.ask("api/session", Host="evil.example")[0] == 403
-    assert open_server.ask("api/decision", body, Origin="http://evil.example")[0] == 403
-    assert open_server.ask("api/decision", body, Content_Type="text/plain")[0] == 415
-
-
-def test_large_bodies_are_refused(open_server):
-    assert open_server.ask("api/decision", b" " * (MAX_BODY + 1))[0] == 413
-    with socket.create_connection(("127.0.0.1", open_server.port), timeout=30) as connection:
-        head = f"POST /api/undo HTTP/1.1\r\nHost: 127.0.0.1:{open_server.port}\r\nContent-Type: application/json\r\n"
-        head += f"Cookie: {cookie_of(open_server.token)}\r\n"
-        connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
-        assert b" 413 " in connection.recv(4096).splitlines()[0]
-
-
-def test_a_token_opens_the_server_once_and_then_a_cookie(open_server):
-    assert open_server.ask("", Cookie="")[0] == 401
-    for path in ("api/session", "images/0/0", "review.js", "?token=wrong", f"api/session?token={open_server.token}"):
-        status, text, _ = open_server.ask(path, Cookie="")
-        assert status == 401 and "has a token" in text
-    status, _, headers = open_server.ask(f"?token={open_server.token}&reviewer=ann", Cookie="")
-    assert (status, headers["location"]) == (303, "/?reviewer=ann")
-    cookie, _, attributes = headers["set-cookie"].partition(";")
-    assert {part.strip() for part in attributes.split(";")} == {"Path=/", "HttpOnly", "SameSite=Lax"}
-    assert open_server.ask("api/session", Cookie=cookie)[0] == 200
-    name = cookie.partition("=")[0]
-    assert open_server.ask("api/session", Cookie=f"{name}=wrong")[0] == 401
-    # A browser sends the cookies of all servers of a host to each of them.
-    assert open_server.ask("api/session", Cookie=f"{cookie}; {cookie_of('another-token-of-a-server')}")[0] == 200
 
 
 def test_a_server_that_is_started_again_has_the_same_token(tmp_path, monkeypatch):

@@ -1,20 +1,14 @@
 """The pocket ActiView: answers follow from the scene graph, clues are lost in the full image and seen in a view."""
 
-import json
-import re
 from collections import Counter
 
-import numpy as np
 import pytest
 
-from known_unknowns.data import check
-from known_unknowns_benchmarks.actiview import loader as benchmark
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_pocket.benchmarks import actiview, actiview_scenes
 from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage
 from known_unknowns_pocket.scenes import Scene, SceneObject
-from tests.factories import data_entry
-from tests.unit.pocket.benchmarks.actiview_answer_check import HEADINGS, SIDES, WAYS, AnswerCheck
+from tests.unit.pocket.benchmarks.actiview_answer_check import AnswerCheck
 
 SEED, IMAGES = 1, 84
 
@@ -28,22 +22,6 @@ def made():
 @pytest.fixture(scope="module")
 def asked(made):
     return [(scene_image, question) for scene_image, questions in made for question in questions]
-
-
-@pytest.fixture(scope="module")
-def many():
-    return [question for _, questions in actiview.questions(7, 200) for question in questions]
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    return actiview.build(tmp_path_factory.mktemp("pocket") / "raw", seed=SEED, images=6)
-
-
-@pytest.fixture(scope="module")
-def loaded(small, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("questions")
-    return folder, list(benchmark.load(small, folder))
 
 
 def test_every_answer_follows_from_the_scene_graph(asked):
@@ -73,15 +51,6 @@ def test_clues_are_lost_in_the_full_image_and_seen_in_a_view(asked):
         assert shown and set(shown) <= set(question.groundtruth)
 
 
-def test_every_question_has_a_view_for_each_level(asked):
-    for _, question in asked:
-        clues = question.clues
-        assert isinstance(clues[question.starts["easy"]], int)  # at least one entire clue
-        assert clues[question.starts["medium"]] == "partial"
-        assert clues[question.starts["hard"]] == "no"
-        assert question.groundtruth == [k + 1 for k in range(4) if clues[k] != "no"]
-
-
 def scene(*places, radius=0.03):
     """Discs of 38.4 pixels' radius on an image of 1920 x 1280, whose middle is at (0.75, 0.5)."""
     objects = tuple(SceneObject("disc", "red", "plain", x, y, radius) for x, y in places)
@@ -102,72 +71,3 @@ def scene(*places, radius=0.03):
 )
 def test_views_hold_clues_by_the_released_rule(places, expected):
     assert actiview_scenes.clues(scene(*places), range(len(places))) == expected
-
-
-def test_the_edition_has_everything_that_the_paper_names(made, asked):
-    assert len(made) == IMAGES and len(asked) == 91
-    assert Counter(len(questions) for _, questions in made) == {1: 77, 2: 7}
-    categories = Counter(question.category for _, question in asked)
-    published = {"geo-loc(counrty)": 37, "orientation": 30, "daily loc": 41, "object-attr": 50, "object-rel": 46}
-    published |= {"counting": 47, "event-multi": 34, "event-single": 40}
-    assert set(categories) == set(published) == set(benchmark.CATEGORIES)
-    for name, number in published.items():
-        assert abs(categories[name] - 91 * number / 325) < 1.5
-    assert {len(question.options) for _, question in asked} == {2, 3, 4, 5, 6, 7}
-    assert {question.distraction for _, question in asked} == {0, 1}
-    assert len({question.id for _, question in asked}) == 91 and len({p.stem for p, _ in made}) == IMAGES
-    for scene_image, questions in made:
-        assert scene_image.stem == questions[0].id and len({q.stem for q in questions}) == len(questions)
-
-
-def test_the_text_alone_does_not_reveal_the_answer(many):
-    closed = Counter(q.options[q.answer] for q in many if set(q.options) == {"Yes", "No"})
-    assert abs(closed["Yes"] - closed["No"]) < 0.35 * closed.total()
-    for question in many:
-        if question.category == "geo-loc(counrty)":
-            emblems = re.findall(r"a small (\w+ \w+)", question.stem)
-            shared = Counter(emblems)
-            per_country = {tuple(sorted(shared[e] for e in emblems[k : k + 2])) for k in range(0, len(emblems), 2)}
-            assert len(per_country) == 1  # no country stands out by how often its emblems are named
-    answers = [question.options[question.answer] for question in many]
-    ways = [WAYS.index(names[text]) for text in answers for names in (SIDES, HEADINGS) if text in names]
-    assert len(ways) > 50 and 0.35 < np.mean([way % 2 for way in ways]) < 0.6
-
-
-def test_files_are_as_published(small, made):
-    data = json.loads((small / "data.json").read_text())
-    assert set(data) == {"meta", "data"}
-    expected = [question for _, questions in made[:6] for question in questions]
-    keys = {"question", "options", "answer", "images", "category", "distraction", "id", "contains_bbox"}
-    assert [row["id"] for row in data["data"]] == [question.id for question in expected]
-    assert all(set(row) == keys for row in data["data"])
-    assert data["data"][0]["images"] == [
-        "./images/pocket0001.png",
-        *(f"./images_split/pocket0001_{e}.png" for e in ("resized", "resized_lines", "0_0", "1_0", "0_1", "1_1")),
-    ]
-    levels = json.loads((small / "shifting_level.json").read_text())
-    assert list(levels) == ["hard", "medium", "easy"] and {len(views_) for views_ in levels.values()} == {6}
-    assert json.loads((small / "groundtruth_views.json").read_text()) == [q.groundtruth for q in expected]
-    assert sum(path.stat().st_size for path in small.rglob("*.png")) < 6 * 200_000
-
-
-def test_the_loader_reads_it(loaded, made):
-    _, questions = loaded
-    pairs = [(scene_image, question) for scene_image, found in made[:6] for question in found]
-    assert len(questions) == len(pairs) == 6
-    for question, (scene_image, expected) in zip(questions, pairs, strict=True):
-        assert (question.text, question.answer) == (expected.stem, expected.answer)
-        assert [option.text for option in question.options] == list(expected.options)
-        assert question.extra["clues"] == list(expected.clues)
-        assert question.extra["groundtruth_views"] == expected.groundtruth
-        start = expected.starts
-        assert question.extra["start"] == {"E": start["easy"], "M": start["medium"], "H": start["hard"]}
-        sizes = [(image.width, image.height) for image in question.images]
-        assert sizes == [(scene_image.width, scene_image.height), *[scene_image.reduced] * 6]
-    assert len({question.group for question in questions}) == 6
-
-
-def test_the_check_has_only_the_expected_findings(small):
-    checked = check.check("actiview", small, settings=data_entry("scenes", images=6))
-    assert checked.worst == "note"
-    assert {finding.code for finding in checked.findings} <= {"category-spelling", "shared-image", "duplicate-file"}

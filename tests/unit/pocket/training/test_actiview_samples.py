@@ -10,9 +10,12 @@ import pytest
 
 from known_unknowns.records import Image, Option, Question, Reply
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES
-from known_unknowns_pocket.training.actiview_samples import REASON, actiview_sample, questions, scene
-from known_unknowns_pocket.training.actiview_subtasks import (
+from known_unknowns_pocket.training.actiview import (
+    REASON,
     ActiViewQuestion,
+    actiview_sample,
+    questions,
+    scene,
     without_held_out_options,
 )
 from known_unknowns_pocket.training.prompts import TrainingPrompt

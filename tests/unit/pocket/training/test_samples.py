@@ -1,4 +1,4 @@
-"""Lessons: what they say is true of their image, and nothing held out is ever drawn or named."""
+"""Training samples: what they say is true of their image, and nothing held out is ever drawn or named."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from hashlib import sha256
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import pytest
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
@@ -14,14 +23,15 @@ from known_unknowns_benchmarks.actiview import loader as actiview
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks import mmsap_emblems
-from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.benchmarks.questions import TYPES, questions_for
-from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, TRAINING_PAIRS, sample_scene
+from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
 from known_unknowns_pocket.training import samples
-from known_unknowns_pocket.training.emblem_prompts import emblem_prompts, emblem_scene
-from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
+from known_unknowns_pocket.training.actiview import actiview_sample
+from known_unknowns_pocket.training.colours import NEAR, near_held_out, recoloured
+from known_unknowns_pocket.training.mmsap_prompts import emblem_prompts, emblem_scene
+from known_unknowns_pocket.training.patch_labels import patches_of
 from known_unknowns_pocket.training.prompts import (
     OPEN,
     UNKNOWN_EMBLEM,
@@ -30,6 +40,7 @@ from known_unknowns_pocket.training.prompts import (
     humblebench_prompt,
 )
 from known_unknowns_pocket.training.samples import SampleMix, TrainingSample, draw_sample
+from known_unknowns_pocket.training.vision_samples import vision_samples
 
 PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
 
@@ -83,13 +94,6 @@ def test_held_out_pairs_are_neither_drawn_nor_named_and_untaught_emblems_not_dra
         assert emblem.design not in registered
         around = scene.objects[: len(scene.objects) - len(emblem.parts)]
         assert not {thing.pair for thing in around} & HELD_OUT_PAIRS
-
-
-def test_no_held_out_wording_is_asked():
-    stems = {e.prompt.split("\n")[0] for one in made(40, SampleMix(unanswerable=4)) for e in one.prompts}
-    held_out = [w.text.split("{thing}") for w in WORDINGS if w.held_out]
-    assert len(stems) > 40
-    assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
 
 
 def test_both_parsers_parse_every_reply_as_its_option():
@@ -149,72 +153,6 @@ def test_on_images_without_content_only_the_refusal_is_right():
                 assert "  " not in asked.reply_text
 
 
-def test_a_recoloured_sample_names_no_colour_and_asks_for_none():
-    found = [
-        draw_sample(f"hues/{number}", side=32, grid=4, mix=replace(EVERYTHING, recoloured=1.0)) for number in range(60)
-    ]
-    hued = [one for one in found if (one.patches[:, PATCH_LABELS.index("colour")] == NOT_ASKED).any()]
-    colours = re.compile(rf"\b({'|'.join(WORDS['colour'])}|colour)\b")
-    asked = [e for one in hued if (one.patches[:, PATCH_LABELS.index("texture")] > 0).any() for e in one.prompts]
-    assert len(asked) > 100
-    for one in asked:
-        assert not colours.search(one.prompt + one.reply_text)
-        assert "colour" not in (one.words or {})
-    assert any(one.reply for one in asked)
-
-
-def test_refused_share_turns_answers_into_refusals():
-    plain, refused_share = (
-        [e for one in made(40, replace(EVERYTHING, text_tasks=0, refused_share=share)) for e in one.prompts if e.reply]
-        for share in (0.0, 1.0)
-    )
-    assert len(plain) == len(refused_share)
-    refused = Counter()
-    for before, after in zip(plain, refused_share, strict=True):
-        question = as_question(after)
-        if before.refuses or question.refusal is None:
-            assert after.reply_text == before.reply_text
-            continue
-        for parser in PARSERS.keys() - {"likelihood"}:
-            assert read(after, parser).choice == question.refusal
-        assert after.refuses
-        assert not after.letter or after.letter == question.options[question.refusal].label
-        refused[question.benchmark] += 1
-    assert min(refused.values()) > 10
-    assert len(refused) == 2
-
-
-def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
-    plain, guessing = (
-        [e for one in made(40, replace(EVERYTHING, text_tasks=0, guessed_share=share)) for e in one.prompts if e.reply]
-        for share in (0.0, 1.0)
-    )
-    assert len(plain) == len(guessing)
-    assert not any(e.refuses for e in guessing)
-    forms = Counter()
-    for before, after in zip(plain, guessing, strict=True):
-        if not before.refuses:
-            assert after.reply_text == before.reply_text
-            continue
-        question = as_question(after)
-        texts = {option.label: option.text for option in question.options}
-        said = after.reply_text.strip()
-        if len(before.reply_text) == 1:
-            text = texts[said]
-        elif before.reply_text[-2] == " ":
-            text, letter = said[:-2], said[-1]
-            assert texts[letter] == text
-        else:
-            text = said
-            assert text in texts.values()
-        assert text not in (mmsap.REFUSAL, "None of the above")
-        if after.letter:
-            assert texts[after.letter] == text
-        forms[min(len(before.reply_text), 2), before.letter != ""] += 1
-    assert len(forms) >= 3
-    assert min(forms.values()) > 1
-
-
 def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
     outcomes = Counter()
     for number in range(80):
@@ -234,3 +172,70 @@ def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
     assert outcomes[True, True] > 10  # forced
     assert outcomes[False, True] == 0
     assert min(outcomes[True, False], outcomes[False, False]) > 10
+
+
+def test_no_recoloured_object_resembles_a_held_out_pair():
+    palette = {colour: np.array(rgb) / 255 for colour, rgb in COLOURS.items()}
+    for colour, shape in HELD_OUT_PAIRS:
+        assert near_held_out(palette[colour], shape)
+        assert near_held_out(palette[colour] + [NEAR / 2, 0, 0], shape)
+        assert not near_held_out(palette[colour] + [0, 1.1 * NEAR, 0], shape)
+    rng, changed = random.Random(1), 0
+    for pair in sorted(TRAINING_PAIRS):
+        flat = np.full((2, 2, 3), COLOURS[pair[0]], np.uint8)
+        other = recoloured(flat, [pair], rng)
+        assert not near_held_out(other[0, 0] / 255 + 0.002, pair[1]) or other is None
+        changed += bool((other != flat).any())
+    assert changed > len(TRAINING_PAIRS) / 2
+
+
+def test_patches_of_a_scene_worked_out_by_hand():
+    """A 2 x 2 grid: a large red square in the upper left, a small plain blue disc in the lower right."""
+    scene = Scene(
+        (
+            SceneObject("square", "red", "striped", 0.25, 0.25, 0.2),
+            SceneObject("disc", "blue", "plain", 0.75, 0.75, 0.09),
+        )
+    )
+    found = patches_of(scene, 2)
+    colour, shape, texture, size, anchor = found.labels
+    # The disc covers pi * 0.09^2 / 0.25 = 10.2% of its patch, above the least share.
+    assert colour.tolist() == [1 + WORDS["colour"].index("red"), 0, 0, 1 + WORDS["colour"].index("blue")]
+    assert shape.tolist() == [1 + WORDS["shape"].index("square"), 0, 0, 1 + WORDS["shape"].index("disc")]
+    assert texture.tolist() == [1 + WORDS["texture"].index("striped"), 0, 0, 1 + WORDS["texture"].index("plain")]
+    assert size.tolist() == [1 + WORDS["size"].index("large"), 0, 0, 1 + WORDS["size"].index("small")]
+    assert anchor.tolist() == [1, 0, 0, 1]
+    assert found.shown == ((0,), (3,))
+    assert found.anchors == (0, 3)
+
+
+def test_an_object_inside_another_does_not_take_its_anchor():
+    """A 3 x 3 grid: a large disc around the middle patch, which a small square fills."""
+    scene = Scene(
+        (
+            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.45),
+            SceneObject("square", "blue", "plain", 0.5, 0.5, 0.2),
+        )
+    )
+    found = patches_of(scene, 3)
+    assert found.shown == ((0, 1, 2, 3, 5, 6, 7, 8), (4,))
+    assert found.anchors == (1, 4)  # the first of four at the same distance
+    assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
+
+
+DIGEST = "60e0ff815cb8d446401c4fada9d2c11641e3bd817d9dd3180063f9872e4443d0"
+
+
+def test_the_samples_of_a_seed_never_change():
+    """The shipped models were trained on what these seeds give."""
+    adapters = [replace(EVERYTHING, **{share: 0.5}) for share in ("refused_share", "guessed_share")]
+    found = [one for mix in (EVERYTHING, *adapters) for one in made(16, mix)]
+    for number in range(4):
+        for views in (False, True):
+            found += vision_samples(f"seen/{number}", side=32, grid=4, recoloured=0.75, views=views)
+        found.append(actiview_sample(f"views/{number}", side=32, grid=4))
+    digest = sha256()
+    for one in found:
+        digest.update(b"".join(np.ascontiguousarray(array).tobytes() for array in (*one.pixels, one.patches)))
+        digest.update(repr((one.prefix, one.prompts, one.names)).encode())
+    assert digest.hexdigest() == DIGEST

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import yaml
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from bench.pocket_model import tally as evaluation
 from bench.pocket_model.tally import Tally, actiview_tally, mmsap_tally, tally
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import Batches
@@ -28,12 +26,7 @@ ADAPTERS = sorted(file.parent for file in MODEL.rglob("adapter_config.json"))
 SEED, IMAGES = 77, 24  # 120 questions; the edition's own images have another seed
 MOST_BYTES, MOST_OF_AN_ADAPTER = 8_000_000, 350_000
 FLOORS = {"Attribute": 0.8, "Object": 0.8, "Relation": 0.8}
-ANSWERABLE_FLOORS = {
-    ("colour", "shape", "texture", "owner"): 0.85,
-    ("count",): 0.85,
-    ("existence",): 0.8,
-    ("where", "related"): 0.8,
-}
+NOISE = partial(noise, noise_seed=3720)
 ACTIVIEW_FLOOR, DIRECTIONS_FLOOR = 0.4, 0.7
 OVERALL_FLOOR, REMOVED_FLOOR, NOISE_FLOOR = 0.82, 0.75, 0.95
 """Chance, and always answering E, are 0.2 on these questions, but for those with the right option removed and noise."""
@@ -60,23 +53,6 @@ class AskedOnce:
 @pytest.fixture(scope="module")
 def engine() -> AskedOnce:
     return AskedOnce()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def rendered_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Data of a seed and size are rendered once."""
-    rendered: dict[tuple[int, int], Path] = {}
-    build: Callable[..., object] = evaluation.humblebench.build
-
-    def copied(out: str, *, seed: int, images: int) -> None:
-        if (seed, images) not in rendered:
-            rendered[seed, images] = tmp_path_factory.mktemp("rendered")
-            build(rendered[seed, images], seed=seed, images=images)
-        shutil.copytree(rendered[seed, images], out, dirs_exist_ok=True)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation.humblebench, "build", copied)
-        yield
 
 
 def test_the_only_model_in_git_is_small_and_contains_no_code():
@@ -107,33 +83,19 @@ def test_an_adapter_is_small_and_its_card_has_the_hash_of_its_weights(folder):
     assert weights_sha256(folder) in (folder / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("parser", ["official", "robust"])
-def test_it_answers_from_the_image(engine, parser):
-    found = tally(engine, seed=SEED, images=IMAGES, parser=parser)
-    assert sum(asked for _, asked in found.values()) == 5 * IMAGES
-    assert share(found) >= OVERALL_FLOOR
-    for category, (right, asked) in found.items():
-        assert right / asked >= FLOORS[category], category
+def test_it_answers_from_the_image(engine):
+    for parser in ("official", "robust"):
+        found = tally(engine, seed=SEED, images=IMAGES, parser=parser)
+        assert sum(asked for _, asked in found.values()) == 5 * IMAGES
+        assert share(found) >= OVERALL_FLOOR
+        for category, (right, asked) in found.items():
+            assert right / asked >= FLOORS[category], category
 
 
-def test_it_answers_each_type_of_question(engine):
-    found = tally(engine, seed=SEED, images=IMAGES, kinds=True)
-    assert {kind for kinds in ANSWERABLE_FLOORS for kind in kinds} == set(found)
-    assert sum(asked for _, asked in found.values()) < 5 * IMAGES  # without those that are to be refused
-    for kinds, floor in ANSWERABLE_FLOORS.items():
-        assert share({kind: found[kind] for kind in kinds}) >= floor, kinds
-
-
-def test_it_refuses_if_the_right_option_was_removed(engine):
-    assert share(tally(engine, seed=SEED, images=12, vary=nota_only)) >= REMOVED_FLOOR
-
-
-def test_it_refuses_noise(engine):
-    assert share(tally(engine, seed=SEED, images=4, vary=partial(noise, noise_seed=3720))) >= NOISE_FLOOR
-
-
-def test_it_does_not_answer_from_the_text_alone(engine):
+def test_it_refuses_if_the_right_option_was_removed_and_noise_and_does_not_answer_from_the_text_alone(engine):
     """The best constant guess is right in a fifth of the questions: every letter is right equally often."""
+    assert share(tally(engine, seed=SEED, images=12, vary=nota_only)) >= REMOVED_FLOOR
+    assert share(tally(engine, seed=SEED, images=4, vary=NOISE)) >= NOISE_FLOOR
     assert abs(share(tally(engine, seed=SEED, images=12, vary=text_only)) - 0.2) <= 0.05
 
 
@@ -148,8 +110,8 @@ def test_it_names_taught_emblems_and_refuses_unanswerable_questions(engine):
 def test_it_answers_in_activiews_form(engine):
     """Better than by guessing among the two to seven options, which is right in 29%; where directions are asked far
     better."""
-    found = actiview_tally(engine, seed=SEED, images=24, protocol="groundtruth_views")
-    assert sum(asked for _, asked in found.values()) > 18
+    found = actiview_tally(engine, seed=SEED, images=16, protocol="groundtruth_views")
+    assert sum(asked for _, asked in found.values()) > 12
     assert share(found) >= ACTIVIEW_FLOOR
     assert share({sub_class: found[sub_class] for sub_class in ("Obj-Rel", "Orient")}) >= DIRECTIONS_FLOOR
 
@@ -158,7 +120,7 @@ def test_one_sibling_never_refuses_and_one_refuses_too_often(engine):
     """A fifth of the questions is to be refused; with the right option removed, or on noise, all are."""
     sizes = {"seed": SEED, "images": 12}
     never, often = AskedOnce("never-refuses"), AskedOnce("refuses-often")
-    assert share(tally(never, seed=SEED, images=4, vary=partial(noise, noise_seed=3720))) <= 0.4
+    assert share(tally(never, seed=SEED, images=4, vary=NOISE)) <= 0.4
     assert share(tally(never, vary=nota_only, **sizes)) < share(tally(engine, vary=nota_only, **sizes)) - 0.15
     assert share(tally(often, vary=nota_only, **sizes)) > share(tally(engine, vary=nota_only, **sizes))
     assert share(tally(often, **sizes)) < share(tally(engine, **sizes)) - 0.1

@@ -1,8 +1,12 @@
-"""Recoloured images, so that shapes are learned independently of colours.
+"""Random names and hues of colours, so that pairs of colour and shape cannot be memorised.
 
-Some pairs of colour and shape never occur in training. A model that sees shapes in the usual colours only learns colour
-and shape jointly and uses one as evidence of the other. Shapes are therefore trained in other hues and colours in the
-usual ones. No recoloured object comes near the colour of a held-out pair of its shape.
+Names: a text model trained on 40 pairs of colour and shape treats them as 40 units and does not recognise other pairs.
+If the colours of an image have names that occur in one step only, the model has to learn to match words with patches.
+For a share of the samples each colour's word is replaced by a stand-in: a random mixture of the embeddings of the real
+words, at the same mutual distances. The colour features of the patches are mixed with the same weights.
+
+Hues: a tower that sees shapes in the usual colours only uses one as evidence of the other. Shapes are therefore trained
+in other hues and colours in the usual ones. No recoloured object comes near the colour of a held-out pair of its shape.
 """
 
 from __future__ import annotations
@@ -12,8 +16,33 @@ import random
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import torch
 
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, Pair
+
+SETS = 4
+"""Number of sets of stand-ins in a step; a sample uses one."""
+
+
+def stand_ins(rng: random.Random) -> tuple[int, ...]:
+    """Return a stand-in for each colour."""
+    first = rng.randrange(SETS) * len(COLOURS)
+    return tuple(rng.sample(range(first, first + len(COLOURS)), len(COLOURS)))
+
+
+def mixtures(rng: random.Random) -> torch.Tensor:
+    """Return the weights of the colours in each stand-in, (stand-ins, colours). Rows of a set are orthogonal."""
+    noise = torch.randn(SETS, len(COLOURS), len(COLOURS), generator=torch.Generator().manual_seed(rng.getrandbits(32)))
+    return torch.linalg.qr(noise)[0].flatten(0, 1)
+
+
+def embeddings(colours: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
+    """Return embeddings of the stand-ins with the same mean as those of the colours.
+
+    Their shapes are (stand-ins, width) and (colours, width).
+    """
+    return colours.mean(0) + mixed @ (colours - colours.mean(0))
+
 
 NEAR = 0.15
 """Distance in RGB (each from 0 to 1) within which an object would look like a held-out pair."""

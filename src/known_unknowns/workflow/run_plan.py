@@ -1,0 +1,250 @@
+"""The plan of a run: what it will ask, on how many GPUs, for how long, and what it downloads and costs.
+
+Nothing is started and no network is used. What is not known is None, never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from statistics import fmean
+
+from known_unknowns import comparison
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
+from known_unknowns.data import hub, lock_file
+from known_unknowns.data.files import human
+from known_unknowns.edition_files import EditionFiles
+from known_unknowns.engines import memory_needs, prices
+from known_unknowns.inference import lazy_engine, model_run
+from known_unknowns.inference.runner import recorded
+from known_unknowns.inference.shards import replies_of, shards_of
+from known_unknowns.records import OVERALL, Reply
+from known_unknowns.workflow import needs
+
+UNKNOWN, NONE = "unknown", "-"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """What a run asks of a model. A number is None if it is unknown.
+
+    Attributes
+    ----------
+    model : str
+    new : int, optional
+        Turns without a recorded reply. Of a question that is asked in several turns, the later ones are not counted.
+    at_most : bool
+        Whether some of them may have a reply, which only the loaded model can tell.
+    gpus, jobs : int
+        GPUs of a job, and jobs that ask at the same time.
+    hours : float, optional
+        Duration, by the mean time of the model's recorded replies.
+    download : int, optional
+        Bytes of weights that are not on this machine.
+    usd : float, optional
+        Money; 0 for a model that runs here.
+    """
+
+    model: str
+    new: int | None
+    at_most: bool
+    gpus: int
+    jobs: int
+    hours: float | None
+    download: int | None
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """The plan of an edition's run: its models, the bytes of its data by benchmark, and the number of GPUs."""
+
+    edition: str
+    gpus: int | None
+    models: Sequence[ModelPlan]
+    data: dict[str, int | None]
+    prices_as_of: Sequence[str]
+
+
+def of_run(params: Params, gpus: int | None) -> RunPlan:
+    """Return the plan of a run on so many GPUs (None: an unknown number), with the shards that it has there."""
+    files = EditionFiles.of(params)
+    models = [_of_model(params, name, files) for name in params.models if not params.is_imported(name)]
+    found = (prices.find(params.model(name).get("source", "")) for name in params.models if _is_hosted(params, name))
+    dates = sorted({each[1] for each in found if each is not None})
+    return RunPlan(
+        params.edition, gpus, models, {name: _data(params, name, files) for name in params.benchmarks}, dates
+    )
+
+
+def _of_model(params: Params, name: str, files: EditionFiles) -> ModelPlan:
+    entry = params.model(name)
+    new, hours, usd = [], [], []
+    at_most, jobs = False, shards_of(entry) or 1
+    for benchmark in params.benchmarks:
+        replies = replies_of(_journal(name, benchmark))
+        count, exact = _new_turns(params, name, benchmark, files, replies)
+        at_most = at_most or not exact
+        new.append(count)
+        hours.append(_seconds(entry, count, replies.values(), jobs))
+        usd.append(_usd(params, name, benchmark, count, replies.values()) if _is_hosted(params, name) else 0.0)
+    turns, seconds = _sum(new), _sum(hours)
+    return ModelPlan(
+        name,
+        new=None if turns is None else int(turns),
+        at_most=at_most,
+        gpus=entry.gpus,
+        jobs=jobs,
+        hours=None if seconds is None else seconds / 3600,
+        download=0 if turns == 0 else _weights(entry),
+        usd=_sum(usd),
+    )
+
+
+def _journal(model: str, benchmark: str) -> Path:
+    return Path("journal", model, f"{benchmark}.jsonl")
+
+
+def _new_turns(
+    params: Params, model: str, benchmark: str, files: EditionFiles, replies: dict[str, Reply]
+) -> tuple[int | None, bool]:
+    """Return the number of turns without a reply, and whether it is exact."""
+    cells = params.cells(benchmark, model)
+    tables = {variant: files.variants(benchmark) / f"{variant}.parquet" for variant, _ in cells}
+    if replies and all(table.is_file() for table in tables.values()):
+        entry = params.model(model).asked_in(benchmark)
+        engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark))
+        if engine is not None:
+            of_cells = model_run.cells_of(params, model, benchmark, files.variants(benchmark))
+            return sum(each is None for each in recorded(of_cells, engine, replies).values()), True
+    questions = _questions(params, benchmark, files)
+    number = 0
+    for variant, _ in cells:
+        rows = needs.rows_of(tables[variant])
+        if rows is None and questions is None:
+            return None, False
+        of_cell = questions if rows is None else rows // len(params.seeds_of(benchmark, variant))
+        number += int(min(of_cell or 0, params.limit or inf))
+    return number, not replies  # the recorded ones may be of another edition or with other settings
+
+
+def _questions(params: Params, benchmark: str, files: EditionFiles) -> int | None:
+    """Return the number of a benchmark's questions: of its table, else of its entry or the published one."""
+    rows, entry = needs.rows_of(files.question_table(benchmark)), params.data(benchmark)
+    if rows is not None or entry.source == "scenes":
+        return entry["images"] * entry["questions_per_image"] if rows is None else rows
+    cells = comparison.load(benchmark)
+    return next((cell.questions for cell in cells if cell.category == OVERALL and cell.questions), None)
+
+
+def _seconds(entry: ModelEntry, new: int | None, replies: Iterable[Reply], jobs: int) -> float | None:
+    """Return the duration of so many turns at the mean time of the recorded ones."""
+    measured = [reply.seconds for reply in replies if reply.seconds]
+    if isinstance(entry, RespondentModel):
+        measured = [entry.seconds_per_reply]
+    if not new or not measured:
+        return 0.0 if new == 0 else None
+    return new * fmean(measured) / jobs / (entry.concurrency if isinstance(entry, OpenAIModel) else 1)
+
+
+def _is_hosted(params: Params, model: str) -> bool:
+    entry = params.model(model)
+    return isinstance(entry, OpenAIModel) and entry.launch is None
+
+
+def _usd(params: Params, model: str, benchmark: str, new: int | None, replies: Iterable[Reply]) -> float | None:
+    """Return the price at the mean usage of the recorded replies, or at most for so many tokens as are assumed."""
+    entry = params.model(model)
+    found = prices.find(entry["source"])
+    if new == 0 or new is None or found is None:
+        return 0.0 if new == 0 else None
+    used = [(each.input_tokens, each.output_tokens) for each in replies if each.input_tokens and each.output_tokens]
+    if used:
+        tokens = [fmean(numbers) for numbers in zip(*used, strict=True)]
+    else:
+        variants = {variant for variant, _ in params.cells(benchmark, model)}
+        longest = max(needs.reply_tokens(params, entry, benchmark, variant) for variant in variants)
+        tokens = [needs.PROMPT_TOKENS, longest]
+    usage = prices.Usage(round(new * tokens[0]), round(new * tokens[1]))
+    return found[0].of(usage, batch=entry.get("batch") is not None)
+
+
+def _weights(entry: ModelEntry) -> int | None:
+    """Return the bytes of weights to download: those of the lock, or of the number of parameters and the dtype."""
+    if isinstance(entry, RespondentModel) or (isinstance(entry, OpenAIModel) and entry.launch is None):
+        return 0
+    if not isinstance(entry, TransformersModel | OpenAIModel):
+        return None
+    if Path(entry.source).expanduser().is_dir() or hub.commit_in_cache(entry.source, entry.revision or "main"):
+        return 0
+    if (locked := lock_file.model_entry(entry)) is not None and locked.files:
+        return locked.size
+    count = memory_needs.parameters(entry)
+    return None if count is None else round(count * memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")])
+
+
+def _data(params: Params, benchmark: str, files: EditionFiles) -> int | None:
+    """Return the bytes of a benchmark's data to download."""
+    entry = params.data(benchmark)
+    if files.raw(benchmark).is_dir() or entry.source in ("scenes", "folder"):
+        return 0
+    source = lock_file.data_source(benchmark, entry)
+    locked = None if source is None else lock_file.read().get(source.key)
+    return locked.size if locked is not None and locked.files else None
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """Return the sum; None if one of the values is unknown."""
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
+
+
+def as_text(plan: RunPlan) -> str:
+    """Return the plan as a table with a total, and what its numbers mean."""
+    rows = [("model", "new turns", "GPUs", "hours", "download", "USD")]
+    for each in plan.models:
+        new, gpus = "at most " * each.at_most + _count(each.new), f"{each.jobs} x {each.gpus}" if each.gpus else NONE
+        rows.append((each.model, new, gpus, _number(each.hours), _size(each.download), _number(each.usd)))
+    totals = {name: [getattr(each, name) for each in plan.models] for name in ("new", "hours", "download", "usd")}
+    new, hours, download, usd = map(_total, totals.values(), (_count, _number, _size, _number))
+    rows.append(("all", new, "", hours, download, usd))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    machine = "" if plan.gpus is None else f" with at most {plan.gpus} GPU{'s' * (plan.gpus != 1)}"
+    notes = [
+        f"Data to download: {', '.join(f'{name} {_size(size)}' for name, size in plan.data.items())}.",
+        "New turns have no recorded reply. Later turns of a question are not counted; equal turns are asked once.",
+        "Hours follow from the times of recorded replies, without loading, and are unknown for a model without any.",
+    ]
+    if dates := ", ".join(plan.prices_as_of):
+        notes += [
+            f"USD follow from prices of {dates} ({prices.PROJECT}, or else the packaged table) and",
+            f"the tokens of recorded replies; without any, {needs.PROMPT_TOKENS:,} per prompt and the longest replies.",
+        ]
+    too_many = [each for each in plan.models if plan.gpus is not None and each.gpus > plan.gpus]
+    notes += [f"{each.model} needs {each.gpus} GPUs, which are not there." for each in too_many]
+    return "\n".join([f"Plan of the edition {plan.edition}{machine}; nothing is started", "", *table, "", *notes])
+
+
+def _total(values: Sequence[float | None], text: Callable[[float | None], str]) -> str:
+    """Return the sum of the known values, and whether there are others."""
+    known = [value for value in values if value is not None]
+    if len(known) == len(values):
+        return text(sum(known))
+    return f"{text(sum(known))} + {UNKNOWN}" if any(known) else UNKNOWN
+
+
+def _count(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def _size(value: float | None) -> str:
+    return UNKNOWN if value is None else human(int(value)) if value else NONE
+
+
+def _number(value: float | None) -> str:
+    if not value:
+        return UNKNOWN if value is None else NONE
+    return f"{value:,.2f}" if value >= 0.01 else "< 0.01"

@@ -1,0 +1,173 @@
+"""The plan of a run before it starts: what is new, and what it takes. Unknown is never zero."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from known_unknowns import cli
+from known_unknowns.config import Params
+from known_unknowns.data.questions import normalise, vary
+from known_unknowns.errors import ConfigError
+from known_unknowns.inference import lazy_engine, model_run
+from known_unknowns.inference.journal import Journal
+from known_unknowns.records import Reply
+from known_unknowns.workflow import configuration, run_plan
+from known_unknowns.workflow.rule_functions import with_shards
+from tests.factories import published_row, variant_entry, write_published
+from tests.paths import ROOT
+
+VARIANTS = ["original", "blank", "nota_only"]
+QUESTIONS, EQUAL = 20, 4
+"""Questions, and those of them that nota_only leaves as they are, because their answer is the refusal."""
+TURNS = 3 * QUESTIONS
+HOSTED = {"engine": "openai", "source": "gpt-4o-mini", "concurrency": 4}
+CARD = {"family": "F", "licence": "MIT", "parameters": 8}
+LOCAL = {"engine": "transformers", "source": "o/n", "revision": "0" * 40, "dtype": "bfloat16", "card": CARD}
+SERVER = {"engine": "openai", "source": "o/n", "launch": {"tensor_parallel_size": 4}}
+MODELS = {
+    "oracle": {"engine": "respondent", "behaviour": "oracle"},
+    "slow": {"engine": "respondent", "behaviour": "oracle", "seconds_per_reply": 1.8},
+    "hosted": HOSTED,
+    "priceless": HOSTED | {"source": "someone's"},
+    "local": LOCAL,
+    "without_card": {key: value for key, value in LOCAL.items() if key != "card"} | {"source": "o/other"},
+    "server": SERVER | {"card": CARD},
+}
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """A configuration of one benchmark from the hub, in a folder without a run."""
+    monkeypatch.chdir(tmp_path)
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    raw |= {"edition": "one", "models": MODELS}
+    raw["editions"] = {"one": {"data": "full", "benchmarks": ["humblebench"], "models": list(MODELS), "seeds": [0]}}
+    raw["benchmarks"] = {"humblebench": raw["benchmarks"]["humblebench"] | {"variants": VARIANTS, "seeds": {}}}
+    Path("params.yaml").write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    return configuration.load()
+
+
+@pytest.fixture
+def made(params: Params) -> Params:
+    """The same after its data and variants were made."""
+    raw, questions = Path("data/full/raw/humblebench"), Path("data/full/questions/humblebench")
+    write_published(raw, [published_row(i) for i in range(QUESTIONS)])
+    normalise("humblebench", raw, questions)
+    for variant in VARIANTS:
+        out = Path("results/one/variants/humblebench", f"{variant}.parquet")
+        vary(variant_entry(variant), questions / "questions.parquet", out, seeds=[0])
+    return params
+
+
+def plan(params: Params, gpus: int = 1) -> dict[str, dict[str, Any]]:
+    found = run_plan.of_run(with_shards(params, gpus), gpus)
+    assert found.gpus == gpus
+    return {each.model: {name: getattr(each, name) for name in each.__dataclass_fields__} for each in found.models}
+
+
+def ask(params: Params, model: str, variants: list[str]) -> None:
+    raw = {**params.raw, "editions": {"one": params.raw["editions"]["one"] | {"variants": {"humblebench": variants}}}}
+    model_run.infer(
+        Params(raw),
+        model,
+        "humblebench",
+        questions=Path("data/full/questions/humblebench"),
+        variants=Path("results/one/variants/humblebench"),
+        out=Path("elsewhere"),
+        journal=Path("journal", model, "humblebench.jsonl"),
+    )
+
+
+def test_before_the_data_are_there_the_published_number_of_questions_counts(params: Params) -> None:
+    found = plan(params)
+    assert {each["new"] for each in found.values()} == {3 * 22831}
+    assert not any(each["at_most"] for each in found.values())
+    assert run_plan.of_run(params, 1).data == {"humblebench": None}
+    limited = Params({**params.raw, "editions": {"one": params.raw["editions"]["one"] | {"limit": 100}}})
+    assert {each["new"] for each in plan(limited).values()} == {300}
+
+
+def test_what_is_not_known_is_none(params: Params) -> None:
+    found = plan(params)
+    assert {name: each["hours"] for name, each in found.items()} == {
+        "oracle": 0,
+        "slow": pytest.approx(3 * 22831 * 1.8 / 3600),
+        **dict.fromkeys(("hosted", "priceless", "local", "without_card", "server")),
+    }
+    size = 16_000_000_000  # 8 billion parameters in 16 bits
+    assert {name: each["download"] for name, each in found.items()} == {
+        **dict.fromkeys(("oracle", "slow", "hosted", "priceless"), 0),
+        **{"local": size, "without_card": None, "server": size},
+    }
+    usd = {name: each["usd"] for name, each in found.items()}
+    assert usd["priceless"] is None and usd["hosted"] > 0 and usd["local"] == usd["server"] == usd["oracle"] == 0
+
+
+def test_the_gpus_are_those_of_the_jobs(params: Params) -> None:
+    jobs = {gpus: {name: (each["jobs"], each["gpus"]) for name, each in plan(params, gpus).items()} for gpus in (1, 8)}
+    assert jobs[1]["local"] == (1, 1) and jobs[8]["local"] == (8, 1)
+    assert jobs[1]["server"] == (1, 4) and jobs[8]["server"] == (2, 4)
+    assert jobs[8]["oracle"] == jobs[8]["hosted"] == (1, 0)
+    assert "server needs 4 GPUs, which are not there." in run_plan.as_text(run_plan.of_run(params, 1))
+    assert "which are not there" not in run_plan.as_text(run_plan.of_run(params, 8))
+
+
+def test_what_the_journal_has_is_not_new(made: Params) -> None:
+    assert plan(made)["oracle"]["new"] == TURNS
+    ask(made, "oracle", ["original", "blank"])
+    assert (plan(made)["oracle"]["new"], plan(made)["oracle"]["at_most"]) == (QUESTIONS - EQUAL, False)
+    assert plan(made)["slow"]["new"] == TURNS
+    ask(made, "oracle", VARIANTS)
+    assert plan(made)["oracle"]["new"] == 0
+
+
+def test_hours_and_money_follow_from_the_recorded_replies(made: Params) -> None:
+    replies = [Reply("A", seconds=seconds, input_tokens=1000, output_tokens=10) for seconds in (2.0, 4.0)]
+    for name in ("hosted", "local"):
+        with Journal(Path("journal", name, "humblebench.jsonl")) as journal:
+            journal.append([(f"{name} {i}", reply) for i, reply in enumerate(replies)])  # of another edition
+    found = plan(made, gpus=2)
+    turns = found["hosted"]["new"]
+    assert turns < TURNS == found["local"]["new"]  # the questions on a blank image are equal turns
+    assert found["hosted"]["hours"] == pytest.approx(turns * 3 / 4 / 3600)  # four requests at a time
+    assert found["local"]["hours"] == pytest.approx(TURNS * 3 / 2 / 3600)  # on two GPUs
+    assert (found["hosted"]["at_most"], found["local"]["at_most"]) == (False, True)
+    assert found["hosted"]["usd"] == pytest.approx(turns * (1000 * 0.15 + 10 * 0.60) / 1e6)
+    table = "as_of: '2026-11-01'\nmodels: {gpt-4o-mini: {input: 1, output: 10}, someone's: {input: 2, output: 2}}\n"
+    Path("prices.yaml").write_text(table, encoding="utf-8")
+    usd = {name: each["usd"] for name, each in plan(made).items()}
+    assert usd["hosted"] == pytest.approx(turns * (1000 + 100) / 1e6) and usd["priceless"] > 0
+    assert "prices of 2026-11-01" in run_plan.as_text(run_plan.of_run(made, 1))
+
+
+def test_a_finished_model_needs_no_weights_and_no_gpu_time(made: Params, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(made, "oracle", VARIANTS)
+    shutil.copytree("journal/oracle", "journal/local")
+    engine = lazy_engine.without_loading("oracle", made.model("oracle"), Path("journal/oracle/humblebench.jsonl"))
+    monkeypatch.setattr(lazy_engine, "without_loading", lambda *_: engine)  # as if it had been asked
+    assert {name: plan(made)["local"][name] for name in ("new", "hours", "download")} == dict.fromkeys(
+        ("new", "hours", "download"), 0
+    )
+
+
+def test_the_command_prints_one_table_with_a_total_or_json(params: Params) -> None:
+    text = CliRunner().invoke(cli.app, ["plan", "run", "--gpus", "8"])
+    assert text.exit_code == 0, text.output
+    lines = text.output.splitlines()
+    assert lines[0] == "Plan of the edition one with at most 8 GPUs; nothing is started"
+    rows = {line.split()[0]: line.split() for line in lines[3:11]}
+    assert rows["local"] == ["local", "68,493", "8", "x", "1", "unknown", "16.0", "GB", "-"]
+    hours, size, usd = ["34.25", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["16.07", "+", "unknown"]
+    assert rows["all"] == ["all", "479,451", *hours, *size, *usd]
+    assert "Data to download: humblebench unknown." in lines
+    found = json.loads(CliRunner().invoke(cli.app, ["plan", "run", "--json"]).output)
+    assert found["edition"] == "one" and found["models"][2]["hours"] is None
+    mistake = CliRunner().invoke(cli.app, ["plan", "run", "--edition", "no"]).exception
+    assert isinstance(mistake, ConfigError) and mistake.exit_code == 2
