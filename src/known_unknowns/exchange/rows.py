@@ -7,12 +7,13 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,14 +23,22 @@ from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import COMPRESSED
 from known_unknowns.files.csv_cells import unescape_cell
 
+MAX_SHEET_BYTES = 2**27
+"""Largest size of an Excel file when it is unpacked, in bytes."""
+MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
+"""Largest numbers of columns and cells of an Excel sheet, with the empty ones, and of values of a Parquet file."""
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_table(file: Path) -> list[Row]:
     """Parse a table: JSON lines, a JSON list of objects, CSV, TSV, XLSX or Parquet, by the file's suffix.
 
-    Cells of CSV, TSV and XLSX stay texts: a reply can be "None" or "NA". Raises DataError if there are no rows, or if a
-    line is not a row; the message names the line.
+    Cells of CSV, TSV and XLSX stay texts: a reply can be "None" or "NA".
+
+    Raises
+    ------
+    DataError
+        If there are no rows, or if a line is not a row; the message names the line.
     """
     parsers = {
         ".jsonl": _json_lines,
@@ -137,16 +146,42 @@ def _separated(file: Path) -> Iterator[Row]:
 
 
 def _sheet(file: Path) -> Iterator[Row]:
-    """Parse the first sheet of an Excel file."""
+    """Parse the first sheet of an Excel file. Files that are small and need gigabytes are refused.
+
+    Much repeated content is compressed well, and rows are padded to the last column.
+    """
     try:
-        cells = pd.read_excel(file, dtype=str, keep_default_na=False)
+        import openpyxl  # noqa: PLC0415 -- optional
     except ImportError as error:
         raise MachineError(f"{file}: Excel files need openpyxl (pip install openpyxl), or save it as TSV") from error
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > MAX_SHEET_BYTES:
+            raise DataError(
+                f"it unpacks to {size:,} bytes; the limit is {MAX_SHEET_BYTES:,}. Save it as TSV", file=file
+            )
+        with closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book:
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()
+            yield from _sheet_rows(file, sheet.iter_rows(values_only=True))
     except (ValueError, KeyError, OSError, zipfile.BadZipFile, SyntaxError) as error:
         raise DataError(f"not a readable Excel file ({error})", file=file) from error
-    for line, values in enumerate(cells.to_dict("records"), start=2):
-        if any(values.values()):
-            yield Row(file, line, {str(name): value for name, value in values.items()})
+
+
+def _sheet_rows(file: Path, rows: Iterable[Sequence[Any]]) -> Iterator[Row]:
+    header: list[str] = []
+    columns = 0
+    for line, cells in enumerate(rows, start=1):
+        columns = max(columns, len(cells))
+        if columns > MAX_COLUMNS or line * columns > MAX_CELLS:
+            message = f"more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells, empty ones included"
+            raise DataError(f"{message}; delete what is not used, or save it as TSV", file=file)
+        texts = ["" if cell is None else str(cell) for cell in cells]
+        if line == 1:
+            header = texts
+        elif any(texts):
+            yield Row(file, line, dict(zip_longest(header, texts[: len(header)], fillvalue="")))
 
 
 def _parquet(file: Path) -> Iterator[Row]:
@@ -155,6 +190,8 @@ def _parquet(file: Path) -> Iterator[Row]:
         with pq.ParquetFile(file) as table:
             names = [name for name in table.schema_arrow.names if name != "image"]
             columns = [*names, *(["image.path"] if _has_path(table.schema_arrow) else [])]
+            if table.metadata.num_rows * len(names) > MAX_CELLS:
+                raise DataError(f"more than {MAX_CELLS:,} values", file=file)
             records = table.read(columns=columns).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", file=file) from error

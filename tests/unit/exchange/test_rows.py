@@ -7,11 +7,14 @@ import json
 from pathlib import Path
 
 import pandas
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns.errors import DataError
+from known_unknowns.exchange import rows
 from known_unknowns.exchange.rows import parse_identifier, parse_table
 from known_unknowns.files.csv_cells import escape_cell
 
@@ -93,6 +96,12 @@ def test_parquet_without_image_bytes(tmp_path):
     assert found[1].fields["question_id"] == 6
 
 
+def test_a_parquet_file_of_too_many_values_is_not_read(tmp_path):
+    pq.write_table(pa.table({"prediction": pa.nulls(5_000_001, pa.string())}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: more than 5,000,000 values"):
+        parse_table(tmp_path / "a.parquet")
+
+
 @pytest.mark.parametrize(("value", "name"), [(7, "7"), ("7", "7"), (7.0, "7"), (" KnowVisQA-3 ", "KnowVisQA-3")])
 def test_valid_identifiers(tmp_path, value, name):
     (row,) = parse_table(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
@@ -109,3 +118,26 @@ def test_invalid_identifiers(tmp_path, value):
 def test_lone_surrogates_are_replaced(tmp_path):
     (row,) = parse_table(written(tmp_path, "a.jsonl", r'{"\ud83d": ["cut \ud83d", "whole \ud83d\ude00"]}'))
     assert row.fields == {"\ufffd": ["cut \ufffd", "whole \U0001f600"]}
+
+
+def test_a_small_excel_file_that_needs_gigabytes_is_refused(tmp_path, monkeypatch):
+    """Rows are padded to the last column, and much repeated content is compressed well."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["index", "prediction"])
+    book.active.cell(2, 16_384, "far")
+    book.save(tmp_path / "wide.xlsx")
+    with pytest.raises(DataError, match=r"wide\.xlsx: more than 1,000 columns or 5,000,000 cells, empty ones included"):
+        parse_table(tmp_path / "wide.xlsx")
+
+    book = openpyxl.Workbook()
+    book.active.append(["index", *map(str, range(900))])
+    book.active.cell(1_000_000, 1, "far")
+    book.save(tmp_path / "long.xlsx")
+    with pytest.raises(DataError, match=r"long\.xlsx: more than 1,000 columns or 5,000,000 cells"):
+        parse_table(tmp_path / "long.xlsx")
+
+    pandas.DataFrame({"index": ["7"], "prediction": ["a" * 30_000]}).to_excel(tmp_path / "text.xlsx", index=False)
+    monkeypatch.setattr(rows, "MAX_SHEET_BYTES", 20_000)
+    with pytest.raises(DataError, match=r"text\.xlsx: it unpacks to [\d,]+ bytes; the limit is 20,000"):
+        parse_table(tmp_path / "text.xlsx")
