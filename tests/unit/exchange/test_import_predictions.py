@@ -136,6 +136,17 @@ def test_invalid_imports(tmp_path, model, variant, reason):
     assert not (tmp_path / "results/pocket/replies").exists()
 
 
+def test_replies_of_inference_are_not_overwritten(tmp_path):
+    questions(tmp_path)
+    path = tmp_path / "results/pocket/replies/theirs/humblebench/engine.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"entry": {"engine": "transformers"}}), encoding="utf-8")
+    with pytest.raises(DataError, match="choose another name"):
+        import_predictions(
+            params(), "theirs", "humblebench", [plain(tmp_path, SAID)], variant="original", root=tmp_path
+        )
+
+
 def test_questions_must_exist_and_all_be_answered(tmp_path):
     with pytest.raises(DataError, match="make them with snakemake"):
         import_predictions(

@@ -1,14 +1,16 @@
 """The pocket ActiView: answers follow from the scene graph, clues are lost in the full image and seen in a view."""
 
+import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_pocket.benchmarks import actiview, actiview_scenes
 from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage
 from known_unknowns_pocket.scenes import Scene, SceneObject
-from tests.unit.pocket.benchmarks.actiview_answer_check import AnswerCheck
+from tests.unit.pocket.benchmarks.actiview_answer_check import HEADINGS, SIDES, WAYS, AnswerCheck
 
 SEED, IMAGES = 1, 84
 
@@ -71,3 +73,18 @@ def scene(*places, radius=0.03):
 )
 def test_views_hold_clues_by_the_released_rule(places, expected):
     assert actiview_scenes.clues(scene(*places), range(len(places))) == expected
+
+
+def test_the_text_alone_does_not_reveal_the_answer():
+    many = [question for _, questions in actiview.questions(7, 200) for question in questions]
+    closed = Counter(q.options[q.answer] for q in many if set(q.options) == {"Yes", "No"})
+    assert abs(closed["Yes"] - closed["No"]) < 0.35 * closed.total()
+    for question in many:
+        if question.category == "geo-loc(counrty)":
+            emblems = re.findall(r"a small (\w+ \w+)", question.stem)
+            shared = Counter(emblems)
+            per_country = {tuple(sorted(shared[e] for e in emblems[k : k + 2])) for k in range(0, len(emblems), 2)}
+            assert len(per_country) == 1  # no country stands out by how often its emblems are named
+    answers = [question.options[question.answer] for question in many]
+    ways = [WAYS.index(names[text]) for text in answers for names in (SIDES, HEADINGS) if text in names]
+    assert len(ways) > 50 and 0.35 < np.mean([way % 2 for way in ways]) < 0.6
