@@ -149,6 +149,7 @@ EDITION = {
     "models": (["oracle", "pocket", "hosted", "always_a"], None),
     "seeds": ([1], vary(*asked.VARIANTS)),
     "samples": (1, ASKED),
+    "confidence": (["verbalised"], ASKED),
     "published_models": (False, TABLES),
     "limit": (2, vary(*asked.VARIANTS)),
     "variants": ({"humblebench": ["original", "noise"]}, ASKED),
