@@ -1,0 +1,1 @@
+shard("7f54b24862e2d8b8","H4sIAAAAAAAAA3v2bGDAf6zgHwzBBQA/aT5coAAAAA==");
