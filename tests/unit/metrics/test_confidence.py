@@ -154,7 +154,7 @@ def test_influences_sum_to_nothing_and_bins_keep_equal_confidences(pairs):
     assert all(len(set(places[confidence == value].tolist())) == 1 for value in set(confidence.tolist()))
 
 
-@pytest.mark.parametrize("name", ["auroc", "brier", "aurc", "best_aurc", "accuracy_at_80"])
+@pytest.mark.parametrize("name", ["auroc", "brier", "aurc", "best_aurc", "accuracy_at_50", "accuracy_at_80"])
 @pytest.mark.parametrize("decimals", [1, 9])
 def test_the_variance_is_that_of_the_jackknife(name, decimals):
     dice = np.random.default_rng(3)

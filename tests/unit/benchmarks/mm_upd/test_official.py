@@ -104,8 +104,9 @@ def test_the_official_parser_knows_the_instruction_setting_by_its_label():
 )
 def test_free_texts_that_withhold_an_answer(subset, reply, right):
     question = asked(subset)
-    turn = AnsweredTurn("1", 0, "answer", prompts.base(question), (), question.labels, "k", Reply(reply))
-    assert extraction.withheld(turn, question) is right
+    for labels in (question.labels, None):
+        turn = AnsweredTurn("1", 0, "answer", prompts.base(question), (), labels, "k", Reply(reply))
+        assert extraction.withheld(turn, question) is right
 
 
 def test_prompts_word_for_word():
