@@ -60,7 +60,7 @@ class Vocabulary:
         return cls(frozenset(classes), frozenset(values), frozenset(attributes))
 
 
-def verdicts(candidate: Candidate, graph: SceneGraph, vocabulary: Vocabulary) -> list[bool | None]:
+def truths(candidate: Candidate, graph: SceneGraph, vocabulary: Vocabulary) -> list[bool | None]:
     """Return for each option whether the graph proves it true (True) or false (False); None if it does neither."""
     question = " ".join(candidate.question.split())
     unknown: list[bool | None] = [None] * len(candidate.options)
@@ -207,9 +207,9 @@ def _key(text: str) -> str:
 def contradictions(candidates: Sequence[Candidate], context: Context) -> Iterator[Finding]:
     """Find answers that the annotation proves false: an option, a reversed relation, a refusal beside a true option."""
     for candidate, graph, vocabulary in _with_graphs(candidates, context):
-        found = verdicts(candidate, graph, vocabulary)
+        found = truths(candidate, graph, vocabulary)
         refusal, right = refusal_index(candidate, context), candidate.answer_index
-        true = [label for label, verdict in zip(candidate.labels, found, strict=True) if verdict]
+        true = [label for label, true in zip(candidate.labels, found, strict=True) if true]
         if right == refusal and true:
             yield candidate.id, f"the annotation proves option {true[0]}, but the answer is the refusal"
         elif right != refusal and found[right] is False:
@@ -221,10 +221,10 @@ def contradictions(candidates: Sequence[Candidate], context: Context) -> Iterato
 def two_correct(candidates: Sequence[Candidate], context: Context) -> Iterator[Finding]:
     """Find candidates with a second option that the annotation proves true."""
     for candidate, graph, vocabulary in _with_graphs(candidates, context):
-        found = verdicts(candidate, graph, vocabulary)
+        found = truths(candidate, graph, vocabulary)
         right = candidate.answer_index
         if right != refusal_index(candidate, context):
-            others = [candidate.labels[k] for k, verdict in enumerate(found) if verdict and k != right]
+            others = [candidate.labels[k] for k, true in enumerate(found) if true and k != right]
             if others and found[right] is not False:
                 yield candidate.id, f"option {others[0]} is true as well, by the annotation"
 

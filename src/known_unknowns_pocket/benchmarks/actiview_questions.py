@@ -14,7 +14,7 @@ from functools import partial
 from itertools import permutations, product
 
 from known_unknowns_pocket.benchmarks.object_names import pair_name, plural
-from known_unknowns_pocket.scenes import ALL_PAIRS, COLOURS, CONVERSE, DIRECTIONS, SHAPES, Pair, Scene, verdict
+from known_unknowns_pocket.scenes import ALL_PAIRS, COLOURS, CONVERSE, DIRECTIONS, SHAPES, Pair, Scene, relation_holds
 
 SHARES: Mapping[str, int] = {
     "geo-loc(counrty)": 37,
@@ -72,9 +72,9 @@ def small(scene: Scene) -> list[int]:
 
 def direction(scene: Scene, one: int, other: int) -> str | None:
     """Return the direction of ``one`` from ``other``; None unless one is certain and all others are false."""
-    verdicts = {name: verdict(scene, one, other, name) for name in DIRECTIONS}
-    certain = [name for name, held in verdicts.items() if held]
-    return certain[0] if len(certain) == 1 and list(verdicts.values()).count(False) == 3 else None
+    truths = {name: relation_holds(scene, one, other, name) for name in DIRECTIONS}
+    certain = [name for name, held in truths.items() if held]
+    return certain[0] if len(certain) == 1 and list(truths.values()).count(False) == 3 else None
 
 
 def _by_look(scene: Scene) -> dict[Pair, list[int]]:
@@ -189,7 +189,7 @@ def colour(scene: Scene, rng: random.Random) -> Iterator[Draft]:
             if shape == scene.objects[other].shape or len(ids) < 2:
                 continue
             for name in rng.sample(DIRECTIONS, len(DIRECTIONS)):
-                held = [verdict(scene, index, other, name) for index in ids]
+                held = [relation_holds(scene, index, other, name) for index in ids]
                 if held.count(True) == 1 and held.count(False) == len(ids) - 1:
                     target = ids[held.index(True)]
                     stem = f"What color is the small {shape} that lies {_LIES[name]} the {_the(scene, other)}?"

@@ -20,8 +20,8 @@ from known_unknowns_pocket.scenes import (
     TEXTURES,
     Pair,
     Scene,
+    relation_holds,
     touching,
-    verdict,
 )
 
 REFUSAL = "None of the above"
@@ -109,12 +109,12 @@ def where(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
     if rng.random() < _TOUCHING_FIRST:  # touching objects are less frequent
         couples.sort(key=lambda couple: not touching(scene, *couple))
     for subject, target in couples:
-        verdicts = {predicate: verdict(scene, subject, target, predicate) for predicate in PREDICATES}
-        true = [predicate for predicate, holds in verdicts.items() if holds]
+        truths = {predicate: relation_holds(scene, subject, target, predicate) for predicate in PREDICATES}
+        true = [predicate for predicate, holds in truths.items() if holds]
         ours, theirs = name(scene, subject, rng), name(scene, target, rng)
         if len(true) != 1 or ours is None or theirs is None:
             continue
-        false = _false_predicates(true[0], [p for p in PREDICATES if verdicts[p] is False], rng)
+        false = _false_predicates(true[0], [p for p in PREDICATES if truths[p] is False], rng)
         if false is None:
             continue
         options = [f"{PHRASES[predicate]} it" for predicate in false]
@@ -132,12 +132,12 @@ def where(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
 def related(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
     """Yield drafts of "Which object has a relation to another?"."""
     ids = range(len(scene.objects))
-    held = [(p, s, t) for t in ids for s in ids if s != t for p in PREDICATES if verdict(scene, s, t, p)]
+    held = [(p, s, t) for t in ids for s in ids if s != t for p in PREDICATES if relation_holds(scene, s, t, p)]
     for predicate, subject, target in rng.sample(held, len(held)):
         ours, theirs = name(scene, subject, rng), name(scene, target, rng)
         if ours is None or theirs is None:
             continue
-        wrong = [other for other in ids if other != target and verdict(scene, other, target, predicate) is False]
+        wrong = [other for other in ids if other != target and relation_holds(scene, other, target, predicate) is False]
         options = _false_objects(scene, rng, wrong, allowed)
         if options is None:
             continue

@@ -20,9 +20,9 @@ from known_unknowns_pocket.scenes.relations import (
     CONVERSE,
     DIRECTIONS,
     PREDICATES,
+    relation_holds,
     relations,
     touching,
-    verdict,
 )
 from known_unknowns_pocket.scenes.rendering import render
 from known_unknowns_pocket.scenes.sampling import MAX_OBJECTS, sample_scene
@@ -46,9 +46,9 @@ __all__ = [
     "SceneObject",
     "bounds",
     "outline",
+    "relation_holds",
     "relations",
     "render",
     "sample_scene",
     "touching",
-    "verdict",
 ]

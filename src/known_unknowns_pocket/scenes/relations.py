@@ -56,7 +56,7 @@ class _Contact:
     first: int = -1  # 0: the back object, 1: the front object
 
 
-def verdict(scene: Scene, subject: int, target: int, predicate: str) -> bool | None:
+def relation_holds(scene: Scene, subject: int, target: int, predicate: str) -> bool | None:
     """Whether the object ``subject`` stands in a predicate to ``target`` (ids); None if the relation is ambiguous."""
     if PREDICATES.index(predicate) % 2:
         subject, target, predicate = target, subject, CONVERSE[predicate]
@@ -77,7 +77,7 @@ def relations(scene: Scene) -> Iterator[tuple[int, int, str]]:
         for target in range(count):
             if subject != target:
                 for predicate in PREDICATES:
-                    if verdict(scene, subject, target, predicate):
+                    if relation_holds(scene, subject, target, predicate):
                         yield subject, target, predicate
 
 
@@ -109,7 +109,7 @@ def _covering(contact: _Contact, subject_is_first: bool) -> bool | None:
 
 
 def _direction(subject: SceneObject, target: SceneObject, predicate: str, contact: _Contact) -> bool | None:
-    """Return the verdict for "left of" or "above"; the other directions are their converses."""
+    """Whether "left of" or "above" holds; the other directions are their converses."""
     ours, theirs = bounds(subject), bounds(target)
     axis = 0 if predicate == "left of" else 1
     along = (theirs[axis] + theirs[axis + 2] - ours[axis] - ours[axis + 2]) / 2

@@ -23,7 +23,7 @@ from known_unknowns_pocket.benchmarks.object_names import (
     plural,
 )
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES, REFUSAL, countable
-from known_unknowns_pocket.scenes import PREDICATES, SIZES, TEXTURES, TRAINING_PAIRS, Scene, verdict
+from known_unknowns_pocket.scenes import PREDICATES, SIZES, TEXTURES, TRAINING_PAIRS, Scene, relation_holds
 from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words, marks
 
 _HIDDEN = ((), ("colour",), ("shape",), ("texture",), ("size",))
@@ -113,7 +113,7 @@ def _couples(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
     for _ in range(_COUPLES):
         subject, target = rng.sample(ids, 2)
         ours, theirs = name(scene, subject, rng), name(scene, target, rng)
-        true = [predicate for predicate in PREDICATES if verdict(scene, subject, target, predicate)]
+        true = [predicate for predicate in PREDICATES if relation_holds(scene, subject, target, predicate)]
         if len(true) != 1 or ours is None or theirs is None:
             continue
         text = f" {ours} in relation to the {theirs}"

@@ -13,9 +13,9 @@ from known_unknowns_pocket.scenes import (
     Scene,
     SceneObject,
     bounds,
+    relation_holds,
     relations,
     sample_scene,
-    verdict,
 )
 
 
@@ -23,10 +23,10 @@ def thing(x, y, radius=0.08, shape="disc", colour="red"):
     return SceneObject(shape, colour, "plain", x, y, radius)
 
 
-def verdicts(first, second):
+def truths(first, second):
     """What holds of the second object, painted later, in relation to the first."""
     scene = Scene((first, second))
-    return {predicate: verdict(scene, 1, 0, predicate) for predicate in PREDICATES}
+    return {predicate: relation_holds(scene, 1, 0, predicate) for predicate in PREDICATES}
 
 
 def true(found):
@@ -38,7 +38,7 @@ def true(found):
     [(0.1, 0.5, "left of"), (0.9, 0.5, "right of"), (0.5, 0.1, "above"), (0.5, 0.9, "below")],
 )
 def test_plain_directions(x, y, expected):
-    found = verdicts(thing(0.5, 0.5), thing(x, y))
+    found = truths(thing(0.5, 0.5), thing(x, y))
     assert true(found) == [expected]
     assert all(holds is False for predicate, holds in found.items() if predicate != expected)
 
@@ -56,14 +56,14 @@ def test_plain_directions(x, y, expected):
 )
 def test_slanted_directions_are_grey(degrees, left, above):
     turn = math.radians(degrees)
-    found = verdicts(thing(0.5, 0.5), thing(0.5 - 0.4 * math.cos(turn), 0.5 - 0.4 * math.sin(turn)))
+    found = truths(thing(0.5, 0.5), thing(0.5 - 0.4 * math.cos(turn), 0.5 - 0.4 * math.sin(turn)))
     assert (found["left of"], found["above"]) == (left, above)
     assert found["right of"] is False and found["below"] is False
 
 
 @pytest.mark.parametrize("shape", ["disc", "square", "ring"])
 def test_inside(shape):
-    found = verdicts(thing(0.5, 0.5, 0.18, shape), thing(0.51, 0.5, 0.07, colour="blue"))
+    found = truths(thing(0.5, 0.5, 0.18, shape), thing(0.51, 0.5, 0.07, colour="blue"))
     assert true(found) == ["inside"]
     assert found["partly covering"] is None  # it lies on its container, if it is solid
     assert [p for p, holds in found.items() if holds is None] == ["partly covering"]
@@ -72,20 +72,20 @@ def test_inside(shape):
 def test_hidden_object_and_object_in_a_hole_painted_first():
     small = thing(0.5, 0.5, 0.07, colour="blue")
     hidden = Scene((small, thing(0.5, 0.5, 0.18)))
-    assert verdict(hidden, 0, 1, "inside") is None
+    assert relation_holds(hidden, 0, 1, "inside") is None
     shown = Scene((small, thing(0.5, 0.5, 0.18, "ring")))
-    assert verdict(shown, 0, 1, "inside") is True and verdict(shown, 1, 0, "around") is True
+    assert relation_holds(shown, 0, 1, "inside") is True and relation_holds(shown, 1, 0, "around") is True
 
 
 def test_partly_covering_needs_a_plain_part():
     back = thing(0.4, 0.5, 0.16)
-    found = verdicts(back, thing(0.62, 0.5, 0.16, colour="blue"))
+    found = truths(back, thing(0.62, 0.5, 0.16, colour="blue"))
     assert true(found) == ["partly covering"]
     # To the right as well, in a way; but certainly not on the other side.
     assert found["right of"] is None and found["left of"] is False and found["above"] is False
     for x in (0.42, 0.71, 0.723):  # nearly hidden, barely touching, and a hair's breadth apart
-        assert verdicts(back, thing(x, 0.5, 0.16, colour="blue"))["partly covering"] is None
-    assert verdicts(back, thing(0.75, 0.5, 0.16, colour="blue"))["partly covering"] is False
+        assert truths(back, thing(x, 0.5, 0.16, colour="blue"))["partly covering"] is None
+    assert truths(back, thing(0.75, 0.5, 0.16, colour="blue"))["partly covering"] is False
 
 
 @settings(max_examples=40, deadline=None)
@@ -117,6 +117,6 @@ def test_layout_is_clear(seed, count, aspect, chance):
         for other in range(count):
             if other != one:
                 # Whether two objects touch, and how, is never in doubt; directions may be.
-                assert verdict(scene, one, other, "inside") is not None
-                if verdict(scene, one, other, "inside"):
+                assert relation_holds(scene, one, other, "inside") is not None
+                if relation_holds(scene, one, other, "inside"):
                     assert thing.colour != scene.objects[other].colour
