@@ -160,7 +160,9 @@ def test_the_action_history_of_actiview_is_replayed(project):
     )
     assert views.value == pytest.approx(sum(VIEWS[n % 4] for n in range(OF_ACTIVIEW - 1)) / OF_ACTIVIEW)
     check = json.loads((project.root / RESULTS / "checks/actiview.json").read_text(encoding="utf-8"))
+    fewer = [] if PUBLISHED.is_dir() else [("warning", "count", "")]  # than the published questions
     assert [(f["severity"], f["code"], f["where"]) for f in check["findings"]] == [
+        *fewer,
         ("warning", "replies", "results/qwen2vl/mix.json"),
         ("note", "no-history", "results/qwen2vl/shifting.json"),
     ]
