@@ -12,7 +12,7 @@ import pytest
 from tests.paths import SOURCE
 
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n(.*?)(?=^\w[\w ]*\n-{3,}\n|\Z)", re.MULTILINE | re.DOTALL)
-FORMULAE = ["consistency", "design_effect", "dual", "intervals", "paired", "power", "proportions", "selective"]
+FORMULAE = ["consistency", "design_effect", "dual", "intervals", "paired", "proportions", "selective"]
 METRICS = [SOURCE / "metrics" / f"{name}.py" for name in FORMULAE]
 PUBLIC = [path for path in sorted(SOURCE.rglob("*.py")) if "cli" not in path.parts]
 

@@ -22,7 +22,7 @@ COMMANDS = {
     for name in listed
     if name not in ("init", "step train")
 }
-ALONE = {"audit", "licences", "plan comparison", "journal", "construct endpoint"}
+ALONE = {"audit", "licences", "journal", "construct endpoint"}
 """Commands that need no project."""
 NOWHERE = "--variants nowhere --scores nowhere --replies nowhere --out out"
 RAW = "--raw nowhere --variants nowhere --out out"
