@@ -55,7 +55,7 @@ CARD = {"family": "Parrot", "licence": "MIT"}
 OF_ANY = {
     "images": ("concatenated", True),
     "job": ({"hours": 2}, False),
-    "samples": (1, True),  # more are refused of a greedy model
+    "samples": (1, True),  # more are refused of a greedy checkpoint
     "shards": (2, None),  # other jobs ask, and the tables are the same; refused of an endpoint
 }
 OF_BOTH = OF_ANY | {  # the new value, and whether it can change a reply or what is read of it

@@ -75,7 +75,6 @@ COMMANDS = {
     },
     "known_unknowns.cli.replies": {
         "retry": "Ask the questions again whose reply is a failure.",
-        "verify": "Ask a sample again, batched in other ways.",
         "journal": "Find damaged lines in journals, or set them aside.",
     },
     "known_unknowns.cli.models": {

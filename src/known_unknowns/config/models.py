@@ -209,7 +209,7 @@ class _Settings(Entry):
 
     @property
     def greedy(self) -> bool:
-        """Whether a request always gets the same reply, so that it is asked once."""
+        """Whether a request always gets the same reply, so that it is asked once. A server can give another one."""
         return False
 
     def published_row(self, benchmark: str) -> str | None:
@@ -492,10 +492,6 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     @property
     def takes_any_gpus(self) -> bool:
         return self.launch is not None and self.max_cost is None
-
-    @property
-    def greedy(self) -> bool:
-        return self.decoding.temperature == 0 and self.decoding.sampling is None
 
     def reply_keys(self) -> dict[str, Any]:
         keys = super().reply_keys()
