@@ -104,8 +104,6 @@ HOSTED = OF_BOTH | {
     "patience": (9, False),
     "max_cost.usd": (5, False),
     "max_cost.tokens": (100000, False),
-    "batch.wait_hours": (1, False),
-    "batch.poll_seconds": (1, False),
     "check_served": (False, False),
     "card": (CARD, False),
 }

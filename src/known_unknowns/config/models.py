@@ -382,13 +382,6 @@ class MaxCost(Entry):
         return self
 
 
-class Batch(Entry):
-    """Use OpenAI's Batch API: half the price, replies within a day."""
-
-    wait_hours: NotNegative | None = None
-    poll_seconds: Positive | None = None
-
-
 class Launch(Entry):
     """A server that the job starts and ends (docs/endpoints.md)."""
 
@@ -436,7 +429,6 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     implementation = f"{ENGINES}.openai:OpenAIEngine"
     not_in_the_reply = ModelSettings.not_in_the_reply | {
         "answers_as",
-        "batch",
         "check_served",
         "concurrency",
         "key_env",
@@ -479,7 +471,6 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     patience: Positive = 600
     """Seconds without any reply after which the run stops."""
     max_cost: MaxCost | None = None
-    batch: Batch | None = None
     check_served: bool = True
     """Ask the endpoint for its list of models before the first question, and stop if the model is not in it. Set it to
     false for an endpoint whose list fails or lacks the model."""
@@ -501,7 +492,7 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
 
     @model_validator(mode="after")
     def _has_one_server(self) -> OpenAIModel:
-        for key in ("base_url", "endpoint", "key_env", "batch"):
+        for key in ("base_url", "endpoint", "key_env"):
             if self.launch is not None and getattr(self, key) is not None:
                 raise ValueError(f"launch and {key} exclude each other: the job starts a server of its own")
         if self.launch is None and self.shards is not None:

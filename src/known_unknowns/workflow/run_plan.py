@@ -172,7 +172,7 @@ def _usd(params: Params, model: str, benchmark: str, new: int | None, replies: I
             return None  # it may be any length
         tokens = [needs.PROMPT_TOKENS, longest + reasoning]
     usage = prices.Usage(round(new * tokens[0]), round(new * tokens[1]))
-    return found[0].of(usage, batch=entry.get("batch") is not None)
+    return found[0].of(usage)
 
 
 def _weights(entry: ModelEntry) -> int | None:
