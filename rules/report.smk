@@ -50,7 +50,7 @@ rule report:
     group:
         "report"
     conda:
-        "envs/report.yaml"
+        "../envs/report.yaml"
     params:
         verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         read=selection.compared(PARAMS, "report"),
