@@ -18,6 +18,12 @@ def test_the_command_line_imports_no_large_package():
     assert not loaded("import known_unknowns.cli") & heavy
 
 
+def test_the_public_functions_are_listed_and_imported_when_they_are_used():
+    printed = loaded("import known_unknowns\nassert {'evaluate', 'parse_reply'} <= {*dir(known_unknowns)}")
+    assert not printed & {"pandas", "pyarrow", "numpy"}
+    assert "numpy" in loaded("from known_unknowns import evaluate")
+
+
 @pytest.mark.parametrize("module", ["snakemake", "mlflow", "dvc"])
 def test_only_tracking_its_server_and_the_functions_of_rules_name_the_workflows_tools(module):
     """Only Snakemake calls the functions of rules, and only they import it."""
