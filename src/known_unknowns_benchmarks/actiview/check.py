@@ -84,7 +84,7 @@ def _row(row: int, state: _State) -> None:
     state.add_id(found.id, f"{DATA}, row {row}", where=found.id)
     state.questions.append(found)
     options = [Option(label, text, f"{label}. ") for label, text in zip(LETTERS, found.options, strict=False)]
-    state.findings += option_findings(options, expected=None, where=found.id)
+    state.findings += option_findings(options, expected=None, refusal=None, where=found.id)
     state.findings += [*_spelling(found), *_views(found), *_paths(found)]
 
 

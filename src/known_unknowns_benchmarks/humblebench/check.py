@@ -108,7 +108,8 @@ def _question(text: str, label: Any, digest: str | None, where: str, state: _Sta
         state.refusals[refusal] += 1
         if not refusal.strip(" .()[]").casefold().startswith("none of"):
             state.add(WARNING, "refusal", where, f"option E reads {refusal!r}, not {_REFUSAL!r}")
-    state.findings += option_findings(options, expected=_OPTIONS, where=where)
+    place = labels.index(humblebench.REFUSAL) if humblebench.REFUSAL in labels else None
+    state.findings += option_findings(options, expected=_OPTIONS, refusal=place, where=where)
     state.add_question(digest, text, where)
     _count(stem, options, state)
 

@@ -82,8 +82,8 @@ def _row(raw: Path, row: Row, fields: Fields, subset: str, images: ImageChecks, 
 
 
 def _options(row: Row, fields: Fields, subset: str, options: tuple[Option, ...], where: str, state: _State) -> None:
-    state.findings += option_findings(options, expected=_OPTIONS, where=where)
     refusal = state.attempt("refusal-missing", where, lambda: mmsap._refusal(options, fields))
+    state.findings += option_findings(options, expected=_OPTIONS, refusal=refusal, where=where)
     if refusal is None:
         return
     state.refusals[options[refusal].label] += 1
