@@ -98,8 +98,6 @@ def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None
     ability = state.attempt("missing", where, lambda: required(row, "category"))
     if ability and kind == UPD and index < PASS:
         state.abilities[ability] += 1
-    if kind == UPD and subset != SUBSETS[2] and not text_of(row, "masked_answer"):
-        state.add(WARNING, "masked-answer", where, "an unsolvable row has no masked answer")
 
 
 def _option_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:
