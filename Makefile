@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # a container may set it; each of the 100 jobs of a run would compile the package again
-.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin record clean audit-table findings citation dist example
+.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin record clean audit-table findings dist example
 
 PYTHON ?= python3
 CORES ?= all
@@ -111,9 +111,6 @@ dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, an
 	@rm -rf build/dist
 	@PYTHONPATH=$(VENV)/release $(VENV)/bin/python -m build --no-isolation --outdir build/dist . > /dev/null
 	@PYTHONPATH=$(VENV)/release $(VENV)/bin/python -m twine check --strict build/dist/*
-
-citation: $(INSTALLED) ## Maintainers: write the references of CITATION.cff from the folders of the benchmarks
-	@$(VENV)/bin/python scripts/citation.py
 
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
