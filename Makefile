@@ -115,7 +115,7 @@ dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, an
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
-record: $(INSTALLED) ## Maintainers: record the results of a finished run in dvc.lock
+record: $(INSTALLED) ## Maintainers: record the results of a finished run in dvc.lock, and pin its data
 	@$(IN_VENV) known-unknowns pin --results $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 clean: ## Remove an edition's results and data; the environment, the replies in the journal and MLflow's runs stay

@@ -24,7 +24,7 @@ def pin(
         ),
     ] = None,
     results: Annotated[
-        bool, typer.Option("--results", help="Only record the results in dvc.lock, as make run does.")
+        bool, typer.Option("--results", help="Record the results in dvc.lock and pin the data, without the journals.")
     ] = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -39,11 +39,11 @@ def pin(
     """
     if results and redistribute:
         other = f"run  known-unknowns pin --redistribute {redistribute[0]}"
-        raise ConfigError(f"cannot be combined with --results, which pins no data; {other}", path="--redistribute")
+        raise ConfigError(f"cannot be combined with --results; {other}", path="--redistribute")
     settings = configuration.load(params, edition=edition)
     end_products.check(Path("results", settings.edition), settings.edition)
     if results:
-        if not pinning.record_results(settings.edition):
+        if not pinning.record_results(settings):
             print(f"Nothing was recorded: no finished results of a stage of dvc.yaml below results/{settings.edition}/")
         return
     pins = pinning.pin(settings, redistribute=redistribute or ())
