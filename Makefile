@@ -94,7 +94,7 @@ upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fi
 schema: $(INSTALLED) ## Maintainers: write the JSON schema of params.yaml from its classes
 	@$(VENV)/bin/python -m known_unknowns.config.schema
 
-audit-table: $(INSTALLED) ## Maintainers: write the table of findings in bench/audit
+audit-table: $(INSTALLED) ## Maintainers: write the table of issues in bench/audit
 	@$(VENV)/bin/python scripts/audit_table.py
 
 findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the published numbers in the package
