@@ -376,5 +376,7 @@ def estimated(
         sizes=np.stack([by_group(each.sizes) for each in found], axis=1),
         binary=binary,
         proportion=np.array([each.proportion for each in found]),
+        lowest=np.full(len(found), -np.inf),  # `widened` knows the limits
+        highest=np.full(len(found), np.inf),
         reasons={name: each.reason for name, each in statistics.items() if each.reason},
     )
