@@ -258,7 +258,7 @@ def refusal_bounds(attempted: np.ndarray, abstained: np.ndarray, would_be_right:
         ``<metric>_low_bound`` and ``<metric>_high_bound``. They are equal if every answer is known.
     """
     unknown = np.isnan(would_be_right)
-    found = {}
+    found: dict[str, Statistic] = {}
     for bound, guess in ((LOW_BOUND, True), (HIGH_BOUND, False)):
         right = np.where(unknown, guess, would_be_right == 1)
         found |= {name + bound: each for name, each in refusals(attempted, abstained, right).items()}
