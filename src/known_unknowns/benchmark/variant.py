@@ -25,8 +25,9 @@ class Variant:
     needs : str, optional
         `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
     keeps_meaning : callable, optional
-        Whether a question's options that speak of others ("Both A and B", "None of the above") keep their meaning; if
-        not, the question is left out (`known_unknowns.benchmark.option_references`).
+        For a function that moves or removes options: whether a question's options that speak of others ("Both A and
+        B", "None of the above") keep their meaning (`known_unknowns.benchmark.option_references`). If not, the question
+        is left out, as is one with images of which it is unknown whose they are.
     removes : frozenset of str
         What it removes that a protocol may require (`known_unknowns.benchmark.protocol.Protocol.requires`).
     content_free : bool

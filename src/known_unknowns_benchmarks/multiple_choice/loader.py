@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark.checks import Finding, choice_findings
+from known_unknowns.benchmark.image_places import IMAGES_IN_TEXT, UNASSIGNED
 from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.benchmark.interface import Contents
-from known_unknowns.benchmark.protocol import IMAGE_PLACE, IMAGES_IN_TEXT
 from known_unknowns.config import DataEntry
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Question
@@ -126,14 +126,17 @@ def _question(draft: Draft, images: tuple[Image, ...], name: str, settings: Sett
     extra: dict[str, Any] = {"file": draft.file.name, "row": draft.number, "question_id": name}
     optional: dict[str, Any] = {"hint": draft.hint, "copy_of": draft.copy_of}
     optional |= {"prompt": settings.prompt, "refusal_prompt": settings.refusal_prompt}
-    if images and any(map(IMAGE_PLACE.search, (draft.text, *(option.text for option in draft.options)))):
-        optional[IMAGES_IN_TEXT] = True
+    options = draft.options
+    if draft.has_marks:
+        numbered = draft.numbered_options()
+        options = options if numbered is None else numbered
+        optional |= {IMAGES_IN_TEXT: True, UNASSIGNED: numbered is None}
     extra |= {key: value for key, value in optional.items() if value}
     return Question(
         id=name,
         benchmark=NAME,
         text=draft.text,
-        options=draft.options,
+        options=options,
         answer=draft.answer,
         refusal=draft.refusal,
         images=images,
