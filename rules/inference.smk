@@ -26,6 +26,7 @@ rule probe:
 rule infer:
     input:
         variants=FUNCTIONS.variants,
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
         weights=FUNCTIONS.weights,
         probe=FUNCTIONS.probe,
@@ -67,6 +68,7 @@ rule infer:
 rule infer_shard:
     input:
         variants=FUNCTIONS.variants,
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
         weights=FUNCTIONS.weights,
         probe=FUNCTIONS.probe,

@@ -30,6 +30,8 @@ class Variant:
         is left out, as is one with images of which it is unknown whose they are.
     removes : frozenset of str
         What it removes that a protocol may require (`known_unknowns.benchmark.protocol.Protocol.requires`).
+    corrects : bool
+        Whether it corrects published answers, so that another answer can be right without another turn.
     content_free : bool
         Whether no image with content is left, so that nothing can be answered. Such variants have no ranking and no
         test by accuracy, only the share of questions for which this was recognised (docs/metrics.md).
@@ -39,6 +41,7 @@ class Variant:
     needs: str | None = None
     keeps_meaning: Callable[[Question], bool] | None = None
     removes: frozenset[str] = field(default=frozenset())
+    corrects: bool = False
     content_free: bool = False
 
     @property

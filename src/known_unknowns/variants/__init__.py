@@ -317,7 +317,7 @@ VARIANTS: Mapping[str, Variant] = by_name(
         Variant(text_only, needs=IMAGE, removes=frozenset({"images"}), content_free=True),
         Variant(shuffled_options, keeps_meaning=keeps_its_meaning),
         Variant(shuffled_all_options, keeps_meaning=keeps_its_meaning),
-        Variant(corrected),
+        Variant(corrected, corrects=True),
     ]
 )
 """The variants of all benchmarks."""

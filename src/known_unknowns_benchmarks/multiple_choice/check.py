@@ -10,7 +10,7 @@ from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quant
 from known_unknowns.benchmark.image_places import has_mark
 from known_unknowns.config import DataEntry
 from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
-from known_unknowns_benchmarks.multiple_choice.loader import copies_note, image_findings, refusal_note
+from known_unknowns_benchmarks.multiple_choice.loader import copies_note, image_findings, position_note, refusal_note
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
 from known_unknowns_benchmarks.multiple_choice.settings import Settings
 
@@ -24,6 +24,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Qua
     findings += [*_repeated(drafts), *image_findings(drafts)]
     findings.append(Finding(NOTE, "refusal", "", refusal_note(drafts, chosen)))
     findings += [Finding(NOTE, "circular-copies", "", text) for text in copies_note(drafts)]
+    findings += [Finding(WARNING, "answer-place", "", text) for text in position_note(drafts)]
     used = ", ".join(f"{part}: {' and '.join(sorted(names)) or 'none'}" for part, names in drafts.columns.items())
     findings.append(Finding(NOTE, "columns", "", f"{used}; the answers are read as {drafts.answer_is or 'nothing'}"))
     return _quantities(drafts), findings

@@ -23,6 +23,8 @@ from known_unknowns_benchmarks.multiple_choice.settings import Settings
 NAME = "multiple_choice"
 _ID_DIGITS = 12
 _SHOWN_TEXTS, _SHOWN_COLUMNS = 5, 10
+_FEWEST_PLACES, _LARGEST_SHARE = 10, 0.9
+"""From how many answerable questions, and from which share of one place among their right options, it is noted."""
 
 
 def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
@@ -41,6 +43,7 @@ def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
             refusal_note(drafts, chosen),
             *unused_note(drafts),
             *copies_note(drafts),
+            *position_note(drafts),
             *(each.text for each in image_findings(drafts)),
         ),
     )
@@ -85,6 +88,21 @@ def copies_note(drafts: Drafts) -> tuple[str, ...]:
         f"{copied.total()} rows are circular copies (MMBench) of {len(copied)} questions: the options in another order"
     )
     return (f"{text}; circular_accuracy counts a question as right if it and all its copies are",)
+
+
+def position_note(drafts: Drafts) -> tuple[str, ...]:
+    """Say if the right option nearly always stands at one place. The refusal as the right option does not count."""
+    places = [draft.answer for draft in drafts.questions if draft.answer not in (None, draft.refusal)]
+    if len(places) < _FEWEST_PLACES:
+        return ()
+    ((place, count),) = Counter(places).most_common(1)
+    if count < _LARGEST_SHARE * len(places):
+        return ()
+    share = f"{count} of {len(places)} answerable questions ({100 * count / len(places):.0f}%)"
+    text = (
+        f"the right option is number {place + 1} in {share}: a model that prefers this place is right without looking"
+    )
+    return (f"{text}; shuffle the options in the files, or use the numbers of shuffled_options",)
 
 
 def load(
