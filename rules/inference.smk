@@ -26,6 +26,7 @@ rule probe:
 rule infer:
     input:
         variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
         weights=FUNCTIONS.of_model(rule_functions.weights),
         probe=FUNCTIONS.probe,
@@ -65,6 +66,7 @@ rule infer:
 rule infer_shard:
     input:
         variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
         weights=FUNCTIONS.of_model(rule_functions.weights),
         probe=FUNCTIONS.probe,

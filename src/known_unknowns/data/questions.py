@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -98,12 +99,14 @@ def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) 
             raise DataError(
                 f"no question has {variant.needs}, which the variant needs; remove it from params.yaml", file=path
             )
-        if left_out := len(rows) - len(fitting):
-            print(f"{left_out} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
+        if lacking := len(rows) - len(fitting):
+            print(f"{lacking} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
         rows = fitting
-    unclear = variants.unclear(entry, (question for _, question in rows), known=known)
-    if unclear and len(unclear) == len(rows):
-        raise DataError(f"every question is left out: {variants.UNCLEAR}; remove it from params.yaml", file=path)
-    if unclear:
-        print(f"{len(unclear)} of {len(rows)} questions are left out: {variants.UNCLEAR}", file=sys.stderr)
-    return [(row, question) for row, question in rows if question.id not in unclear]
+    left_out = variants.left_out(entry, (question for _, question in rows), known=known)
+    reasons = Counter(left_out.values())
+    if left_out and len(left_out) == len(rows):
+        why = "; ".join(reasons)
+        raise DataError(f"every question is left out: {why}; remove the variant from params.yaml", file=path)
+    for reason, count in reasons.items():
+        print(f"{count} of {len(rows)} questions are left out: {reason}", file=sys.stderr)
+    return [(row, question) for row, question in rows if question.id not in left_out]
