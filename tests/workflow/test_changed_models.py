@@ -13,7 +13,6 @@ from known_unknowns import tables
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 from tests.workflow.project import Project
 
-pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 KEY = "sk-proj-0123456789abcdefSECRET"
 RESULTS = "results/pocket"

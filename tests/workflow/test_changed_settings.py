@@ -18,7 +18,6 @@ from tests.workflow import asked
 from tests.workflow.asked import METRICS, REPLIES
 from tests.workflow.project import Project
 
-pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 DONE = "Nothing to be done"
 

@@ -10,8 +10,6 @@ from hashlib import sha256
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint import batch_api
 from known_unknowns.engines.prices import Price

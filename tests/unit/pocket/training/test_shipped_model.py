@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
 from bench.pocket_model.tally import Tally, actiview_tally, mmsap_tally, tally
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import Batches
