@@ -39,8 +39,7 @@ TABLES = {"summarise", "compare", "compare_models", "report", "question_browser"
 """Steps of the whole edition."""
 SHOWN = {*TABLES, "released_numbers", "reply_tables", "summarise"}
 CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
-ASKED = {"infer", "verify"}
-MODEL = {"probe", *ASKED, "parse", "measure", "judge", "import_released", *SHOWN}
+MODEL = {"probe", "infer", "parse", "measure", "judge", "import_released", *SHOWN}
 
 
 def of(step: str) -> dict[str, str]:
