@@ -19,7 +19,6 @@ if SOURCE.is_dir():
 
 from known_unknowns.config import read as read_config
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns.verification.summaries import files_digest as verified_digest
 from known_unknowns.workflow import (
     configuration,
     needs,
