@@ -100,12 +100,13 @@ audit-table: $(INSTALLED) ## Maintainers: write the table of issues in bench/aud
 findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the published numbers in the package
 	@$(VENV)/bin/python scripts/findings.py
 
-example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions
+example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions, and its picture docs/report.png (needs Chromium)
 	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' \
 	  'tracking={enabled: false}' $(ARGS)
 	@rm -rf docs/example
 	@$(IN_VENV) known-unknowns bundle docs/example --params results/example/params.yaml --edition example
 	@cd docs/example && rm -rf tables every_eval_ever figures leaderboard.csv bundle.json .nojekyll
+	@$(VENV)/bin/python -m scripts.report_picture
 
 dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, and check both with twine
 	@rm -rf build/dist

@@ -110,7 +110,7 @@ def test_a_yes_no_benchmark_of_another_distribution(finished):
         yes = {variant: pytest.approx(2 / 3 if variant == "negated" else 1 / 3) for variant in YES_NO}
         assert accuracies(project, "always_a", "pope", parser) == yes
     assert {n for _, n in accuracy(project.root, "weather", "oracle", "pope").values()} == {12}
-    assert "<h2>POPE (rendered)</h2>" in text(project, "index.html")
+    assert "<h2>POPE</h2>" in text(project, "index.html")
     assert "the benchmark defines no check of its published files" in text(project, "audit.html")
     labels = set(re.findall(r"<text[^>]*>([^<]*)</text>", text(project, "figures/pope_answers.svg")))
     assert {"yes", "no"} < labels and not {"A", "B", "C", "D", "E"} & labels
