@@ -155,8 +155,8 @@ class Reproducibility:
     """Whether a published row can be asked as published, by the entry ``model`` (empty if there is none).
 
     The level is `EXACTLY`; `NEARLY` if settings are unknown or differ only in `NUMERICAL`; `UNKNOWN` if nothing differs
-    and no source states the weights or the prompt, or what is kept depends on marks that the server may remove; or `NOT`. ``reasons`` are what differs, or why there is no entry,
-    ``unknown`` what no source states.
+    and no source states the weights or the prompt, or what is kept depends on marks that the server may remove; or
+    `NOT`. ``reasons`` are what differs, or why there is no entry, ``unknown`` what no source states.
     """
 
     settings: PublishedSettings
