@@ -13,7 +13,7 @@ from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
-from known_unknowns.scoring import PARSERS
+from known_unknowns.scoring import PARSERS, WITHOUT_TEXT
 from known_unknowns.scoring.dialogues import combine_views, score_turn
 from known_unknowns.variants import without_refusal
 
@@ -122,5 +122,5 @@ def _with_failed_choice(pair: QuestionTurns) -> QuestionTurns:
 
 
 def default_parsers(*, have_logprobs: bool) -> list[str]:
-    """Return all parsers; the likelihood parser only if there are log-probabilities."""
-    return [name for name in PARSERS if name != "likelihood" or have_logprobs]
+    """Return the parsers of the text, and the likelihood parser if there are log-probabilities."""
+    return [name for name in PARSERS if name not in WITHOUT_TEXT or (name == "likelihood" and have_logprobs)]

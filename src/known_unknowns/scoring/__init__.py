@@ -14,12 +14,15 @@ from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import OFFICIAL, official
+from known_unknowns.scoring.option_text import OPTION_TEXT, OPTION_TEXT_SUM, option_text
 from known_unknowns.scoring.robust import noting_removed, robust
 
 PARSERS: dict[str, Parser] = {
     OFFICIAL: noting_removed(official),
     "robust": robust,
     "likelihood": likelihood,
+    OPTION_TEXT: option_text,
+    OPTION_TEXT_SUM: partial(option_text, normalise=False),
 }
 """The parsers that need nothing but the reply. The parser "judge" (`known_unknowns.scoring.judge`) needs judgements."""
 
@@ -30,19 +33,24 @@ def parsers_with(kept: str | None) -> dict[str, Parser]:
     return PARSERS if kept is None else PARSERS | {OFFICIAL: noting_removed(partial(official, kept=kept))}
 
 
-WITHOUT_TEXT = frozenset({"likelihood"})
+WITHOUT_TEXT = frozenset({"likelihood", OPTION_TEXT, OPTION_TEXT_SUM})
 """Parsers that do not parse the text of a reply."""
 
 
 def has_input(parser: str, turns: Iterable[AnsweredTurn]) -> bool:
     """Return whether a parser has what it needs, so that its results are numbers and not null.
 
-    The likelihood parser has not if, of all ``turns`` of one variant and seed, no reply has log-probabilities.
+    The parser likelihood has not if, of all ``turns`` of one variant and seed, no reply has log-probabilities, and
+    those of the options' texts have not if no reply has their likelihoods.
     """
-    if parser != "likelihood":
+    if parser not in WITHOUT_TEXT:
         return True
-    replies = [turn.reply for turn in turns if turn.labels is not None and turn.reply.error is None]
-    return not replies or any(reply.logprobs for reply in replies)
+    turns = list(turns)
+    if all(turn.reply.error is not None for turn in turns if turn.labels is not None):
+        return True
+    if parser == "likelihood":
+        return any(turn.reply.logprobs for turn in turns if turn.labels is not None)
+    return any(turn.reply.continuations for turn in turns)
 
 
 __all__ = [
@@ -51,6 +59,7 @@ __all__ = [
     "has_input",
     "likelihood",
     "official",
+    "option_text",
     "parsers_with",
     "robust",
 ]

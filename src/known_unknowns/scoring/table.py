@@ -17,6 +17,7 @@ from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input, parsers_with
 from known_unknowns.scoring.dialogues import combine_views, read_turns, score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
+from known_unknowns.scoring.option_text import with_continuations
 from known_unknowns.scoring.robust import noting_removed
 from known_unknowns.tables.parquet import Cell, Source
 
@@ -103,6 +104,6 @@ def score_table(
 
 def _scores(question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[str, Parser]) -> Iterator[Score]:
     """The scores of one question."""
-    scored = [turn for turn in turns if turn.labels is not None]
+    scored = [turn for turn in with_continuations(turns) if turn.labels is not None]
     by_parser = [[score_turn(turn, question, name, parse) for turn in scored] for name, parse in parsers.items()]
     return chain.from_iterable(zip(*map(combine_views, by_parser), strict=True))

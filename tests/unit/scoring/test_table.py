@@ -8,7 +8,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DamagedError, DataError
-from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Option, Question, Reply, Score
+from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Continuation, Option, Question, Reply, Score
 from known_unknowns.scoring.dialogues import final_answers, read_turns, score_turn
 from known_unknowns.scoring.table import parse, score_table
 from known_unknowns.variants import without_refusal
@@ -53,6 +53,38 @@ def test_one_score_per_question_turn_and_parser_in_order(tmp_path):
         Score("1", 0, "answer", "robust", "refused", "E", 4, True),
         Score("1", 0, "answer", "likelihood", "answered", "A", 0, False),
     ]
+
+
+def test_the_likeliest_text_of_an_option_per_token_and_summed(tmp_path):
+    """A: -1 with 1 token. B: -3 with 4, the highest per token. C and E are less likely, D has no likelihood."""
+    likelihoods = {
+        "A": Continuation(-1.0, 1),
+        "B": Continuation(-3.0, 4),
+        "C": Continuation(-9.0, 3),
+        "E": Continuation(-8.0, 2),
+    }
+    found = Reply("", continuations=likelihoods)
+    replies = [
+        asked("1", Reply("It is in words.")),
+        asked("1", found, turn=1, step="likelihood", labels=None),
+        asked("2", Reply("", error="no reply", finish="error")),
+        asked("3", Reply("B")),
+    ]
+    files = written(tmp_path, [question("1", answer=1), question("2"), question("3", answer=1)], replies)
+    parsers = ["option_text", "option_text_sum"]
+    assert [(each.question_id, each.outcome, each.label) for each in scores_of(files, parsers)] == [
+        ("1", "answered", "B"),
+        ("1", "answered", "A"),
+        ("2", "failed", None),
+        ("2", "failed", None),
+        ("3", "unparsed", None),
+        ("3", "unparsed", None),
+    ]
+
+
+def test_without_likelihoods_the_parsers_of_option_texts_have_no_scores(tmp_path):
+    files = written(tmp_path, [question("1")], [asked("1", Reply("B"))])
+    assert {each.parser for each in scores_of(files, ["robust", "option_text", "option_text_sum"])} == {"robust"}
 
 
 @pytest.mark.parametrize(
