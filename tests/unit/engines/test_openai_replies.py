@@ -138,6 +138,8 @@ def test_a_completion_without_a_choice_is_a_fault(choices):
 def test_reasoning_is_separate_from_the_answer(changes, reasoning, text):
     reply = reading(**changes)
     assert reply.text == text and reply.details["reasoning"] == reasoning
+    in_own_field = changes.keys() & {"reasoning", "reasoning_content"}
+    assert reply.raw == (None if in_own_field else changes["content"])  # as the model wrote it
 
 
 @pytest.mark.parametrize("opening", ["<think>", "<|channel|>analysis<|message|>"])

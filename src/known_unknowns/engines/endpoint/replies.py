@@ -179,10 +179,12 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], 
         return Reply(text, finish=finish, error="the provider refused to answer")
     if finish == unusable.FILTERED:
         return Reply(text, finish=finish, error=f"the content filter stopped the answer ({choice['finish_reason']})")
+    content = _content(message.get("content"))[1]
+    raw = content if reasoning and content != text else None  # the server left the reasoning in the text
     if not text.strip():
-        return Reply(text, finish=finish if finish == unusable.CUT_OFF else unusable.EMPTY)
+        return Reply(text, finish=finish if finish == unusable.CUT_OFF else unusable.EMPTY, raw=raw)
     logprobs = label_logprobs(choice.get("logprobs"), turn.labels, marks) if turn.labels else None
-    return Reply(text, logprobs, finish=finish)
+    return Reply(text, logprobs, finish=finish, raw=raw)
 
 
 def prompt_continuation(body: Any, text: str) -> Continuation | None:
@@ -190,19 +192,25 @@ def prompt_continuation(body: Any, text: str) -> Continuation | None:
 
     They are a list with an object for each token (vLLM), whose first value is that of the prompt's own token. None if
     there are none, or they do not end with the text. Spaces do not count, because some tokenizers lose them.
+
+    A character of several tokens is at its last token, and the others are empty or U+FFFD (vLLM). Those of the text's
+    first character are before the place where the text is complete.
     """
     rows = body.get("prompt_logprobs") if isinstance(body, Mapping) else None
     wanted, read = "".join(text.split()), ""
     values: list[float] = []
     for row in reversed(rows if isinstance(rows, list) else []):
         first = next(iter(row.values()), None) if isinstance(row, Mapping) else None
-        if not isinstance(first, Mapping) or not _is_logprob(first.get("logprob")):
+        is_complete = len(read) >= len(wanted)
+        is_known = isinstance(first, Mapping) and _is_logprob(first.get("logprob"))
+        decoded = str(first.get("decoded_token")).strip("\ufffd") if isinstance(first, Mapping) else ""
+        if is_complete and (decoded or not is_known):
+            break
+        if not isinstance(first, Mapping) or not is_known:
             return None
-        read = "".join(str(first.get("decoded_token")).split()) + read
+        read = "".join(decoded.split()) + read
         values.append(first["logprob"])
-        if len(read) >= len(wanted):
-            return Continuation(round(sum(values), 6), len(values)) if read == wanted else None
-    return None
+    return Continuation(round(sum(values), 6), len(values)) if values and read == wanted else None
 
 
 def _choice(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
