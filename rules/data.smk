@@ -12,7 +12,7 @@ rule fetch:
     priority: 1
     retries: 0
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("fetch"),
         code=FUNCTIONS.code_of_source,
@@ -36,8 +36,9 @@ rule questions:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
-    threads: FUNCTIONS.table_threads
+        "../envs/core.yaml"
+    # Rendered scenes are few.
+    threads: lambda wildcards: 1 if PARAMS.data(wildcards.benchmark).source == "scenes" else 2
     params:
         read=FUNCTIONS.read("questions"),
         out=subpath(output.table, parent=True),
@@ -59,7 +60,7 @@ rule check:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("check"),
         code=FUNCTIONS.code("check"),

@@ -11,7 +11,7 @@ rule train_pocket:
         "results/training/train.log",
     retries: 0
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     threads: 1
     params:
         code=code_of("train"),
@@ -19,4 +19,4 @@ rule train_pocket:
         work=subpath(output[0], ancestor=2),
     shell:
         # The checkpoint is not an output, so that a stopped training continues from it.
-        "python -m known_unknowns step train --threads {threads} --work {params.work} --out {params.model} > {log} 2>&1"
+        "python -m known_unknowns step train --work {params.work} --out {params.model} > {log} 2>&1"

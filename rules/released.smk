@@ -41,7 +41,7 @@ rule import_released:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
     params:
@@ -57,7 +57,7 @@ rule import_released:
 # Parsers, variants and models compared question by question.
 rule reply_tables:
     input:
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
         scores=lambda wildcards: TARGETS.per_pair(
             "<results>/scores/{model}/{benchmark}/scores.parquet", wildcards.benchmark
         ),
@@ -69,7 +69,7 @@ rule reply_tables:
     group:
         "evaluate"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("reply_tables"),
         code=code_of("compare"),
@@ -85,7 +85,7 @@ rule reply_tables:
 rule released_numbers:
     input:
         raw="<data>/raw/{benchmark}",
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
     output:
         "<results>/released/{benchmark}.json",
     log:
@@ -94,7 +94,7 @@ rule released_numbers:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("released_numbers"),
         code=FUNCTIONS.code("release"),

@@ -4,8 +4,8 @@
 rule vary:
     input:
         questions="<data>/questions/{benchmark}/questions.parquet",
-        corrections=lambda wildcards: rule_functions.variant_files(
-            PARAMS, wildcards.variant
+        corrections=lambda wildcards: sorted(
+            corrections.files(PARAMS.variant(wildcards.variant))
         ),
     output:
         "<results>/variants/{benchmark}/{variant}.parquet",
@@ -16,7 +16,7 @@ rule vary:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
     params:

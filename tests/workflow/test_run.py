@@ -14,6 +14,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.records import OVERALL, Metric
 from tests.cells import read_questions, read_replies, read_scores
+from tests.paths import ROOT
 from tests.peers import humblebench
 from tests.results_page import unexplained
 from tests.workflow.conftest import VARIANTS
@@ -59,6 +60,9 @@ def test_every_documented_file_is_written(finished):
     assert [path for path in expected if not (results / path).is_file()] == []
     assert list(results.rglob("*.part")) == []
     assert unexplained([str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()]) == []
+    (journals,) = re.findall(r"`(journal/[^`]+)`", (ROOT / "results/README.md").read_text(encoding="utf-8"))
+    for path in (project.root / "journal").glob("**/*.jsonl"):
+        assert re.fullmatch(re.sub(r"<\w+>", "[^/]+", journals), path.relative_to(project.root).as_posix())
 
 
 def test_the_run_ends_with_its_results_and_their_paths(finished):
@@ -68,9 +72,15 @@ def test_the_run_ends_with_its_results_and_their_paths(finished):
     assert "HumbleBench (rendered): dual accuracy 100.0% (interval " in best and "unusable 0.0%" in best
     assert best.endswith("of oracle, the highest of 3 scripted respondents")
     assert "Caveat     rendered questions, not the published ones" in lines
-    assert "Verdicts   0 of 171 published numbers could be judged" in lines
     paths = [line.split()[1] for line in lines if line.startswith(("Report", "Tables", "Replies"))]
     assert paths == ["results/pocket/report/index.html", "results/pocket/headline.csv", "results/pocket/replies/"]
+    names = [line.split()[0] for line in lines if re.match(r"[A-Z]\w+ {2,}\S", line)]
+    assert names == [
+        *("Results", "Caveat", "Report", "Questions", "Tables", "Replies"),
+        *("Next", "Open", "MLflow", "Duration"),
+    ]
+    mlflow = next(line for line in lines if line.startswith("MLflow"))
+    assert mlflow.endswith("mlflow ui --backend-store-uri sqlite:///mlflow.db")
 
 
 def test_a_run_in_a_pipe_reports_its_progress(finished):
