@@ -12,7 +12,7 @@ rule fetch:
     priority: 1
     retries: 0
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("fetch"),
         code=FUNCTIONS.code_of_source,
@@ -36,7 +36,7 @@ rule questions:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     # Rendered scenes are few.
     threads: lambda wildcards: 1 if PARAMS.data(wildcards.benchmark).source == "scenes" else 2
     params:
@@ -60,7 +60,7 @@ rule check:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("check"),
         code=FUNCTIONS.code("check"),

@@ -15,7 +15,7 @@ rule probe:
     priority: 1
     retries: 0
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     params:
         read=FUNCTIONS.read("probe"),
         journals=f"{JOURNAL}/{{model}}",
@@ -42,7 +42,7 @@ rule infer:
     group:
         FUNCTIONS.of_model(needs.group)
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
         gpu=lambda wildcards: FUNCTIONS.gpus_besides_shards(wildcards.model),
@@ -81,7 +81,7 @@ rule infer_shard:
     group:
         FUNCTIONS.of_model(needs.group)
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
         gpu=lambda wildcards: FUNCTIONS.gpus(wildcards.model),

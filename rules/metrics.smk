@@ -15,7 +15,7 @@ rule measure:
     group:
         "evaluate"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
     params:
@@ -57,7 +57,7 @@ rule summarise:
     group:
         "report"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=selection.compared(PARAMS, "summarise"),
         code=code_of("summarise", PARAMS.benchmarks),
@@ -82,7 +82,7 @@ rule compare:
     group:
         "report"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=selection.compared(PARAMS, "compare"),
         code=code_of("compare", PARAMS.benchmarks),
@@ -109,7 +109,7 @@ rule compare_models:
     group:
         "report"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=selection.compared(PARAMS, "compare_models"),
         code=code_of("compare"),

@@ -50,7 +50,7 @@ rule report:
     group:
         "report"
     conda:
-        "envs/report.yaml"
+        "../envs/report.yaml"
     params:
         read=selection.compared(PARAMS, "report"),
         code=code_of("report", PARAMS.benchmarks),
