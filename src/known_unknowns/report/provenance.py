@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
-from known_unknowns.data import licences, lock_file, provenance
+from known_unknowns.benchmark import registry
+from known_unknowns.data import lock_file, provenance
 from known_unknowns.edition_files import replies_table
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
@@ -109,7 +110,7 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     words = {True: "yes", False: "no"}
     terms = {
         names.get(name, name): words[value] if isinstance(value, bool) else value
-        for name, value in licences.terms_of(benchmark, entry).as_dict().items()
+        for name, value in registry.terms_of(benchmark, entry).as_dict().items()
     }
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     return Data(benchmark, entry.as_dict(), pin, locked.describe() if locked else commits or None, terms)

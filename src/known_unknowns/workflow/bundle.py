@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from known_unknowns import json_files
+from known_unknowns.benchmark import registry
 from known_unknowns.config import Params
-from known_unknowns.data import licences
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange import every_eval_ever
@@ -84,7 +84,7 @@ def bundle(params: Params, out: Path, *, redistribute: Collection[str] = (), roo
             raise ConfigError(unknown_name(name, params.benchmarks), path="--redistribute")
     if out.exists() and not (out / LISTING).is_file() and not (out.is_dir() and not any(out.iterdir())):
         raise ConfigError(f"{out} exists and is no bundle; name another folder", path="OUT")
-    terms = {name: licences.terms_of(name, params.data(name)) for name in params.benchmarks}
+    terms = {name: registry.terms_of(name, params.data(name)) for name in params.benchmarks}
     left_out = {name: t.why for name, t in terms.items() if not t.redistribute and name not in redistribute}
     private = PrivateTexts.of(params, sorted(results.glob("replies/*/*/engine.json")), root)
     out.parent.mkdir(parents=True, exist_ok=True)
