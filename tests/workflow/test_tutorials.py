@@ -37,6 +37,9 @@ def test_evaluate_my_model(rerun, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "tutorial_model.md", "exec"), {})
     assert capsys.readouterr().out.splitlines()[0] == blocks(MODEL, "text")[0].strip()
+    (code,) = blocks(README, "python")
+    exec(compile(code.replace("limit=100", "limit=20"), "README.md", "exec"), {})
+    assert capsys.readouterr().out and (tmp_path / "report.html").is_file()
 
     rerun.change_params(lambda params: params["tracking"].update(enabled=False))
     sample, whole, add, check, everything, compare, metrics, export, bundle = lines(MODEL)
@@ -137,7 +140,7 @@ def test_reproduce_table_3(published):
 
 
 def test_a_project_of_the_package(tmp_path):
-    _, create, enter, plan, *_ = lines(INSTALLATION)
+    _, _, create, enter, plan, *_ = lines(INSTALLATION)
     assert enter == "cd my-project"
     outside = Project(tmp_path, {"PYTHONPATH": str(ROOT / "src")})
     assert "Created a project" in shell(outside, create)
