@@ -104,8 +104,8 @@ example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions
 	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' \
 	  'tracking={enabled: false}' $(ARGS)
 	@rm -rf docs/example
-	@$(IN_VENV) known-unknowns bundle docs/example --params results/example/params.yaml --edition example
-	@cd docs/example && rm -rf tables every_eval_ever figures leaderboard.csv bundle.json .nojekyll
+	@cp -r results/example/report docs/example
+	@rm -rf docs/example/figures
 
 dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, and check both with twine
 	@rm -rf build/dist

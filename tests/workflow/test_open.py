@@ -15,7 +15,7 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 
-from tests.workflow.project import RESPONDENTS, Project
+from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -111,18 +111,6 @@ def test_a_taken_port_and_a_missing_run_say_what_to_do(finished, tmp_path):
         project.kill(process)
     printed = project.run("known-unknowns", "open", "--edition", "full", code=3).stdout
     assert "make run EDITION=full" in printed and "Traceback" not in printed
-
-
-def test_a_bundle_of_the_run_has_its_report_and_questions(finished, tmp_path):
-    project, _ = finished
-    printed = project.run("known-unknowns", "bundle", tmp_path / "public").stdout
-    assert re.search(rf"^{tmp_path}/public: \d+ files, \d+\.\d MB; open ", printed, re.MULTILINE)
-    report = project.root / "results/pocket/report"
-    for path in report.rglob("*"):  # nothing private is in the report of the pocket edition
-        assert path.is_dir() or (tmp_path / "public" / path.relative_to(report)).read_bytes() == path.read_bytes()
-    rows = (tmp_path / "public/leaderboard.csv").read_text(encoding="utf-8").splitlines()
-    models = dict.fromkeys(tuple(row.split(",")[:3]) for row in rows[1:])
-    assert list(models) == [(name, "true", "humblebench") for name in sorted(RESPONDENTS)]
 
 
 def _report_only(project: Project, root: Path) -> Project:

@@ -64,7 +64,7 @@ def test_evaluate_my_model(rerun, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[0] == blocks(MODEL, "text")[0].strip()
 
     rerun.change_params(lambda params: params["tracking"].update(enabled=False))
-    sample, whole, add, check, everything, compare, metrics, export, bundle = lines(MODEL)
+    sample, whole, add, check, everything, compare, metrics, export, copy = lines(MODEL)
     assert "20 of 30 questions" in run(rerun, sample)
     assert whole == sample.replace("20", "0")
     for line in (add, check):
@@ -72,7 +72,7 @@ def test_evaluate_my_model(rerun, tmp_path, monkeypatch, capsys):
     run(rerun, everything, "results/pocket/report/index.html", "results/pocket/headline.csv")
     printed = run(rerun, compare.replace("pocket-never-refuses", "uniform"))
     assert re.search(r"my-model +uniform", printed)
-    for line in (metrics, export, bundle):
+    for line in (metrics, export, copy):
         run(rerun, line)
     header, *rows = (rerun.root / "my-model.csv").read_text(encoding="utf-8").splitlines()
     assert "value" in header and any(",dual_accuracy," in row for row in rows)

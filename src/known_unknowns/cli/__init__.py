@@ -50,7 +50,6 @@ COMMANDS = {
     },
     "known_unknowns.cli.results": {
         "open": "Serve the report and MLflow of a finished run.",
-        "bundle": "Write report, tables and numbers for a static host.",
         "metrics": "Write metrics of a finished run as CSV.",
     },
     "known_unknowns.cli.exchange": {

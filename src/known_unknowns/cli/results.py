@@ -1,4 +1,4 @@
-"""Commands for finished results: open them, bundle them for a static host, and export all metrics."""
+"""Commands for finished results: open them, and export all metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.summary import write_all_metrics
-from known_unknowns.workflow import bundle as bundling
 from known_unknowns.workflow import configuration, serve
 
 
@@ -35,34 +34,6 @@ def open(
         browser=browser,
         say=lambda text: print(text, flush=True),
     )
-
-
-def bundle(
-    out: Annotated[
-        Path | None, typer.Argument(help="The folder to write. [default: results/<edition>/bundle]", show_default=False)
-    ] = None,
-    redistribute: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BENCHMARK",
-            help="Include this benchmark's questions and images although its licence does not allow it. "
-            "Use it only if you have the right to redistribute them. Repeat it for each benchmark.",
-        ),
-    ] = None,
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Write a folder for any static host: the report, its questions, tables, and numbers to exchange.
-
-    \b
-    Example:
-      known-unknowns bundle public --edition pocket
-    """
-    chosen = configuration.load(params, edition=edition)
-    written = bundling.bundle(chosen, out or Path("results", chosen.edition, "bundle"), redistribute=redistribute or ())
-    for name, why in written.left_out.items():
-        print(f"{name}: images and the question browser are left out ({why}); --redistribute {name} includes them")
-    print(f"{written.folder}: {written.files} files, {written.size / 1e6:.1f} MB; open {written.folder}/index.html")
 
 
 def metrics(
