@@ -52,7 +52,7 @@ construct: $(INSTALLED) ## Questions from scene graphs to a release candidate (N
 	@$(IN_VENV) known-unknowns construct generators $(NAME) >/dev/null  # names an unknown entry
 	@$(SNAKEMAKE) construction/$(NAME)/release_candidate $(ARGS)
 
-open: $(INSTALLED) ## Serve the report and MLflow of the finished run, and print their addresses (end: Ctrl-C)
+open: $(INSTALLED) ## Open the report of the finished run, and print the commands that serve it and MLflow
 	@$(IN_VENV) known-unknowns open $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 report: $(INSTALLED) ## Snakemake's own report of the finished run: provenance, timings, the figures

@@ -49,7 +49,7 @@ COMMANDS = {
         "try": "Ask a model a sample of a benchmark; print its numbers.",
     },
     "known_unknowns.cli.results": {
-        "open": "Serve the report and MLflow of a finished run.",
+        "open": "Open the report; print commands that serve it.",
         "metrics": "Write metrics of a finished run as CSV.",
     },
     "known_unknowns.cli.exchange": {

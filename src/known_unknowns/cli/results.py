@@ -11,29 +11,28 @@ from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.summary import write_all_metrics
-from known_unknowns.workflow import configuration, serve
+from known_unknowns.workflow import configuration, opening
 
 
 def open(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the report; 0 for any free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser, if there is a display.")] = True,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Serve the report and the MLflow runs of a finished run on this machine, and print their addresses.
+    """Open the report of a finished run, and print the commands that serve it and the MLflow runs on this machine.
 
-    Nothing else on the network can reach them. Ctrl-C ends it.
+    No server is started. Other users of the machine can read what these commands serve.
 
     \b
     Example:
       known-unknowns open --edition pocket --no-browser
     """
-    serve.serve(
-        configuration.load(params, edition=edition),
-        port=port,
-        browser=browser,
-        say=lambda text: print(text, flush=True),
-    )
+    chosen = configuration.load(params, edition=edition)
+    page = opening.report_page(chosen)
+    for line in opening.places(chosen, page):
+        print(line)
+    if browser:
+        opening.open_in_browser(page)
 
 
 def metrics(

@@ -18,7 +18,7 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-ADDRESS, KEY = "(private address)", "(key)"
+ADDRESS, KEY = "[private address]", "[key]"
 """What stands in place of a private address, and of a key."""
 _SHORTEST_KEY = 8
 _KEY_VARIABLE = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$")
@@ -47,9 +47,9 @@ class PrivateTexts:
     |---|---|
     | a path of the project, of the home folder | the path from ``.``, from ``~`` |
     | another absolute path | its last part |
-    | an address with a password, or of a host that is not public | (private address) |
-    | a key of the environment or of .env, and what looks like a key | (key) |
-    | a key in the query of another address | the address with (key) in its place |
+    | an address with a password, or of a host that is not public | [private address] |
+    | a key of the environment or of .env, and what looks like a key | [key] |
+    | a key in the query of another address | the address with [key] in its place |
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -137,7 +137,7 @@ def _shown_address(address: str) -> str:
     if rest.startswith("/"):  # of a file, or of a database in a file
         return PurePosixPath(rest).name
     return re.sub(
-        r"(?<=[?&#])([^=&#]+)=(?!\(key)[^&#]+",
+        r"(?<=[?&#])([^=&#]+)=(?!\[key)[^&#]+",
         lambda found: f"{found[1]}={KEY}" if _KEY_PARAMETER.search(found[1]) else found[0],
         address,
     )

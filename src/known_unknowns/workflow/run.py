@@ -31,6 +31,7 @@ from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
 from known_unknowns.workflow import configuration
+from known_unknowns.workflow.opening import program
 from known_unknowns.workflow.rule_functions import Targets
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
@@ -137,7 +138,10 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     folder = Path(results)
     places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
     lines = [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
-    lines += [f"Replies    {results}/replies/", f"Open       {_program()} open {_options(params, folder)}"]
+    lines += [
+        f"Replies    {results}/replies/",
+        f"Open       {program('known-unknowns')} open {_options(params, folder)}",
+    ]
     lines.append(f"Duration   {duration(seconds)}")
     best = _best_models(params, folder)
     return "\n".join(["", *best, *_verdicts(params, folder / "comparison.parquet"), *_failures(params, folder), *lines])
@@ -145,14 +149,10 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 
 def _failures(params: Params, results: Path) -> list[str]:
     """Return the number of questions without a usable reply, and what to do about them."""
-    found = unusable_replies.recorded(params, results, program=_program(), options=_options(params, results))
+    found = unusable_replies.recorded(
+        params, results, program=program("known-unknowns"), options=_options(params, results)
+    )
     return [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
-
-
-def _program() -> str:
-    """Return the command line's program as it can be called from this folder."""
-    program = Path(sys.executable).parent / "known-unknowns"
-    return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
 
 
 def _options(params: Params, results: Path) -> str:

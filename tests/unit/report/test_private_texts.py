@@ -44,19 +44,19 @@ def private(monkeypatch: pytest.MonkeyPatch) -> PrivateTexts:
         ("path:/srv/a/b, '/srv/a/c'", "path:b, 'c'"),
         ("C:\\Users\\me\\model", "model"),
         ("file:///srv/a/b.csv and sqlite:////var/lib/runs.db", "b.csv and runs.db"),
-        ("at http://10.1.2.3:8000/v1/chat?x=1: refused", "at (private address): refused"),
-        ("10.1.2.3:8000 and 192.168.0.7 and [::1]", "(private address) and (private address) and [::1]"),
-        ("http://localhost/v1, localhost:11434", "(private address), (private address)"),
-        ("(http://gpu1/v1)", "((private address))"),
-        ("https://llm.internal/v1", "(private address)"),
-        ("https://models.example.org:8443/v1", "(private address)"),
-        ("https://me:pass@host.example.org/v1", "(private address)"),
-        ("http://[fd00::1]/v1 http://host:port", "(private address) (private address)"),
-        ("https://host.example.org/v1?a=1&api_key=abc#t", "https://host.example.org/v1?a=1&api_key=(key)#t"),
-        ("https://host.example.org/#access_token=abc", "https://host.example.org/#access_token=(key)"),
-        ("the key 0123-abcd-4567 is not valid", "the key (key) is not valid"),
-        ("Incorrect API key: sk-proj-0123456789abcdef", "Incorrect API key: (key)"),
-        ("hf_0123456789abcdefghij; Authorization: Bearer a.b-c_d=ef", "(key); Authorization: Bearer (key)"),
+        ("at http://10.1.2.3:8000/v1/chat?x=1: refused", "at [private address]: refused"),
+        ("10.1.2.3:8000 and 192.168.0.7 and [::1]", "[private address] and [private address] and [::1]"),
+        ("http://localhost/v1, localhost:11434", "[private address], [private address]"),
+        ("(http://gpu1/v1)", "([private address])"),
+        ("https://llm.internal/v1", "[private address]"),
+        ("https://models.example.org:8443/v1", "[private address]"),
+        ("https://me:pass@host.example.org/v1", "[private address]"),
+        ("http://[fd00::1]/v1 http://host:port", "[private address] [private address]"),
+        ("https://host.example.org/v1?a=1&api_key=abc#t", "https://host.example.org/v1?a=1&api_key=[key]#t"),
+        ("https://host.example.org/#access_token=abc", "https://host.example.org/#access_token=[key]"),
+        ("the key 0123-abcd-4567 is not valid", "the key [key] is not valid"),
+        ("Incorrect API key: sk-proj-0123456789abcdef", "Incorrect API key: [key]"),
+        ("hf_0123456789abcdefghij; Authorization: Bearer a.b-c_d=ef", "[key]; Authorization: Bearer [key]"),
     ],
 )
 def test_private_texts_are_removed(private, text, shown):
@@ -111,5 +111,5 @@ def test_no_page_has_a_private_text(tmp_path, monkeypatch):
     pages = {path.name: path.read_text(encoding="utf-8") for path in run.page.parent.glob("*.html")}
     for name, page in pages.items():
         assert [text for text in [*PLANTED, str(tmp_path), KEY[:12], CREDENTIAL[:12]] if text in page] == [], name
-    assert "(private address)" in pages["provenance.html"] and "(key)" in pages["provenance.html"]
-    assert "Unusable: " in pages["index.html"] and "(private address)" in pages["index.html"]
+    assert "[private address]" in pages["provenance.html"] and "[key]" in pages["provenance.html"]
+    assert "Unusable: " in pages["index.html"] and "[private address]" in pages["index.html"]

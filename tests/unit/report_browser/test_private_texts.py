@@ -44,7 +44,7 @@ def test_no_shard_has_a_private_text(tmp_path, monkeypatch):
     shards = {path.name: read(path) for path in run.shards.glob("*.js")}
     for name, content in {run.page.name: run.page.read_bytes(), **shards}.items():
         assert [text for text in [*PLANTED, str(tmp_path)] if text.encode() in content] == [], name
-    assert sum(b"(private address)" in content for content in shards.values()) >= 4
+    assert sum(b"[private address]" in content for content in shards.values()) >= 4
 
     with_llava = [json.loads(content) for content in shards.values() if b"llava says" in content]
     for part in with_llava:
