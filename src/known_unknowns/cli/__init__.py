@@ -81,7 +81,6 @@ COMMANDS = {
     },
     "known_unknowns.cli.models": {
         "models list": "List models, their memory and their published rows.",
-        "models add": "Add a model to params.yaml.",
     },
     "known_unknowns.cli.steps_of_models": {
         "models probe": "Check that a model is there and can answer.",
@@ -131,7 +130,7 @@ this package imports none of them.
 
 GROUPS = {
     "plan": "Plan a run or a comparison: how many questions it needs.",
-    "models": "List the models, add one to params.yaml, or check one.",
+    "models": "List the models, or check one.",
     "review": """Review questions in the browser, and use the decisions.
 
 docs/review.md is the guide.""",
