@@ -85,7 +85,7 @@ format: $(INSTALLED) ## Format everything in place
 	@$(IN_VENV) ruff check --fix .
 	@$(IN_VENV) snakefmt Snakefile rules
 
-lock: $(INSTALLED) ## Maintainers: write requirements.lock and rules/envs/ from pyproject.toml
+lock: $(INSTALLED) ## Maintainers: write requirements.lock and envs/ from pyproject.toml
 	@$(VENV)/bin/python scripts/lock.py
 
 upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fit

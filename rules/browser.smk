@@ -18,7 +18,7 @@ rule question_browser:
     group:
         "report"
     conda:
-        "envs/report.yaml"
+        "../envs/report.yaml"
     params:
         read=selection.compared(PARAMS, "question_browser"),
         code=code_of("report", PARAMS.benchmarks),

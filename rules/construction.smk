@@ -21,7 +21,7 @@ rule construct_graphs:
         "construction/{construction}/logs/graphs.log",
     retries: 0
     conda:
-        "envs/construction.yaml"
+        "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_graphs"),
         code=FUNCTIONS.code_of_construction,
@@ -39,7 +39,7 @@ rule construct_attributes:
         "construction/{construction}/logs/attributes.log",
     retries: 0
     conda:
-        "envs/construction.yaml"
+        "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_attributes"),
         code=FUNCTIONS.code_of_construction,
@@ -59,7 +59,7 @@ rule construct_generate:
         "construction/{construction}/logs/generate.{generator}.log",
     retries: 0
     conda:
-        "envs/construction.yaml"
+        "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_generate"),
         code=FUNCTIONS.code_of_construction,
@@ -84,7 +84,7 @@ rule construct_filter:
         "construction/{construction}/logs/filter.log",
     retries: 0
     conda:
-        "envs/construction.yaml"
+        "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_filter"),
         code=FUNCTIONS.code_of_construction,
@@ -104,7 +104,7 @@ rule construct_release:
         "construction/{construction}/logs/release.log",
     retries: 0
     conda:
-        "envs/construction.yaml"
+        "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_release"),
         code=FUNCTIONS.code_of_construction,

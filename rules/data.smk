@@ -12,7 +12,7 @@ rule fetch:
     priority: 1
     retries: 0
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("fetch"),
         code=FUNCTIONS.code_of_source,
@@ -36,7 +36,7 @@ rule questions:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     threads: FUNCTIONS.table_threads
     params:
         read=FUNCTIONS.read("questions"),
@@ -59,7 +59,7 @@ rule check:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("check"),
         code=FUNCTIONS.code("check"),

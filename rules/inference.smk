@@ -15,7 +15,7 @@ rule probe:
     priority: 1
     retries: 0
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     params:
         read=FUNCTIONS.read("probe"),
         journals=f"{JOURNAL}/{{model}}",
@@ -42,7 +42,7 @@ rule infer:
     group:
         FUNCTIONS.of_model(needs.group)
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
         gpu=lambda wildcards: FUNCTIONS.gpus(
@@ -83,7 +83,7 @@ rule infer_shard:
     group:
         FUNCTIONS.of_model(needs.group)
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
         gpu=lambda wildcards: FUNCTIONS.gpus(wildcards.model),
@@ -100,37 +100,3 @@ rule infer_shard:
         "python -m known_unknowns step infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
         " --variants {params.variants} --out {params.out} --journal {params.journal}"
         " --shard {wildcards.shard}/{wildcards.shards} > {log} 2>&1"
-
-
-# Ask a sample of recorded replies again, batched in other ways. Not part of `all`: snakemake verify
-rule verify:
-    input:
-        expand(
-            "<results>/verify/{model}/{benchmark}.json",
-            model=ASKED,
-            benchmark=PARAMS.benchmarks,
-        ),
-
-
-rule verify_model:
-    input:
-        engine="<results>/replies/{model}/{benchmark}/engine.json",
-    output:
-        "<results>/verify/{model}/{benchmark}.json",
-        "<results>/verify/{model}/{benchmark}.parquet",
-    log:
-        "<logs>/verify/{model}/{benchmark}.log",
-    wildcard_constraints:
-        model=any_of(ASKED),
-    conda:
-        "envs/models.yaml"
-    threads: FUNCTIONS.of_model(rule_functions.threads)
-    resources:
-        gpu=lambda wildcards: FUNCTIONS.gpus(wildcards.model),
-        mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
-    params:
-        read=FUNCTIONS.read("verify"),
-        out=subpath(output[0], ancestor=2),
-    shell:
-        "python -m known_unknowns verify {wildcards.model} {wildcards.benchmark} --report-only --out {params.out}"
-        " > {log} 2>&1"

@@ -15,7 +15,7 @@ rule measure:
     group:
         "evaluate"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
     params:
@@ -57,7 +57,7 @@ rule summarise:
     group:
         "report"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=selection.compared(PARAMS, "summarise"),
         code=code_of("summarise", PARAMS.benchmarks),
@@ -82,10 +82,9 @@ rule compare:
     group:
         "report"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=selection.compared(PARAMS, "compare"),
-        verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         code=code_of("compare", PARAMS.benchmarks),
         replies=lambda wildcards: f"{RESULTS}/replies",
         released=lambda wildcards, input: [
@@ -110,7 +109,7 @@ rule compare_models:
     group:
         "report"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=selection.compared(PARAMS, "compare_models"),
         code=code_of("compare"),

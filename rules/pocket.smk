@@ -11,7 +11,7 @@ rule train_pocket:
         "results/training/train.log",
     retries: 0
     conda:
-        "envs/models.yaml"
+        "../envs/models.yaml"
     threads: 1
     params:
         code=code_of("train"),

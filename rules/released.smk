@@ -41,7 +41,7 @@ rule import_released:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
     params:
@@ -69,7 +69,7 @@ rule reply_tables:
     group:
         "evaluate"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("reply_tables"),
         code=code_of("compare"),
@@ -94,7 +94,7 @@ rule released_numbers:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         read=FUNCTIONS.read("released_numbers"),
         code=FUNCTIONS.code("release"),

@@ -50,9 +50,8 @@ rule report:
     group:
         "report"
     conda:
-        "envs/report.yaml"
+        "../envs/report.yaml"
     params:
-        verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         read=selection.compared(PARAMS, "report"),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),

@@ -20,7 +20,7 @@ rule error_table:
     group:
         "report"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     params:
         code=code_of("construct"),
     shell:

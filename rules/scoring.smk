@@ -16,7 +16,7 @@ if JUDGEMENTS:
         log:
             "<logs>/judge.log",
         conda:
-            "envs/models.yaml"
+            "../envs/models.yaml"
         threads: rule_functions.threads(PARAMS, PARAMS.judge.model)
         resources:
             gpu=FUNCTIONS.gpus(PARAMS.judge.model),
@@ -50,7 +50,7 @@ rule parse:
     group:
         "evaluate"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
     params:

@@ -19,7 +19,7 @@ rule track:
         "<logs>/track.log",
     retries: 0
     conda:
-        "envs/workflow.yaml"
+        "../envs/workflow.yaml"
     params:
         read=selection.compared(PARAMS, "track"),
         code=code_of("track", PARAMS.benchmarks),

@@ -16,7 +16,7 @@ rule vary:
     group:
         "prepare"
     conda:
-        "envs/core.yaml"
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
     params:

@@ -1,4 +1,4 @@
-"""Write requirements.lock and rules/envs/*.yaml: every package of every extra, pinned once, for all platforms.
+"""Write requirements.lock and envs/*.yaml: every package of every extra, pinned once, for all platforms.
 
     python scripts/lock.py             # keep the pins that still fit pyproject.toml
     python scripts/lock.py --upgrade   # the newest versions that fit
@@ -64,7 +64,7 @@ def lock(upgrade: bool) -> None:
 
 
 def write_environment(name: str, pins: list[str]) -> None:
-    """Write rules/envs/<name>.yaml, a conda environment with Python and these pins."""
+    """Write envs/<name>.yaml, a conda environment with Python and these pins."""
     lines = [
         "channels:",
         "  - conda-forge",
@@ -75,7 +75,7 @@ def write_environment(name: str, pins: list[str]) -> None:
         "  - pip:",
         *(f'      - "{pin}"' for pin in pins),
     ]
-    path = ROOT / "rules/envs" / f"{name}.yaml"
+    path = ROOT / "envs" / f"{name}.yaml"
     path.write_text(_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
 
 

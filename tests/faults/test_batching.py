@@ -62,7 +62,6 @@ def test_padded_batches_are_compared_and_used_where_they_are_equal(llava, alone)
     assert equal(answers(engine), alone)
     assert engine.about["sharing"]["differences"]["padded batches"] < 2e-3
     assert "fell_back" not in engine.about["sharing"]
-    assert engine.ways_of_batching == (None, 4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -70,7 +69,6 @@ def test_padded_batches_that_change_replies_are_not_used(llava, alone, monkeypat
     ignore_padding(monkeypatch)
     engine = tiny.engine("llava", llava, sharing="off", batch_size=4, dtype=dtype)
     found = answers(engine)
-    assert engine.ways_of_batching == (None, 1)
     (given_up,) = engine.about["sharing"]["fell_back"]
     assert given_up["plan"] == "padded batches" and "each prompt alone, in float32" in given_up["why"]
     if dtype == "float32":
@@ -97,7 +95,6 @@ def test_a_difference_found_during_the_run_ends_padded_batches(llava, alone, mon
     monkeypatch.setattr(engine._padding, "check", lambda *_: None)
     ignore_padding(monkeypatch)
     found = answers(engine)
-    assert engine.ways_of_batching == (None, 1)
     assert equal({5: found[5]}, {5: alone[5]}) and not equal(found, alone)
     assert "differs from that of a turn alone by" in engine.about["sharing"]["fell_back"][0]["why"]
 

@@ -48,7 +48,7 @@ def test_every_requirement_of_pyproject_is_pinned_within_its_bounds(locked):
         assert requirement.specifier.contains(version, prereleases=True), requirement
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "rules/envs").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda path: path.stem)
 def test_environment_files_have_the_same_pins(locked, path):
     pinned = environment(path)
     assert pinned
@@ -56,19 +56,19 @@ def test_environment_files_have_the_same_pins(locked, path):
 
 
 def test_every_environment_has_the_core(locked):
-    core = environment(ROOT / "rules/envs/core.yaml")
-    for path in (ROOT / "rules/envs").glob("*.yaml"):
+    core = environment(ROOT / "envs/core.yaml")
+    for path in (ROOT / "envs").glob("*.yaml"):
         assert core.items() <= environment(path).items()
 
 
 def test_every_rule_has_an_environment_that_exists():
-    named = [name for path in RULES for name in re.findall(r'"envs/(\S+)"', path.read_text(encoding="utf-8"))]
+    named = [name for path in RULES for name in re.findall(r'"\.\./envs/(\S+)"', path.read_text(encoding="utf-8"))]
     assert named
-    assert {name for name in named if not (ROOT / "rules/envs" / name).is_file()} == set()
+    assert {name for name in named if not (ROOT / "envs" / name).is_file()} == set()
 
 
 def test_the_lock_names_no_registry_and_no_cuda_package(locked):
-    for path in [ROOT / "requirements.lock", *(ROOT / "rules/envs").glob("*.yaml")]:
+    for path in [ROOT / "requirements.lock", *(ROOT / "envs").glob("*.yaml")]:
         assert "://" not in path.read_text(encoding="utf-8")
     assert not [name for name in locked if name.startswith(("nvidia-", "cuda-"))]
 

@@ -68,9 +68,15 @@ def test_the_run_ends_with_its_results_and_their_paths(finished):
     assert "HumbleBench (rendered): dual accuracy 100.0% (interval " in best and "unusable 0.0%" in best
     assert best.endswith("of oracle, the highest of 3 scripted respondents")
     assert "Caveat     rendered questions, not the published ones" in lines
-    assert "Verdicts   0 of 171 published numbers could be judged" in lines
     paths = [line.split()[1] for line in lines if line.startswith(("Report", "Tables", "Replies"))]
     assert paths == ["results/pocket/report/index.html", "results/pocket/headline.csv", "results/pocket/replies/"]
+    names = [line.split()[0] for line in lines if re.match(r"[A-Z]\w+ {2,}\S", line)]
+    assert names == [
+        *("Results", "Caveat", "Report", "Questions", "Tables", "Replies"),
+        *("Next", "Open", "MLflow", "Duration"),
+    ]
+    mlflow = next(line for line in lines if line.startswith("MLflow"))
+    assert mlflow.endswith("mlflow ui --backend-store-uri sqlite:///mlflow.db")
 
 
 def test_a_run_in_a_pipe_reports_its_progress(finished):

@@ -123,9 +123,6 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     questions = finished.root / "results/pocket_mm_upd/variants/mm_upd/original.parquet"
     replies = finished.root / "results/pocket_mm_upd/replies/oracle/mm_upd/replies.parquet"
     assert isinstance(json.loads(command("audit", "--benchmark", "mmsap", "--json")), list)
-    assert "power" in command(
-        "plan", "comparison", "--n", "300", "--images", "60", "--accuracy", "0.8", "--difference", "0.05"
-    )
     command("export", "--questions", questions, "--replies", replies, "--format", "jsonl", "--out", "replies.jsonl")
     rescored = command("rescore", "replies.jsonl", "--benchmark", "mm_upd", "--annotations", questions, "--json")
     assert "circular_dual" in rescored

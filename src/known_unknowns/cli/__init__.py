@@ -71,12 +71,9 @@ COMMANDS = {
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",
         "plan run": "Print what a run will ask, and its hours, bytes and money.",
-        "plan sample": "Find the sample that shows a difference from a paper.",
-        "plan comparison": "Compute the power of a comparison of two models.",
     },
     "known_unknowns.cli.replies": {
         "retry": "Ask the questions again whose reply is a failure.",
-        "verify": "Ask a sample again, batched in other ways.",
         "journal": "Find damaged lines in journals, or set them aside.",
     },
     "known_unknowns.cli.models": {
@@ -129,7 +126,7 @@ this package imports none of them.
 """
 
 GROUPS = {
-    "plan": "Plan a run or a comparison: how many questions it needs.",
+    "plan": "Plan a run: what it will ask, and what that takes.",
     "models": "List the models, or check one.",
     "review": """Review questions in the browser, and use the decisions.
 

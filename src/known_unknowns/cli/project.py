@@ -19,7 +19,7 @@ def init(
     """Create a project: the folder in which the workflow runs.
 
     It gets the Snakefile, its rules, profiles and environments, params.yaml, and the pocket model (7 MB). An existing
-    folder must be empty. The commands rescore, audit, check, export and plan comparison need no project.
+    folder must be empty. The commands rescore, audit, check and export need no project.
 
     \b
     Example:

@@ -38,17 +38,21 @@ class Step:
     numbers: int
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.text} ({self.numbers:,} number{'s' * (self.numbers != 1)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The verdicts of a run under the official parser (or a table's own, or the first).
 
-    ``judged`` counts the published numbers with a verdict other than "not run" and "not comparable", ``verdicts`` has
-    one for each published number and corresponding model. ``steps`` are what to run to judge more, the largest gain
-    first.
+    ``comparable`` is whether any published question was asked. ``judged`` counts the published numbers with a verdict
+    other than "not run" and "not comparable", ``verdicts`` has one for each published number and corresponding model.
+    ``steps`` are what to run to judge more, the largest gain first.
     """
 
     numbers: int
+    comparable: bool
     judged: int
     verdicts: Mapping[str, int]
     steps: tuple[Step, ...]
@@ -57,12 +61,16 @@ class Summary:
         """Return the summary as lines of text."""
         if not self.numbers:
             return "Verdicts   there are no published numbers of these benchmarks"
-        lines = [f"Verdicts   {self.judged:,} of {self.numbers:,} published numbers could be judged"]
-        lines += [f"           {number:6,} {verdict}" for verdict, number in self.verdicts.items()]
+        lines = self.counts()
         if self.steps:
             lines.append("To judge more:")
-            lines += [f"  {step.text} ({step.numbers:,} number{'s' * (step.numbers != 1)})" for step in self.steps]
+            lines += [f"  {step}" for step in self.steps]
         return "\n".join(lines)
+
+    def counts(self) -> list[str]:
+        """Return lines with the number of judged numbers, and of each verdict."""
+        lines = [f"Verdicts   {self.judged:,} of {self.numbers:,} published numbers could be judged"]
+        return lines + [f"           {number:6,} {verdict}" for verdict, number in self.verdicts.items()]
 
 
 def leading_rows(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
@@ -77,6 +85,7 @@ def summarise(rows: Sequence[ComparisonRow], params: Params) -> Summary:
     judged = {_key(row) for row in leading if row.verdict not in UNJUDGED}
     return Summary(
         numbers=len({_key(row) for row in leading}),
+        comparable=any(row.obstacle != condition.QUESTIONS for row in leading),
         judged=len(judged),
         verdicts=counts([row.verdict for row in leading]),
         steps=tuple(_steps([row for row in leading if _key(row) not in judged], params)),

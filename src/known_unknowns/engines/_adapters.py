@@ -82,7 +82,11 @@ def merge_adapter(model: Any, folder: Path, *, path: str) -> None:
             warnings.simplefilter("error", UserWarning)  # peft warns of settings that it ignores
             config = _config(peft, folder)
             wrapped = peft.PeftModel(model, config)
-        loaded = peft.set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS_FILE))
+        with warnings.catch_warnings():
+            # The probe loads a model without values (device meta) to compare names and shapes. There torch warns once
+            # for each tensor that nothing is copied.
+            warnings.filterwarnings("ignore", ".*copying from a non-meta parameter .* is a no-op", UserWarning)
+            loaded = peft.set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS_FILE))
         absent = [name for name in loaded.missing_keys if ".lora_" in name or ".modules_to_save." in name]
         if absent or loaded.unexpected_keys:
             raise ValueError(f"its tensors do not match the model: {sorted([*absent, *loaded.unexpected_keys])[:3]}")

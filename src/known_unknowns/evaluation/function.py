@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.config import FolderData, Params, ScenesData
+from known_unknowns.config import FolderData, Params, ScenesData, merged
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.data.sample import sample
 from known_unknowns.edition_files import asked
@@ -137,7 +137,7 @@ def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
         entry={"engine": "respondent", "behaviour": "oracle"},
     )
     added["editions"][_NAME]["data"] = name
-    return configuration.check(trial.merged(params.raw, added | {"parsers": _PARSERS}))
+    return configuration.check(merged(params.raw, added | {"parsers": _PARSERS}))
 
 
 def _questions(params: Params, benchmark: str, data: str | Path | None, scratch: Path) -> tuple[Path, str, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from known_unknowns import json_files
@@ -53,36 +53,40 @@ def outcomes(
     return found
 
 
-def recorded(params: Params, results: Path, *, program: str, options: str) -> list[str]:
-    """Return one line for each model and benchmark of the edition with recorded failures, and lines with the remedies.
+def recorded(params: Params, results: Path, *, program: str, options: str, limit: float) -> list[str]:
+    """Return one line for each model and benchmark of the edition with unusable replies, and at most two of advice.
 
-    ``program`` is the command line's program, ``options`` select the configuration of the run. An empty reply of a
-    scripted respondent is meant, and no failure. A model in this process gives an empty reply again, because its
-    sampling depends on the question alone.
+    ``program`` is the command line's program, ``options`` select the configuration of the run. ``limit`` is the share
+    of unusable replies above which their likely reason is named; a few are a number only. An empty reply of a scripted
+    respondent is meant, and no failure. A model in this process gives an empty reply again, because its sampling
+    depends on the question alone.
     """
-    lines, kinds, again = [], set[str](), list[str]()
+    lines, again = [], []
+    many = Counter[str]()
     for model in params.models:
         entry = params.model(model)
+        same_again = {EMPTY} if isinstance(entry, TransformersModel) else set()
         for benchmark in params.benchmarks:
             path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
             record = json_files.read(path) if path.is_file() else {}
             found = dict(record.get("failures") or {})
             if isinstance(entry, RespondentModel):
                 found.pop(EMPTY, None)
-            if found:
-                reasons = ", ".join(f"{number} {kind}" for kind, number in found.items())
-                lines.append(f"{model} {benchmark}: {sum(found.values())} without a usable reply ({reasons})")
-                lines += _mostly(record, found)
-                kinds |= found.keys()
-                same_again = {EMPTY} if isinstance(entry, TransformersModel) else set()
-                if found.keys() & set(RETRIED) - same_again:
-                    again.append(f"Ask them again: {program} retry {model} {options}")
-    lines += dict.fromkeys(again)
-    lines += [f"{kind}: {REMEDIES[kind]}" for kind in (EMPTY, CUT_OFF) if kind in kinds]
+            if not found:
+                continue
+            number = sum(found.values())
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.items())
+            lines.append(f"{model} {benchmark}: {number:,} of {record['replies']:,} replies ({kinds})")
+            if number > limit * record["replies"]:
+                many.update(found)
+            if found.keys() & set(RETRIED) - same_again:
+                again.append(model)
+    if again:
+        names = dict.fromkeys(again)
+        name = next(iter(names)) if len(names) == 1 else "MODEL"
+        models = f", for {', '.join(names)}" if len(names) > 1 else ""
+        lines.append(f"Ask them again: {program} retry {name} {options}{models}")
+    if many:
+        ((kind, _),) = many.most_common(1)
+        lines.append(f"{kind}: {REMEDIES[kind]}")
     return lines
-
-
-def _mostly(record: Mapping[str, int], found: Mapping[str, int]) -> list[str]:
-    """Return a line if most replies of a model have no text."""
-    replies, empty = record.get("replies", 0), found.get(EMPTY, 0)
-    return [f"  most of its replies are empty ({empty} of {replies})"] if 2 * empty > replies > 0 else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Estimates:
         Number of answers to each question.
     seed_correlation : ndarray, shape (metrics,), optional
         Correlation of the groups' residuals between the seeds; NaN without residuals. None with one seed.
+    reasons : mapping from str to str
+        Why metrics are undefined, by name; of the others, nothing is in the denominator.
     """
 
     names: list[str]
@@ -57,6 +59,7 @@ class Estimates:
     areas: frozenset[str] = frozenset()
     seeds: int = 1
     seed_correlation: np.ndarray | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def intervals(self, confidence: float) -> list[Interval]:
         """Compute the confidence interval of each metric."""
@@ -71,10 +74,20 @@ class Estimates:
                     if is_proportion
                     else intervals.mean_bounds(*part, confidence=confidence)
                 )
-        return [
-            intervals.UNDEFINED if v != v else Interval(a, b, method) if a == a else intervals.NO_VARIATION
-            for v, a, b, method in zip(self.value, low.tolist(), high.tolist(), self._methods(), strict=True)
+        found = [
+            Interval(a, b, method) for a, b, method in zip(low.tolist(), high.tolist(), self._methods(), strict=True)
         ]
+        for place in np.flatnonzero(np.isnan(low)):
+            found[place] = intervals.NO_VARIATION
+        for place in np.flatnonzero(np.isnan(self.value)):
+            reason = self.reasons.get(self.names[place], intervals.UNDEFINED.method)
+            found[place] = Interval(None, None, reason)
+        return found
+
+    def undefine(self, reasons: Mapping[str, str]) -> Estimates:
+        """Return the estimates without the values of some metrics, by the reason why they have none."""
+        value = np.where([name in reasons for name in self.names], np.nan, self.value)
+        return replace(self, value=value, reasons={**self.reasons, **reasons})
 
     def select(self, names: Sequence[str]) -> Estimates:
         """Return some of the metrics."""
@@ -159,6 +172,7 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
         proportion=np.all([part.proportion for part in parts], axis=0),
         areas=parts[0].areas,
         seeds=len(parts),
+        reasons={name: reason for part in parts for name, reason in part.reasons.items()},
         seed_correlation=(len(parts) * ratio - 1) / max(1, len(parts) - 1),
     )
 
@@ -229,4 +243,5 @@ def with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.n
         binary=np.append(estimated.binary, False),
         proportion=np.append(estimated.proportion, True),
         areas=estimated.areas | {name},
+        reasons=estimated.reasons,
     )

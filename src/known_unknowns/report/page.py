@@ -214,7 +214,6 @@ def _pages(
         "titles": titles,
         "usage": provenance.usage(description),
         "computations": provenance.computations(description, titles),
-        "repeated": provenance.repeated(description, titles),
     }
     yield "provenance.html", "provenance.html.j2", run, ()
 

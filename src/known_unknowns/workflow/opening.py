@@ -52,6 +52,8 @@ def places(params: Params, page: Path) -> Iterator[str]:
         yield "MLflow     no runs of this edition"
     elif uri.startswith(("http://", "https://")):
         yield f"MLflow     {without_password(uri).rstrip('/')}/{table}"
+    elif uri.startswith("databricks"):
+        yield f"MLflow     {without_password(uri)}"
     else:
         _correct_artifacts(uri, Path(params.tracking.artifacts))
         yield f"MLflow     {shlex.join([program('mlflow'), 'ui', '--backend-store-uri', without_password(uri)])}"

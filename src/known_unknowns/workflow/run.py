@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, repeat
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
@@ -42,6 +43,8 @@ JOB_SETTINGS = Path(".snakemake/known-unknowns/params.yaml")
 STOPPED: list[int] = []
 """The signals that asked this run to stop."""
 LOCK_FILE = Path(".snakemake/known-unknowns.lock")
+_ADVICE_LINES = 2
+"""Steps that the end of a run names. The first page of the report has all of them."""
 
 
 def lock(path: Path) -> TextIO:
@@ -134,25 +137,36 @@ def shell_prefix(source: Path) -> str:
 
 
 def closing_message(params: Params, results: str, seconds: float) -> str:
-    """Return the best models, the verdicts, where the results are and how long the run took, for the end of a run."""
+    """Return the end of a run: the best models, the files, the verdicts, how to open them, how long it took."""
     folder = Path(results)
     places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
-    lines = [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
-    lines += [
-        f"Replies    {results}/replies/",
-        f"Open       {program('known-unknowns')} open {_options(params, folder)}",
-    ]
+    lines = ["", *_best_models(params, folder)]
+    lines += [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
+    lines += [f"Replies    {results}/replies/", ""]
+    notes = _verdicts(params, folder / "comparison.parquet") + _unusable_replies(params, folder)
+    if notes:
+        lines += [*notes, ""]
+    lines.append(f"Open       {program('known-unknowns')} open {_options(params, folder)}")
+    if params.tracking.enabled:
+        store = without_password(params.tracking.uri)
+        is_server = store.startswith(("http://", "https://", "databricks"))
+        command = f"{program('mlflow')} ui --backend-store-uri {shlex.quote(store)}"
+        lines.append(f"MLflow     {store if is_server else command}")
     lines.append(f"Duration   {duration(seconds)}")
-    best = _best_models(params, folder)
-    return "\n".join(["", *best, *_verdicts(params, folder / "comparison.parquet"), *_failures(params, folder), *lines])
+    return "\n".join(lines)
 
 
-def _failures(params: Params, results: Path) -> list[str]:
-    """Return the number of questions without a usable reply, and what to do about them."""
-    found = unusable_replies.recorded(
-        params, results, program=program("known-unknowns"), options=_options(params, results)
-    )
-    return [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
+def _unusable_replies(params: Params, results: Path) -> list[str]:
+    """Return the number of unusable replies, and what to do about them."""
+    command, options = program("known-unknowns"), _options(params, results)
+    found = unusable_replies.recorded(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
+    return _labelled("Unusable", found)
+
+
+def _labelled(label: str, lines: Iterable[str]) -> list[str]:
+    """Return lines of which the first has a label."""
+    labels = chain([label], repeat(""))
+    return [f"{label:<10} {line}" for label, line in zip(labels, lines, strict=False)]
 
 
 def _options(params: Params, results: Path) -> str:
@@ -167,7 +181,7 @@ def _options(params: Params, results: Path) -> str:
 
 
 def _best_models(params: Params, results: Path) -> list[str]:
-    """Return one line per benchmark, with its best model by the primary headline number; and an empty line.
+    """Return one line per benchmark, with its best model by the primary headline number, and the caveat.
 
     Scripted respondents are left out, unless there is nothing else. A model with too many unusable replies has a line
     of its own.
@@ -187,8 +201,9 @@ def _best_models(params: Params, results: Path) -> list[str]:
             lines.append(_best(title(params, benchmark), measured, "model" if asked else "scripted respondent"))
         lines += [_unusable(params, row, results) for row in asked if row not in usable]
     note = caveat(params)
-    lines = [f"{'Results' if line is lines[0] else '':<10} {line}" for line in lines]
-    return [*lines, *([f"{'Caveat':<10} {note}"] if lines and note else []), *([""] if lines else [])]
+    if not lines:
+        return []
+    return _labelled("Results", lines) + _labelled("Caveat", [note] if note else [])
 
 
 def _best(name: str, rows: Sequence[Mapping[str, Any]], kind: str) -> str:
@@ -219,16 +234,21 @@ def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
 
 
 def _verdicts(params: Params, comparison: Path) -> list[str]:
-    """Return the summary of the verdicts and an empty line; nothing if the table is absent or of another version.
+    """Return the number of verdicts and what to run next; nothing if the table is absent or of another version.
 
-    A run whose jobs do not include the comparison succeeds without it.
+    A run whose jobs do not include the comparison succeeds without it. Rendered questions, and benchmarks without
+    published numbers, can have no verdict, and there is no count of them.
     """
     if not comparison.is_file():
         return []
     try:
-        return [summarise(read_comparison(comparison), params).text(), ""]
+        summary = summarise(read_comparison(comparison), params)
     except DataError as error:
-        return [f"Verdicts   none: {error}", ""]
+        return [f"Verdicts   none: {error}"]
+    if not summary.comparable:
+        # The step with the fewest numbers: the others need more models.
+        return _labelled("Next", map(str, summary.steps[-1:]))
+    return summary.counts() + _labelled("Next", map(str, summary.steps[:_ADVICE_LINES]))
 
 
 def fetched_message(benchmarks: Iterable[str], again: Path) -> str:

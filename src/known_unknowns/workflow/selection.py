@@ -341,7 +341,6 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "vary": _variant,
     "probe": _model,
     "infer": _asked,
-    "verify": _asked,
     "parse": _parsed,
     "judge": _judged,
     "measure": _measured,
@@ -362,7 +361,7 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "construct_release": partial(_released, keys=("seed",)),
 }
 """The steps, by the names of their rules, and what each selects. The commands of constructions read the whole entry."""
-_ASKING = frozenset({"probe", "infer", "verify", "judge", *(step for step in STEPS if step.startswith("construct"))})
+_ASKING = frozenset({"probe", "infer", "judge", *(step for step in STEPS if step.startswith("construct"))})
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""

@@ -35,6 +35,7 @@ def _quantities(drafts: Drafts) -> list[Quantity]:
         "questions with a refusal option": sum(d.refusal is not None for d in questions),
         "questions whose right option is the refusal": sum(d.refusal == d.answer is not None for d in questions),
         "questions without an image": sum(not d.images for d in questions),
+        "questions that shuffles and nota_only leave out": sum(any(_references(d)) for d in questions),
     }
     options = Counter(len(draft.options) for draft in questions)
     numbers |= {f"questions with {count} options": number for count, number in sorted(options.items())}
@@ -51,7 +52,13 @@ def _of_question(draft: Draft) -> Iterator[Finding]:
             yield Finding(WARNING, "option-twice", where, f"{count} options read {text!r}")
     for text in leaks(draft.options):
         yield Finding(NOTE, "leak", where, text)
-    yield from reference_findings(draft.options, where=where)
+    yield from _references(draft)
+
+
+def _references(draft: Draft) -> Iterator[Finding]:
+    """Options that speak of other options or of places, by which variants leave the question out."""
+    where = f"{draft.file.name}, row {draft.number}"
+    return reference_findings(draft.options, refusal=draft.refusal, where=where)
 
 
 def _repeated(drafts: Drafts) -> Iterator[Finding]:

@@ -117,5 +117,26 @@ def test_the_closing_message_has_the_summary(tmp_path: Path):
     assert "comparison.parquet: not a table of comparisons" in closing_message(params("full"), str(tmp_path), 5.0)
 
 
-def test_a_run_without_published_numbers_has_no_count_of_zero():
+def test_the_closing_message_has_two_lines_of_advice(tmp_path: Path):
+    rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, parsers=PARSERS)
+    write_comparison(tmp_path / "comparison.parquet", rows)
+    text = closing_message(params("full"), str(tmp_path), 5.0)
+    first, second, third, *_ = summarise(rows, params("full")).steps
+    assert f"\nNext       {first.text} ({first.numbers:,} numbers)\n           {second.text} (" in text
+    assert third.text not in text
+
+
+def test_an_edition_of_rendered_questions_has_no_count_of_verdicts_and_the_next_step(tmp_path: Path):
+    conditions = Conditions(other_questions="rendered")
+    rows = compare_cells(load("humblebench"), [], published_rows={}, parsers=PARSERS, conditions=conditions)
+    write_comparison(tmp_path / "comparison.parquet", rows)
+    text = closing_message(params("pocket"), str(tmp_path), 5.0)
+    assert "Verdicts" not in text and "could be judged" not in text
+    assert re.search(r"\nNext       HumbleBench: .* make run EDITION=full \(\d+ numbers\)\n\n", text)
+
+
+def test_a_run_without_published_numbers_has_no_count_of_zero(tmp_path: Path):
     assert summarise([], params("mine")).text() == "Verdicts   there are no published numbers of these benchmarks"
+    write_comparison(tmp_path / "comparison.parquet", [])
+    text = closing_message(params("mine"), str(tmp_path), 5.0)
+    assert "Verdicts" not in text and "Next" not in text

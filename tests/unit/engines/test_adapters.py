@@ -81,6 +81,16 @@ def test_adapters_that_cannot_be_merged_exactly_are_rejected(tmp_path, settings,
         _adapters.merge_adapter(Model(), write(tmp_path, **settings), path=PATH)
 
 
+def test_tensors_are_compared_without_values_and_without_warnings(tmp_path, recwarn):
+    """As the probe does. A tensor that does not match is still an error."""
+    model = Model().to("meta")
+    _adapters.merge_adapter(model, write(tmp_path), path=PATH)
+    assert not [str(warning.message) for warning in recwarn if "no-op" in str(warning.message)]
+    with pytest.raises(ConfigError, match="size mismatch"):
+        turned = {name: tensor.T.contiguous() for name, tensor in PAIR.items()}
+        _adapters.merge_adapter(Model().to("meta"), write(tmp_path, turned), path=PATH)
+
+
 def test_only_lora_is_supported(tmp_path):
     (tmp_path / "adapter_config.json").write_text(json.dumps({"peft_type": "IA3", "target_modules": ["proj"]}))
     save_file(PAIR, tmp_path / "adapter_model.safetensors")

@@ -58,7 +58,7 @@ def test_an_endpoint_is_asked_for_its_models_and_about_images_and_no_question(se
 def sees(reply):
     """What the probe finds of a server that answers the image question with ``reply``."""
     with Endpoint(sight=reply) as server:
-        return probe("parrot", hosted(server, batch={}))["sees_images"]
+        return probe("parrot", hosted(server))["sees_images"]
 
 
 def told(text, tokens):

@@ -14,9 +14,7 @@ from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.report import shell
 from known_unknowns.report.private_texts import PrivateTexts
-from known_unknowns.report.provenance import Data, Model, RunDescription, computations, describe_run, repeated, usage
-from known_unknowns.verification.summaries import read_summary
-from known_unknowns.verification.verify import Comparison, VerificationResult, write
+from known_unknowns.report.provenance import Data, Model, RunDescription, computations, describe_run, usage
 
 from .fake_run import FakeRun, make, params
 from .pages import parse
@@ -91,34 +89,6 @@ def test_rejected_plans_and_changed_answers():
     assert computations(RunDescription(models=(Model("m", {}, engines[2:]),)), {}) is None
 
 
-def comparison(key: str, way: str, *, flip: bool = False, near_tie: bool | None = None, failed: bool = False):
-    return Comparison(
-        "m", "humblebench", "original", 0, key, "answer", key, way, f"<b>{way}</b> instead of 8", "A",
-        "B" if flip else "A", flip, False, failed, 0.002, None, near_tie,
-    )  # fmt: skip
-
-
-def test_replies_asked_again_are_shown_with_their_interval_and_cause(tmp_path):
-    """By hand: turn 1 changes in two ways, a near tie both times; turn 2 changes alone, not a near tie; one of 10
-    has no reply alone. Wilson of 2 in 10 with z^2 = 3.841459: centre (0.2 + 0.192073) / 1.384146 = 0.283260, half width
-    1.959964 * sqrt(0.016 + 0.00960365) / 1.384146 = 0.226575."""
-    rows = [comparison(str(key), way) for way in ("order", "alone") for key in range(3, 10)]
-    rows += [comparison("1", way, flip=True, near_tie=True) for way in ("order", "alone")]
-    rows += [comparison("2", "order"), comparison("2", "alone", flip=True, near_tie=False)]
-    rows += [comparison("10", "order"), comparison("10", "alone", failed=True)]
-    write(VerificationResult("m", "humblebench", 0, 50, {"revision": "1"}, tuple(rows)), tmp_path)
-    summary = read_summary(tmp_path, "m", "humblebench", {"revision": "1"})
-    table = repeated(RunDescription(models=(Model("m", {}, verified=(summary,)),)), {"humblebench": "HB"})
-    assert [head.text for head in table.rows[2].heads] == ["m", "HB", "order"]
-    assert cells(table) == [
-        ["one or more of the settings below", "10", "2", "1", "–"],
-        ["<b>alone</b> instead of 8", "9", "2", "1", "1"],
-        ["<b>order</b> instead of 8", "10", "1", "1", "0"],
-    ]
-    assert table.rows[0].cells[2].note == "20.0% [5.7, 51.0], Wilson, 95%"
-    assert read_summary(tmp_path, "m", "humblebench", {"revision": "2"}) is None  # of an earlier revision
-
-
 def test_columns_without_any_number_are_left_out():
     """Imported replies have no tokens and no cost, and a model that was not run has no turns."""
     models = Model("a", {"engine": "imported"}, ({"turns": 20}, {"turns": 30})), Model("b", {"engine": "imported"})
@@ -153,7 +123,6 @@ def test_the_page_says_which_images_may_not_be_passed_on(redistribute, images, s
         titles={"a": "A", "b": "B"},
         usage=usage(description),
         computations=None,
-        repeated=None,
     )
     text = " ".join(element.text for element in parse(page).all("main"))
     assert sentence in " ".join(text.split())

@@ -22,6 +22,16 @@ def outcome(reply, options=COLORS, question=QUESTION, refusal="E", **others):
     return parse_reply(reply, options, refusal, question, **others).outcome
 
 
+def test_options_can_be_a_list_of_their_texts():
+    texts = ["Red", "Gold", "None of the above"]
+    for options in (texts, tuple(texts)):
+        assert parse_reply("It is gold.", options).label == "B"
+        assert parse_reply("None of these is right.", options, "C").outcome == "refused"
+    for wrong, error in (("Red", TypeError), (["x"] * 27, ValueError)):
+        with pytest.raises(error, match="mapping"):
+            parse_reply("B", wrong)
+
+
 @pytest.mark.parametrize(
     "reply",
     [

@@ -50,6 +50,7 @@ def test_the_page_and_two_commands(root):
     ("tracking", "shown"),
     [
         ({"enabled": False}, ["no runs of this edition"]),
+        ({"uri": "databricks://me"}, ["databricks://me"]),
         ({"uri": "https://me:pass@runs.example.org/"}, [f"https://me:***@runs.example.org/{TABLE}"]),
         (
             {"uri": "postgresql://me:pass@db/runs"},

@@ -25,7 +25,7 @@ def test_a_project_has_what_its_snakefile_includes(tmp_path, monkeypatch):
     snakefile = Path("mine/Snakefile").read_text(encoding="utf-8")
     included = [line.split('"')[1] for line in snakefile.splitlines() if line.startswith("include:")]
     assert len(included) > 5 and {Path(name) for name in included} <= made
-    assert {path.relative_to(ROOT) for path in (ROOT / "rules/envs").glob("*.yaml")} <= made
+    assert {path.relative_to(ROOT) for path in (ROOT / "envs").glob("*.yaml")} <= made
     assert Path("models/pocket/model.safetensors") in made and Path("data/pocket/raw/mmsap.dvc") in made
     assert Path("mine/rules/common.smk").read_bytes() == (ROOT / "rules/common.smk").read_bytes()
     monkeypatch.chdir("mine")

@@ -39,9 +39,8 @@ TABLES = {"summarise", "compare", "compare_models", "report", "question_browser"
 """Steps of the whole edition."""
 SHOWN = {*TABLES, "released_numbers", "reply_tables", "summarise"}
 CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
-ASKED = {"infer", "verify"}
-MODEL = {"probe", *ASKED, "parse", "measure", "judge", "import_released", *SHOWN}
-CELLS = {*ASKED, "parse", "judge", "measure", "import_released", *SHOWN}
+MODEL = {"probe", "infer", "parse", "measure", "judge", "import_released", *SHOWN}
+CELLS = {"infer", "parse", "judge", "measure", "import_released", *SHOWN}
 
 
 def of(step: str) -> dict[str, str]:
@@ -82,7 +81,7 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
         (
             "benchmarks.humblebench.data.pocket.images",
             3,
-            {"fetch", "questions", "check", "vary", *CELLS} - {"verify", "judge"} | TABLES,
+            {"fetch", "questions", "check", "vary", *CELLS} - {"judge"} | TABLES,
         ),
         ("benchmarks.humblebench.sources", {}, set()),
         ("benchmarks.mmsap.data.pocket.images", 3, TABLES),

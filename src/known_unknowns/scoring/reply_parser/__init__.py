@@ -6,9 +6,10 @@ order in which they are tried, `words` has their phrases. bench/parser measures 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from string import ascii_uppercase
 
 from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, NOT_OFFERED, REFUSED, UNPARSED
@@ -45,7 +46,7 @@ class ParsedReply:
 
 def parse_reply(
     reply: str,
-    options: Mapping[str, str],
+    options: Mapping[str, str] | Sequence[str],
     refusal: str | None = None,
     question: str = "",
     refusal_means: str | None = None,
@@ -60,8 +61,8 @@ def parse_reply(
     ----------
     reply : str
         The text of the reply.
-    options : mapping of str to str
-        Labels and texts of the offered options.
+    options : mapping of str to str, or sequence of str
+        Labels and texts of the offered options. A sequence has the texts alone; their labels are A, B, C and so on.
     refusal : str, optional
         Label of the refusal option.
     question : str
@@ -84,7 +85,15 @@ def parse_reply(
     --------
     >>> parse_reply("The answer is (B), because it shines.", {"A": "Red", "B": "Gold"}).label
     'B'
+    >>> parse_reply("It is gold.", ["Red", "Gold"]).label
+    'B'
     """
+    if isinstance(options, str):
+        raise TypeError(f"options are a mapping or a list of texts, not the text {options!r}")
+    if not isinstance(options, Mapping):
+        if len(options) > len(ascii_uppercase):
+            raise ValueError(f"{len(options)} options have no single letters; give a mapping of labels to texts")
+        options = dict(zip(ascii_uppercase, options, strict=False))
     text = final_text(reply, opened=opened)
     unfinished = CUT if text.open or cut else UNPARSED
     offered = {forms(clean(content)) for content in options.values()}

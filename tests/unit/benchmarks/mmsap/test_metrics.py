@@ -136,7 +136,7 @@ def test_a_dozen_questions_by_hand(dozen, parser, table):
 def test_no_other_metric_is_computed(dozen):
     """No metric of MM-SAP's own stands in the table of metrics that the tables above leave out."""
     shared = {m.name for m in dozen if m.parser == "robust" and m.name.startswith(("share_", "accuracy"))}
-    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance", *RECOGNISED}
+    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance", "constant_answer", *RECOGNISED}
     own = {m.name for m in dozen if m.parser == "official" and m.category == OVERALL} - shared
     assert own == {*DIRECT[OVERALL], "refusal_number"}
     assert {m.name for m in dozen if m.name == "aurc" and m.parser != "likelihood"} == set()
