@@ -18,7 +18,7 @@ from known_unknowns.comparison import ComparisonRow, read_comparison
 from known_unknowns.comparison.verdicts import UNJUDGED
 from tests.paths import ROOT
 from tests.servers.hub import Hub
-from tests.workflow.pages import blocks, lines, run, shell, with_environment
+from tests.workflow.pages import blocks, lines, paste, run, shell, with_environment
 from tests.workflow.project import Project
 from tests.workflow.test_fetch import parquet
 
@@ -42,15 +42,16 @@ def test_evaluate_my_model(rerun, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out and (tmp_path / "report.html").is_file()
 
     rerun.change_params(lambda params: params["tracking"].update(enabled=False))
-    sample, whole, add, check, everything, compare, metrics, export, bundle = lines(MODEL)
+    sample, whole, folder, entry, check, everything, compare, metrics, export, copy = lines(MODEL)
     assert "20 of 30 questions" in run(rerun, sample)
     assert whole == sample.replace("20", "0")
-    for line in (add, check):
-        run(rerun, line)
+    run(rerun, folder)
+    paste(rerun, run(rerun, entry), "pocket")
+    run(rerun, check)
     run(rerun, everything, "results/pocket/report/index.html", "results/pocket/headline.csv")
     printed = run(rerun, compare.replace("pocket-never-refuses", "uniform"))
     assert re.search(r"my-model +uniform", printed)
-    for line in (metrics, export, bundle):
+    for line in (metrics, export, copy):
         run(rerun, line)
     header, *rows = (rerun.root / "my-model.csv").read_text(encoding="utf-8").splitlines()
     assert "value" in header and any(",dual_accuracy," in row for row in rows)
