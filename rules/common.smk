@@ -2,7 +2,6 @@
 # The logic is in src/known_unknowns/workflow.
 
 import atexit
-import json
 import os
 import shutil
 import sys
@@ -20,7 +19,8 @@ if SOURCE.is_dir():
 
 from known_unknowns.config import read as read_config
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns.verification.summaries import files_digest as verified_digest
+from known_unknowns.inference.shards import shards_of
+from known_unknowns.variants import corrections
 from known_unknowns.workflow import (
     configuration,
     needs,
@@ -39,17 +39,17 @@ from known_unknowns_construction import rules as construction_rules
 # which may have changed since. So do the commands of all jobs, by the environment variable.
 JOB_SETTINGS = workflow_run.JOB_SETTINGS.as_posix()
 os.environ[workflow_run.SETTINGS_VARIABLE] = JOB_SETTINGS
-PARAMS_FILE = "params.yaml" if workflow.is_main_process else JOB_SETTINGS
-
-# Snakemake's own reader keeps the last of two equal keys and fails on deep nesting.
-try:
-    for path in [PARAMS_FILE, *workflow.overwrite_configfiles]:
-        read_config(path)
-except KnownUnknownsError as error:
-    raise WorkflowError(f"Invalid configuration. {error}") from None
 
 
-configfile: PARAMS_FILE
+def merged_files():
+    """params.yaml, the files of --configfile over it, and the values of --config over both.
+
+    The project's own reader reads all files, and there is no `configfile:` here: Snakemake's reader takes Yes for a
+    boolean, and keeps the last of two equal keys.
+    """
+    settings = workflow.config_settings
+    own = [] if settings.replace_workflow_config else ["params.yaml"]
+    return read_config(*own, *settings.configfiles, command_line=settings.config)
 
 
 def checked():
@@ -60,11 +60,7 @@ def checked():
     try:
         if not workflow.is_main_process:
             return configuration.load(JOB_SETTINGS), []
-        params, notes = prerequisites.checked(
-            configuration.check_merged(
-                json.loads(json.dumps(config)), workflow.config_settings.config
-            )
-        )
+        params, notes = prerequisites.checked(configuration.check(merged_files()))
         records = FilePersistence(nolock=True)
         unrecorded.check(
             params,
@@ -74,7 +70,7 @@ def checked():
         return params, notes
     except KnownUnknownsError as error:
         raise WorkflowError(
-            f"Invalid configuration (params.yaml, --config). {error}"
+            f"Invalid configuration (params.yaml, --configfile, --config). {error}"
         ) from None
 
 
@@ -89,7 +85,7 @@ RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = "journal"  # of all editions: the key of a reply does not depend on them
 FUNCTIONS = RuleFunctions(PARAMS, DATA, GPUS)
 ASKED = TARGETS.asked_models
-SHARDED = [model for model in ASKED if rule_functions.shards(PARAMS, model)]
+SHARDED = [model for model in ASKED if shards_of(PARAMS.model(model))]
 QUESTIONS = expand(
     "<data>/questions/{benchmark}/questions.parquet", benchmark=PARAMS.benchmarks
 )

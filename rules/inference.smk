@@ -25,9 +25,10 @@ rule probe:
 
 rule infer:
     input:
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
-        weights=FUNCTIONS.weights,
+        weights=FUNCTIONS.of_model(rule_functions.weights),
         probe=FUNCTIONS.probe,
         shards=FUNCTIONS.of_pair(rule_functions.shard_records),
     output:
@@ -45,9 +46,7 @@ rule infer:
         "../envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=lambda wildcards: FUNCTIONS.gpus(
-            wildcards.model, rule_functions.gpus_besides_shards
-        ),
+        gpu=lambda wildcards: FUNCTIONS.gpus_besides_shards(wildcards.model),
         mem_mb=FUNCTIONS.of_attempt(needs.table_memory_mb),
         runtime=FUNCTIONS.of_pair(needs.table_minutes, Path(DATA)),
     params:
@@ -66,9 +65,10 @@ rule infer:
 
 rule infer_shard:
     input:
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
-        weights=FUNCTIONS.weights,
+        weights=FUNCTIONS.of_model(rule_functions.weights),
         probe=FUNCTIONS.probe,
     output:
         record="<results>/shards/{model}/{benchmark}/{shard}-of-{shards}.json",
@@ -100,37 +100,3 @@ rule infer_shard:
         "python -m known_unknowns step infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
         " --variants {params.variants} --out {params.out} --journal {params.journal}"
         " --shard {wildcards.shard}/{wildcards.shards} > {log} 2>&1"
-
-
-# Ask a sample of recorded replies again, batched in other ways. Not part of `all`: snakemake verify
-rule verify:
-    input:
-        expand(
-            "<results>/verify/{model}/{benchmark}.json",
-            model=ASKED,
-            benchmark=PARAMS.benchmarks,
-        ),
-
-
-rule verify_model:
-    input:
-        engine="<results>/replies/{model}/{benchmark}/engine.json",
-    output:
-        "<results>/verify/{model}/{benchmark}.json",
-        "<results>/verify/{model}/{benchmark}.parquet",
-    log:
-        "<logs>/verify/{model}/{benchmark}.log",
-    wildcard_constraints:
-        model=any_of(ASKED),
-    conda:
-        "../envs/models.yaml"
-    threads: FUNCTIONS.of_model(rule_functions.threads)
-    resources:
-        gpu=lambda wildcards: FUNCTIONS.gpus(wildcards.model),
-        mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
-    params:
-        read=FUNCTIONS.read("verify"),
-        out=subpath(output[0], ancestor=2),
-    shell:
-        "python -m known_unknowns verify {wildcards.model} {wildcards.benchmark} --report-only --out {params.out}"
-        " > {log} 2>&1"

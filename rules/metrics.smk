@@ -85,7 +85,6 @@ rule compare:
         "../envs/core.yaml"
     params:
         read=selection.compared(PARAMS, "compare"),
-        verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         code=code_of("compare", PARAMS.benchmarks),
         replies=lambda wildcards: f"{RESULTS}/replies",
         released=lambda wildcards, input: [

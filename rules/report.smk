@@ -52,7 +52,6 @@ rule report:
     conda:
         "../envs/report.yaml"
     params:
-        verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         read=selection.compared(PARAMS, "report"),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),

@@ -17,7 +17,7 @@ def main() -> int:
         "build", help="run the small editions of a commit in a clone and extract their values"
     )
     command.add_argument("folder", type=Path, help="outside the repository: the clone is run, the values are values")
-    command.add_argument("--commit", default=build.COMMIT)
+    command.add_argument("--commit", default="HEAD")
     command.add_argument("--python", default=sys.executable, help="interpreter with the requirements")
     command.add_argument("--shared", type=Path, default=build.ROOT.parent / "shared", help="folder with excerpts")
     command.add_argument("--editions", nargs="*", default=build.EDITIONS)

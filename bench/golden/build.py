@@ -14,7 +14,6 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMIT = "8167ccc"
 EDITIONS = ("pocket", "pocket_siblings", "pocket_mm_upd")
 RELEASED = "released"
 _HUMBLEBENCH, _ACTIVIEW = "maifoundations/HumbleBench", "THUNLP-MT/ActiView"

@@ -1,6 +1,6 @@
 """Print how parsers agree with labels of real replies.
 
-Usage: ``python -m bench.parser.measure [--shared FOLDER] [--half HALF] [--errors]``. README.md has the result.
+README.md has the usage and the result. The rule of another tool is measured if its folder is given.
 """
 
 from __future__ import annotations
@@ -8,16 +8,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scipy.stats import binomtest
 
-from bench.parser.peers import PEERS
 from bench.parser.split import half
+from bench.parser.tools import Parsed, Parser, Row, tools
 from known_unknowns.scoring.reply_parser import ParsedReply, parse_reply
 from known_unknowns.scoring.reply_parser.rules import RULES
 
@@ -30,7 +29,6 @@ ABSTAINING = ("abstained", "none_right")
 OPTION = "option"
 """The kind of replies that give an option although the shared label says that they do not."""
 
-Row = Mapping[str, Any]
 Label = str | None
 
 
@@ -66,19 +64,12 @@ def _read(file: Path) -> list[Row]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def robust(row: Row) -> Label:
-    return parse(row).label
-
-
 def parse(row: Row) -> ParsedReply:
     return parse_reply(row["reply"], row["options"], row["refusal"], row["question"])
 
 
-def peer(function: Callable[[str, Mapping[str, str]], Label]) -> Callable[[Row], Label]:
-    return lambda row: function(row["reply"], row["options"])
-
-
-PARSERS = {"robust": robust, **{name: peer(function) for name, function in PEERS.items()}}
+def robust(rows: Sequence[Row]) -> list[Parsed]:
+    return [Parsed(parse(row).label) for row in rows]
 
 
 def share(count: int, n: int) -> str:
@@ -89,26 +80,39 @@ def share(count: int, n: int) -> str:
     return f"{100 * count / n:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
 
 
-def table(cases: Sequence[Case], names: Sequence[str]) -> str:
-    """Format agreement, wrong options and unparsed replies of each parser on each source."""
-    groups: dict[str, list[Case]] = defaultdict(list)
-    for case in cases:
-        groups[case.source].append(case)
-    if shared := [case for case in cases if case.half]:
-        groups["all shared"] = shared
-        groups["all shared, labels by people"] = [case for case in shared if case.human]
-    lines = ["| source | n | parser | agreement | wrong | unparsed | CPU ms |", "|---|---|---|---|---|---|---|"]
-    for source, group in groups.items():
-        for name in names:
-            start = time.process_time()
-            parsed = [PARSERS[name](case.row) for case in group]
-            spent = (time.process_time() - start) / len(group) * 1e3
-            agrees = sum(label in case.right for label, case in zip(parsed, group, strict=True))
-            wrong = sum(
-                label is not None and label not in case.right for label, case in zip(parsed, group, strict=True)
+def table(cases: Sequence[Case], parsers: Mapping[str, Parser]) -> str:
+    """Format agreement, wrong options, and replies without an option or with one drawn, of each parser and source."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, case in enumerate(cases):
+        groups[case.source].append(place)
+        groups["all"].append(place)
+        if case.human:
+            groups["labels by people"].append(place)
+    lines = [
+        "| source | n | parser | agreement | wrong | of these drawn | no option |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    parsed = {name: parser([case.row for case in cases]) for name, parser in parsers.items()}
+    for source, places in groups.items():
+        n = len(places)
+        for name in parsers:
+            agrees, wrong, drawn, none = 0, 0, 0, 0
+            for place in places:
+                reply = parsed[name][place]
+                right = reply.label in cases[place].right
+                agrees += right
+                wrong += not right and reply.label is not None
+                drawn += not right and reply.drawn
+                none += reply.label is None
+            cells = (
+                source,
+                n,
+                name,
+                share(agrees, n),
+                share(wrong, n),
+                f"{100 * drawn / n:.1f}",
+                f"{100 * none / n:.1f}",
             )
-            n, missed = len(group), 100 * parsed.count(None) / len(group)
-            cells = (source, n, name, share(agrees, n), share(wrong, n), f"{missed:.1f}", f"{spent:.2f}")
             lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 
@@ -155,14 +159,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the shared data")
     parser.add_argument("--half", choices=("tuning", "untouched"), help="only this half of the shared replies")
-    parser.add_argument("--parsers", nargs="*", choices=PARSERS, default=tuple(PARSERS))
+    parser.add_argument("--packages", type=Path, help="folder with the packages lm-eval and lmms-eval")
+    parser.add_argument("--vlmevalkit", type=Path, help="clone of github.com/open-compass/VLMEvalKit")
+    parser.add_argument("--mmlu-pro", type=Path, help="clone of github.com/TIGER-AI-Lab/MMLU-Pro")
     parser.add_argument(
         "--errors", action="store_true", help="list the shared replies that the parser robust parses otherwise"
     )
     arguments = parser.parse_args()
     cases = [case for case in shared_cases(arguments.shared) if arguments.half in (None, case.half)]
     if cases:
-        print(table(cases, arguments.parsers), rules_table(cases), sep="\n\n")
+        others = tools(arguments.packages, arguments.vlmevalkit, arguments.mmlu_pro)
+        print(table(cases, {"robust": robust, **dict(others)}), rules_table(cases), sep="\n\n")
         if any(case.kind for case in cases):
             print("", abstention_table(cases), sep="\n")
     if arguments.errors:

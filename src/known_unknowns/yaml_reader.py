@@ -1,18 +1,22 @@
-"""YAML files, in which a key that is given twice, nesting without end, and values that are no values are errors."""
+"""YAML files, in which a key that is given twice, nesting without end, and values that are no values are errors.
+
+Keys are texts as they are written.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
+_TEXT, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 MAX_LEVELS = 50
 MAX_VALUES = 1_000_000
 """Largest number of values of a document whose aliases are written out."""
 
 
-def parse_yaml(text: str) -> Any:
-    """Return the value of a YAML document.
+def parse_yaml(text: str, *, as_written: bool = False) -> Any:
+    """Return the value of a YAML document. ``as_written`` takes every plain value as a text.
 
     Raises
     ------
@@ -23,7 +27,7 @@ def parse_yaml(text: str) -> Any:
     yaml.YAMLError
         If ``text`` is not YAML.
     """
-    return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 -- a safe loader
+    return yaml.load(text, Loader=_TextLoader if as_written else _StrictLoader)  # noqa: S506 -- safe loaders
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -70,11 +74,18 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                if (name := (key.tag, key.value)) in seen:
+            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                if key.value in seen:
                     raise yaml.MarkedYAMLError(
                         problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
                     )
-                seen.add(name)
+                seen.add(key.value)
+                key.tag = _TEXT
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
+
+
+class _TextLoader(_StrictLoader):
+    """Takes every plain value as a text."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}

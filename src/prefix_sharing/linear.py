@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch.nn.functional import linear
 
-_MIN_TOKENS = 64
+MIN_TOKENS = 64
 """Number of tokens from which oneDNN is faster."""
 _PACKING_TOKENS = 1024
 """Number of tokens that the packed layout is optimised for."""
@@ -26,8 +27,47 @@ products round to about 0.4%.
 """
 
 
-def use_onednn(model: torch.nn.Module) -> str:
-    """Let a model's linear layers use oneDNN, if that is faster on this machine.
+@dataclass(frozen=True)
+class Machine:
+    """What decides which product is faster. Not timing: the same machine should give the same bits every time."""
+
+    onednn: bool
+    """Whether torch was built with oneDNN."""
+    mkl: bool
+    intel: bool
+    avx512: bool
+    bfloat16: bool
+    """Whether oneDNN multiplies bfloat16 on this processor."""
+    memory: int
+    """In bytes."""
+
+    def implementation(self, dtype: torch.dtype, nbytes: int) -> str:
+        """Return what multiplies weights of this type and size in bytes fastest; see `use_onednn`."""
+        packed = nbytes * _MEMORY_FRACTION <= self.memory
+        if dtype == torch.float32:
+            faster = self.avx512 and self.mkl and not self.intel
+        else:
+            faster = dtype == torch.bfloat16 and packed and self.bfloat16
+        if not self.onednn or not faster:
+            return "torch"
+        return "onednn, packed" if packed else "onednn"
+
+
+def this_machine() -> Machine:
+    """Describe the machine that this process runs on."""
+    bfloat16 = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+    return Machine(
+        onednn=torch.backends.mkldnn.is_available(),
+        mkl=torch.backends.mkl.is_available(),
+        intel=_is_intel(),
+        avx512=torch.backends.cpu.get_cpu_capability() == "AVX512",
+        bfloat16=bfloat16 is not None and bfloat16(),
+        memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    )
+
+
+def use_onednn(model: torch.nn.Module, machine: Machine | None = None) -> str:
+    """Let a model's linear layers use oneDNN, if that is faster on the machine; None is this one.
 
     Returns
     -------
@@ -36,12 +76,13 @@ def use_onednn(model: torch.nn.Module) -> str:
     """
     dtype = next(model.parameters()).dtype
     layers = [part for part in model.modules() if type(part) is torch.nn.Linear and part.weight.dtype == dtype]
-    packed = sum(layer.weight.nbytes for layer in layers) * _MEMORY_FRACTION <= _total_memory()
-    if not layers or not _is_faster(dtype, packed=packed) or not onednn_agrees(dtype):
+    nbytes = sum(layer.weight.nbytes for layer in layers)
+    implementation = (machine or this_machine()).implementation(dtype, nbytes)
+    if not layers or implementation == "torch" or not onednn_agrees(dtype):
         return "torch"
     for layer in layers:
-        layer.forward = _forward(layer, packed=packed)
-    return "onednn, packed" if packed else "onednn"
+        layer.forward = _forward(layer, packed=implementation == "onednn, packed")
+    return implementation
 
 
 def _forward(layer: torch.nn.Linear, *, packed: bool) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -50,7 +91,7 @@ def _forward(layer: torch.nn.Linear, *, packed: bool) -> Callable[[torch.Tensor]
 
     def forward(inputs: torch.Tensor) -> torch.Tensor:
         # The check against generate casts the weights to float32; the packed copy is not valid then.
-        if not layer.weight.dtype == inputs.dtype == dtype or inputs.numel() < _MIN_TOKENS * inputs.shape[-1]:
+        if not layer.weight.dtype == inputs.dtype == dtype or inputs.numel() < MIN_TOKENS * inputs.shape[-1]:
             return linear(inputs, layer.weight, layer.bias)
         return onednn_linear(inputs, layer.weight if packed_weight is None else packed_weight, layer.bias)
 
@@ -89,16 +130,6 @@ def pack_weight(weight: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight, _PACKING_TOKENS)
 
 
-def _is_faster(dtype: torch.dtype, *, packed: bool) -> bool:
-    """Decide by the processor, not by timing: the same machine should give the same bits every time."""
-    if not torch.backends.mkldnn.is_available():
-        return False
-    if dtype == torch.float32:
-        wide = torch.backends.cpu.get_cpu_capability() == "AVX512"
-        return wide and torch.backends.mkl.is_available() and not _is_intel()
-    return dtype == torch.bfloat16 and packed and _supports_bfloat16()
-
-
 def onednn_agrees(dtype: torch.dtype) -> bool:
     """Return whether oneDNN's product exists and agrees with torch's. torch does not document these operations."""
     draw = torch.Generator().manual_seed(0)
@@ -118,12 +149,3 @@ def _is_intel() -> bool:
         return "GenuineIntel" in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True
-
-
-def _supports_bfloat16() -> bool:
-    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
-    return supported is not None and supported()
-
-
-def _total_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

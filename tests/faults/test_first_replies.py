@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.records import Reply
@@ -17,16 +15,15 @@ QUESTIONS = [f"q{number}" for number in range(56)]
 WITHOUT_ANSWER = {"cut": "reasoning.tokens", "empty": "chat template", "refusal": "provider refuses"}
 
 
-@pytest.mark.parametrize("entry", [{}, {"batch": {"poll_seconds": 0.01}}], ids=["requests", "batch"])
 @pytest.mark.parametrize("fault", WITHOUT_ANSWER)
-def test_the_run_stops_with_a_remedy_and_the_same_command_asks_the_others(tmp_path, fault, entry):
+def test_the_run_stops_with_a_remedy_and_the_same_command_asks_the_others(tmp_path, fault):
     with Endpoint(lambda question, attempt: fault) as server:
         with pytest.raises(
             ConfigError, match=rf"none of the first 8 replies has an answer \(8 .*{WITHOUT_ANSWER[fault]}"
         ):
-            run_all(QUESTIONS, tmp_path / "j.jsonl", server.url, **entry)
+            run_all(QUESTIONS, tmp_path / "j.jsonl", server.url)
         assert sum(server.asked.values()) == 8
-        outcome = run_all(QUESTIONS, tmp_path / "j.jsonl", server.url, **entry)
+        outcome = run_all(QUESTIONS, tmp_path / "j.jsonl", server.url)
         assert server.asked == dict.fromkeys(QUESTIONS, 1)
     assert outcome.newly_asked == 48
 

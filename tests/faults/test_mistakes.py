@@ -87,12 +87,7 @@ def test_nested_overrides_have_their_types():
         "editions": {"pocket": {"seeds": ["7"]}},
         "models": {"m": OPENAI | {"decoding": {"seed": "null"}}},
     }
-    merged = copy.deepcopy(RAW)
-    for section, values in overrides.items():
-        for key, value in values.items():
-            old = merged[section].get(key)
-            merged[section][key] = old | value if isinstance(old, dict) else value
-    params = configuration.check_merged(merged, overrides)
+    params = configuration.check(config.read(ROOT / "params.yaml", command_line=overrides))
     assert params.tracking.enabled is False
     assert params.statistics.confidence == 0.9
     assert params.raw["editions"]["pocket"]["seeds"] == [7]

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from known_unknowns.inference.probe import TEXT
-from tests.servers.batches import BatchApi
 
 LETTERS = "ABCDE"
 MODEL = "parrot-1"
@@ -187,7 +186,6 @@ class Endpoint:
         self._sight = sight or seeing
         self._faults, self._served, self._latency, self._reply = faults or {}, served, latency, reply
         self._unsupported, self._ignored, self._port = dict(unsupported or {}), ignored, port
-        self.batches = BatchApi(lambda body: self._chat(Request("POST", "", {}, json.dumps(body).encode())))
         self.log: list[Request] = []
         self.answered: Counter[str] = Counter()
         self.asked: Counter[str] = Counter()
@@ -208,8 +206,7 @@ class Endpoint:
             return error(self.models_status, "no list") if self._served is None else Response(200, self._models())
         if request.path.startswith("/v1/models/"):
             return error(404, "no such model")
-        status, body = self.batches.respond(request.method, request.path, request.headers, request.raw)
-        return Response(status, body, cut=0.0 if status == 0 else None)
+        return error(404, f"no such path: {request.path}")
 
     def _models(self) -> dict[str, Any]:
         rows = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in self._served]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import graphlib
 import inspect
 import re
 import shutil
@@ -12,7 +11,6 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import grimp
 import pytest
 
 from known_unknowns.benchmark import registry
@@ -27,10 +25,6 @@ from tests.paths import ROOT, SOURCE
 from tests.results_page import unexplained
 
 TEXT = {".py", ".yaml", ".j2", ".css", ".rst", ".smk", ".md"}
-PACKAGES = (
-    *("known_unknowns", "known_unknowns_benchmarks", "known_unknowns_construction", "known_unknowns_pocket"),
-    "prefix_sharing",
-)
 MODELS = SOURCE / "models"
 """Names the rows of published tables that a model stands for, by benchmark: an added model touches one file here."""
 
@@ -94,39 +88,11 @@ def test_the_outputs_of_the_rules_are_explained() -> None:
     assert unexplained(["metrics/oracle/humblebench.csv", "logs"]) == ["metrics/oracle/humblebench.csv", "logs"]
 
 
-def test_imports_keep_the_layers() -> None:
+def test_imports_keep_the_layers_and_have_no_cycles() -> None:
     program = shutil.which("lint-imports", path=str(Path(sys.executable).parent))
     assert program, "import-linter is not installed"
     done = subprocess.run([program, "--no-logo"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-
-
-def imports_of(*, typing: bool) -> dict[str, set[str]]:
-    """Return what each module imports at run time, and also for type checking if ``typing``."""
-    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=not typing, cache_dir=None)
-    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
-
-
-def package_of(module: str) -> str:
-    """Return the package of a module; of known_unknowns, whose packages are layers, the part below it."""
-    top, *rest = module.split(".")
-    return ".".join([top, *rest[:1]]) if top == "known_unknowns" else top
-
-
-def test_no_modules_import_each_other() -> None:
-    """Not even for type checking."""
-    imports = imports_of(typing=True)
-    assert len(imports) > 400
-    graphlib.TopologicalSorter(imports).prepare()  # CycleError names the modules of a cycle
-
-
-def test_no_packages_import_each_other() -> None:
-    imports: dict[str, set[str]] = {}
-    for module, imported in imports_of(typing=False).items():
-        own = package_of(module)
-        imports.setdefault(own, set()).update({package_of(each) for each in imported} - {own})
-    assert {"known_unknowns.benchmark", "known_unknowns.cli", "prefix_sharing"} <= imports.keys()
-    graphlib.TopologicalSorter(imports).prepare()
 
 
 def test_the_import_contracts_have_no_exemption() -> None:

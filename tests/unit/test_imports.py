@@ -1,11 +1,7 @@
-"""``--help`` imports no heavy library, and only parts that need the tools of the workflow import them."""
+"""``--help`` imports no heavy library."""
 
 import subprocess
 import sys
-
-import pytest
-
-from tests.paths import SOURCE
 
 
 def loaded(program):
@@ -22,17 +18,3 @@ def test_the_public_functions_are_listed_and_imported_when_they_are_used():
     printed = loaded("import known_unknowns\nassert {'evaluate', 'parse_reply'} <= {*dir(known_unknowns)}")
     assert not printed & {"pandas", "pyarrow", "numpy"}
     assert "numpy" in loaded("from known_unknowns import evaluate")
-
-
-@pytest.mark.parametrize("module", ["snakemake", "mlflow", "dvc"])
-def test_only_tracking_its_server_and_the_functions_of_rules_name_the_workflows_tools(module):
-    """Only Snakemake calls the functions of rules, and only they import it."""
-    allowed = {"mlflow": ("tracking/", "workflow/mlflow_server.py"), "snakemake": "workflow/rule_functions.py"}
-    users = [
-        str(path.relative_to(SOURCE))
-        for path in SOURCE.rglob("*.py")
-        if any(
-            line.strip().startswith((f"import {module}", f"from {module}")) for line in path.read_text().splitlines()
-        )
-    ]
-    assert all(module in allowed and user.startswith(allowed[module]) for user in users), users

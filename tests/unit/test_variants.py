@@ -123,8 +123,6 @@ def test_none_of_the_above_keeps_its_position_and_other_refusals_move():
     [
         ("None of the above", True),
         ("None of above", True),
-        ("All of the above.", True),
-        ("All the above", True),
         ("none of the other options", True),
         ("It's above the stove", False),
         ("It is below it", False),
@@ -132,10 +130,8 @@ def test_none_of_the_above_keeps_its_position_and_other_refusals_move():
         ("Sorry, I can't help with it", False),
     ],
 )
-def test_only_an_option_that_refers_to_the_others_keeps_its_position(text, kept):
-    changed = question(
-        options=(*question().options[:2], Option("C", text, "C. "), *question().options[3:4]), refusal=None
-    )
+def test_only_a_refusal_that_speaks_of_the_others_keeps_its_position(text, kept):
+    changed = question(options=(*question().options[:2], Option("C", text, "C. "), *question().options[3:4]), refusal=2)
     places = {
         next(i for i, option in enumerate(variants.shuffled_options(changed, seed=s).options) if option.text == text)
         for s in range(40)

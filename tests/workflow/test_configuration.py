@@ -28,13 +28,16 @@ def test_all_mistakes_are_told_before_any_job(fresh):
 
 def test_the_command_line_overrides_params_yaml(fresh):
     more = fresh.root / "more.yaml"
-    more.write_text("editions: {pocket: {seeds: [0, 7]}}\n")
+    more.write_text(
+        "editions: {pocket: {seeds: [0, 7]}}\nbenchmarks: {multiple_choice: {data: {mine: {options: [Yes, No]}}}}\n"
+    )
     fresh.snakemake(
         "data/pocket/raw/humblebench", "--configfile", "more.yaml", "--config", "editions={pocket: {models: [oracle]}}"
     )
     resolved = yaml.safe_load((fresh.root / "results/pocket/params.yaml").read_text(encoding="utf-8"))
     assert resolved["editions"]["pocket"]["models"] == ["oracle"]
     assert resolved["editions"]["pocket"]["seeds"] == [0, 7]
+    assert resolved["benchmarks"]["multiple_choice"]["data"]["mine"]["options"] == ["Yes", "No"]
     own = yaml.safe_load((fresh.root / "params.yaml").read_text(encoding="utf-8"))["models"]
     assert own.items() <= resolved["models"].items()  # and those of the catalogue that an edition names
 

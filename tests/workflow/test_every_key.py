@@ -17,7 +17,6 @@ from known_unknowns.config.base import Entry
 from tests.workflow import asked
 from tests.workflow.project import Project
 
-pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 PLANS = Path(__file__).with_name("plan_changes.py")
 
@@ -55,7 +54,7 @@ CARD = {"family": "Parrot", "licence": "MIT"}
 OF_ANY = {
     "images": ("concatenated", True),
     "job": ({"hours": 2}, False),
-    "samples": (1, True),  # more are refused of a greedy model
+    "samples": (1, True),  # more are refused of a greedy checkpoint
     "shards": (2, None),  # other jobs ask, and the tables are the same; refused of an endpoint
 }
 OF_BOTH = OF_ANY | {  # the new value, and whether it can change a reply or what is read of it
@@ -104,8 +103,6 @@ HOSTED = OF_BOTH | {
     "patience": (9, False),
     "max_cost.usd": (5, False),
     "max_cost.tokens": (100000, False),
-    "batch.wait_hours": (1, False),
-    "batch.poll_seconds": (1, False),
     "check_served": (False, False),
     "card": (CARD, False),
 }

@@ -109,7 +109,7 @@ def test_circular_and_dual_accuracies_of_mm_upd(finished, model):
 def test_the_report_has_the_section_of_mm_upd_and_its_models(finished):
     report = finished.root / "results/pocket_mm_upd/report"
     text = "".join(path.read_text(encoding="utf-8") for path in report.glob("*.html"))
-    assert "<h2>MM-UPD (rendered)</h2>" in text and all(model in text for model in ACCURACIES)
+    assert "<h2>MM-UPD</h2>" in text and all(model in text for model in ACCURACIES)
     assert (report / "questions.html").is_file()
 
 
@@ -123,9 +123,6 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     questions = finished.root / "results/pocket_mm_upd/variants/mm_upd/original.parquet"
     replies = finished.root / "results/pocket_mm_upd/replies/oracle/mm_upd/replies.parquet"
     assert isinstance(json.loads(command("audit", "--benchmark", "mmsap", "--json")), list)
-    assert "power" in command(
-        "plan", "comparison", "--n", "300", "--images", "60", "--accuracy", "0.8", "--difference", "0.05"
-    )
     command("export", "--questions", questions, "--replies", replies, "--format", "jsonl", "--out", "replies.jsonl")
     rescored = command("rescore", "replies.jsonl", "--benchmark", "mm_upd", "--annotations", questions, "--json")
     assert "circular_dual" in rescored

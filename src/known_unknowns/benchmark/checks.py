@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from known_unknowns.benchmark.images import image_bytes
-from known_unknowns.benchmark.option_references import references
+from known_unknowns.benchmark.option_references import ALL_OTHERS, references
 from known_unknowns.errors import DataError
 from known_unknowns.images import GROUND, decode, viewed
 from known_unknowns.records import Option
@@ -155,20 +155,23 @@ def leaks(options: Sequence[Option]) -> Iterator[str]:
             yield f"option {option.label} reads {option.text!r}, which names a letter or says that it is right"
 
 
-def reference_findings(options: Sequence[Option], *, where: str) -> Iterator[Finding]:
-    """Find options that speak of some others, or say that others are right too, so that variants leave a question out.
+def reference_findings(options: Sequence[Option], *, refusal: int | None, where: str) -> Iterator[Finding]:
+    """Find options by which shuffles and nota_only leave a question out: those that speak of other options or places.
 
-    "None of the above" as the last option is the usual refusal, and no finding.
+    "None of the above" as the refusal is no finding.
     """
-    for place, reference in references(options).items():
-        if reference.denies and reference.places is not None and len(reference.places) == len(options) - 1:
+    for place, spoken in references(options).items():
+        if place == refusal and spoken == ALL_OTHERS:
             continue
-        spoken = ", ".join(options[other].label for other in sorted(reference.places or ())) or "other options"
-        text = f"option {options[place].label} reads {options[place].text!r}, which speaks of {spoken}"
-        yield Finding(NOTE, "option-reference", where, f"{text}; shuffles and nota_only may leave the question out")
+        text = (
+            f"option {options[place].label} reads {options[place].text!r}, which speaks of other options or of places"
+        )
+        yield Finding(NOTE, "option-reference", where, f"{text}; shuffles and nota_only leave the question out")
 
 
-def option_findings(options: Sequence[Option], *, expected: int | None, where: str) -> Iterator[Finding]:
+def option_findings(
+    options: Sequence[Option], *, expected: int | None, refusal: int | None, where: str
+) -> Iterator[Finding]:
     """What is wrong with the options of one question."""
     if expected is not None and len(options) != expected:
         yield Finding(WARNING, "option-count", where, f"{len(options)} options, where {expected} are expected")
@@ -184,7 +187,7 @@ def option_findings(options: Sequence[Option], *, expected: int | None, where: s
             yield Finding(WARNING, "option-empty", where, f"option {option.label} has no text")
     for text in leaks(options):
         yield Finding(WARNING, "leak", where, text)
-    yield from reference_findings(options, where=where)
+    yield from reference_findings(options, refusal=refusal, where=where)
 
 
 def choice_findings(choices: Mapping[str, int], images: int, *, plain: bool = False) -> Iterator[Finding]:

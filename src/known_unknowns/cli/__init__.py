@@ -49,8 +49,7 @@ COMMANDS = {
         "try": "Ask a model a sample of a benchmark; print its numbers.",
     },
     "known_unknowns.cli.results": {
-        "open": "Serve the report and MLflow of a finished run.",
-        "bundle": "Write report, tables and numbers for a static host.",
+        "open": "Open the report; print commands that serve it.",
         "metrics": "Write metrics of a finished run as CSV.",
     },
     "known_unknowns.cli.exchange": {
@@ -64,7 +63,7 @@ COMMANDS = {
     },
     "known_unknowns.cli.share": {
         "pin": "Pin data, replies and results of a run with DVC.",
-        "licences": "Show the licences and citations of the data.",
+        "licences": "Print the licences and papers of the data.",
     },
     "known_unknowns.cli.audit": {
         "audit": "List what does not agree in published numbers.",
@@ -72,17 +71,13 @@ COMMANDS = {
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",
         "plan run": "Print what a run will ask, and its hours, bytes and money.",
-        "plan sample": "Find the sample that shows a difference from a paper.",
-        "plan comparison": "Compute the power of a comparison of two models.",
     },
     "known_unknowns.cli.replies": {
         "retry": "Ask the questions again whose reply is a failure.",
-        "verify": "Ask a sample again, batched in other ways.",
         "journal": "Find damaged lines in journals, or set them aside.",
     },
     "known_unknowns.cli.models": {
         "models list": "List models, their memory and their published rows.",
-        "models add": "Add a model to params.yaml.",
     },
     "known_unknowns.cli.steps_of_models": {
         "models probe": "Check that a model is there and can answer.",
@@ -131,8 +126,8 @@ this package imports none of them.
 """
 
 GROUPS = {
-    "plan": "Plan a run or a comparison: how many questions it needs.",
-    "models": "List the models, add one to params.yaml, or check one.",
+    "plan": "Plan a run: what it will ask, and what that takes.",
+    "models": "List the models, or check one.",
     "review": """Review questions in the browser, and use the decisions.
 
 docs/review.md is the guide.""",

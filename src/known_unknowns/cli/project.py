@@ -19,7 +19,7 @@ def init(
     """Create a project: the folder in which the workflow runs.
 
     It gets the Snakefile, its rules, profiles and environments, params.yaml, and the pocket model (7 MB). An existing
-    folder must be empty. The commands rescore, audit, check, export and plan comparison need no project.
+    folder must be empty. The commands rescore, audit, check and export need no project.
 
     \b
     Example:
@@ -41,4 +41,5 @@ def init(
     print("Next:")
     for command, note in steps:
         print(f"  {command:<{width}}  # {note}" if note else f"  {command}")
-    print("Add a model with `known-unknowns models add`, or name one of `known-unknowns models list` in an edition.")
+    print("`known-unknowns try MODEL --dry-run` prints the entry of your model for params.yaml.")
+    print("`known-unknowns models list` lists models that an edition can name without an entry.")

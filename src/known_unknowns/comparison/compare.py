@@ -28,7 +28,7 @@ from known_unknowns.comparison.verdicts import (
     support_of,
 )
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.metrics.power import correction
+from known_unknowns.metrics.design_effect import finite_population_correction
 from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class _Comparison:
             return self._row(cell, model, parser, NOT_RUN, reason, condition.METRIC), None
         whole = condition.sampled_from(cell, self.conditions, own, counts)
         if whole is not None:  # the interval is that of the number of all questions
-            factor = correction(ours.n, whole)
+            factor = finite_population_correction(ours.n, whole)
             shown |= {end: shown["value"] + factor * (shown[end] - shown["value"]) for end in ("low", "high")}
         flips, turns = self.conditions.flips.get(model, Flips()), self.conditions.turns(model, cell.variant)
         margin = margin_of(cell, ours, flips=flips, runs=self.index.runs(ours), turns=turns)

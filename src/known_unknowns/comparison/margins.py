@@ -22,7 +22,6 @@ from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
 from known_unknowns.edition_files import replies_table
 from known_unknowns.errors import DamagedError
 from known_unknowns.records import Metric
-from known_unknowns.verification.summaries import read_summary
 
 CONFIDENCE = 0.95
 """Probability that each part of the margin covers its difference."""
@@ -36,7 +35,7 @@ _VIEWS_PER_FLIP = 3
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """Turns whose answer changed when a sample was asked again in another way (the batch-invariance check, `verify`).
+    """Turns whose answer changed when the batch-invariance check asked a sample again at batch size 1.
 
     ``changed`` and ``compared`` are numbers of turns; 0 of 0 if nothing was measured.
     """
@@ -115,11 +114,7 @@ def _spread(cell: PublishedCell, ours: Metric, runs: int) -> float:
 
 
 def read_flips(replies: Path, model: str) -> Flips:
-    """Return the flips of a model over all benchmarks.
-
-    They are those of the batch-invariance check, in the engine.json files below the folder of replies, and those of
-    `known-unknowns verify`, in the folder verify beside it: sampled turns with another answer in at least one way of
-    batching. Results of `verify` for another model, such as an earlier revision, are left out.
+    """Return the flips of a model over all benchmarks: those of the engine.json files below the folder of replies.
 
     Raises
     ------
@@ -129,13 +124,10 @@ def read_flips(replies: Path, model: str) -> Flips:
     changed = compared = 0
     for path in sorted(replies.glob(f"{model}/*/engine.json")):
         engine = json_files.read(path)
-        if not {"about", "facts"} <= engine.keys():
-            raise DamagedError("no about or no facts in this file; delete it and run again", file=path)
+        if "about" not in engine:
+            raise DamagedError("no about in this file; delete it and run again", file=path)
         if certificate := engine["about"].get("certificate"):
             changed, compared = changed + certificate["flips"], compared + certificate["compared"]
-        found = read_summary(replies.with_name("verify"), model, path.parent.name, engine["facts"])
-        if found is not None:
-            changed, compared = changed + found["changed"], compared + found["compared"]
     return Flips(changed, compared)
 
 

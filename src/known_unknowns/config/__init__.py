@@ -6,7 +6,7 @@ of benchmarks, variants, protocols and parsers: use its `load` to run something.
 """
 
 from known_unknowns.config.base import Entry
-from known_unknowns.config.loading import check, examine, load, read, with_typed_overrides
+from known_unknowns.config.loading import check, examine, load, merged, read
 from known_unknowns.config.models import (
     Card,
     ImportedModel,
@@ -66,8 +66,8 @@ __all__ = [
     "check",
     "examine",
     "load",
+    "merged",
     "read",
     "typed_model",
-    "with_typed_overrides",
     "without_password",
 ]

@@ -23,8 +23,10 @@ from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import unknown_name
 from known_unknowns.records import SAMPLE
 
-MISSING_KEY, UNKNOWN_KEY, INVALID = "missing_key", "unknown_key", "invalid"
-"""Types of the errors that validation reports. Their text is final; see `Entry`."""
+MISSING_KEY, UNKNOWN_KEY, NOT_A_TEXT, INVALID = "missing_key", "unknown_key", "not_a_text", "invalid"
+"""Types of the errors that validation reports."""
+FINAL = (MISSING_KEY, UNKNOWN_KEY, NOT_A_TEXT, INVALID)
+"""Their text is final; see `Entry`."""
 
 
 def _unique(values: list[Any]) -> list[Any]:
@@ -141,7 +143,7 @@ class WithArguments(Entry):
 
 def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails:
     kind, location, context = error["type"], error["loc"], error.get("ctx", {})
-    if kind in (MISSING_KEY, UNKNOWN_KEY, INVALID):
+    if kind in FINAL:
         return error_line(kind, error["msg"], location, error["input"])
     if kind == "missing":
         return error_line(MISSING_KEY, "this key is required", location, error["input"])
@@ -157,9 +159,10 @@ def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails
         location = (*location, context["discriminator"].strip("'"))
         return error_line(MISSING_KEY, "this key is required", location, error["input"])
     text, value = error["msg"].removeprefix("Value error, "), error["input"]
-    return error_line(INVALID, invalid(location, value, text), location, value)
+    own = NOT_A_TEXT if kind == "string_type" else INVALID
+    return error_line(own, invalid(location, value, text), location, value)
 
 
 def error_line(kind: str, text: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:
-    """Return an error with our text. ``kind`` is `MISSING_KEY`, `UNKNOWN_KEY` or `INVALID`."""
+    """Return an error with our text. ``kind`` is one of `FINAL`."""
     return InitErrorDetails(type=PydanticCustomError(kind, "{text}", {"text": text}), loc=location, input=value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from known_unknowns.config.base import INVALID, MISSING_KEY, UNKNOWN_KEY
+from known_unknowns.config.base import FINAL, MISSING_KEY, NOT_A_TEXT, UNKNOWN_KEY
 from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import ConfigError
 
@@ -33,11 +33,17 @@ def explained(error: ValidationError, raw: Any) -> dict[Location, str]:
         location = _location(each["loc"], raw, keep_last=each["type"] in (MISSING_KEY, UNKNOWN_KEY))
         texts = found.setdefault(location, [])
         text = each["msg"]
-        if each["type"] not in (MISSING_KEY, UNKNOWN_KEY, INVALID):  # not of an entry, which explains its own
+        if each["type"] not in FINAL:  # not of an entry, which explains its own
             text = invalid(each["loc"], each["input"], text)
         if text not in texts:
             texts.append(text)
     return {location: ", or ".join(texts) for location, texts in found.items()}
+
+
+def not_texts(error: ValidationError, raw: Any) -> list[Location]:
+    """Return the locations in ``raw`` of the values that are no texts, where a text is allowed."""
+    found = [each["loc"] for each in error.errors(include_url=False) if each["type"] == NOT_A_TEXT]
+    return [_location(location, raw, keep_last=False) for location in found]
 
 
 def _location(location: Location, raw: Any, *, keep_last: bool) -> Location:

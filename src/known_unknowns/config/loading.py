@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import yaml
 from pydantic import ValidationError
 
 from known_unknowns.config import catalogue
-from known_unknowns.config.errors import Location, dotted, explained, raise_all
+from known_unknowns.config.errors import Location, dotted, explained, not_texts, raise_all
 from known_unknowns.config.params import Params
 from known_unknowns.config.sections import Configuration
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.yaml_reader import parse_yaml
 
 FILE = "params.yaml"
+_BAD_CHARACTER = "a character is not allowed; save the file as UTF-8"
 _SECTIONS = ("editions", "benchmarks", "variants", "protocols", "models")
 
 
@@ -25,42 +27,113 @@ def load(path: str | Path = FILE, *, edition: str | None = None) -> Params:
     return check(read(path, edition=edition))
 
 
-def read(path: str | Path = FILE, *, edition: str | None = None) -> Any:
-    """Read a file without checking its content. ``edition`` overrides the file's own.
+def read(
+    *paths: str | Path, command_line: Mapping[str, Any] | None = None, edition: str | None = None
+) -> dict[str, Any]:
+    """Read files (by default params.yaml) without checking their content, each over those before it.
 
-    Raises ConfigError if there is no such file, it is not YAML, or a key is given twice.
+    Where a key takes a text, a value that looks like a number, a date or a boolean is the text as it is written: Yes is
+    "Yes", and 1.10 is "1.10".
+
+    Parameters
+    ----------
+    *paths : str or Path
+    command_line : mapping, optional
+        Values over those of the files, as Snakemake reads ``--config``: all values within braces are texts.
+    edition : str, optional
+        The edition instead of the files' own.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, it is not YAML or no mapping, or a key is given twice.
     """
-    path = Path(path)
+    texts = [(path, _content(Path(path))) for path in paths or (FILE,)]
+    raw: dict[str, Any] = {}
+    for path, text in texts:
+        raw = merged(raw, _parsed(path, text))
+    raw = merged(raw, _typed(command_line or {}))
+    if edition is not None:
+        raw["edition"] = edition
+    places = _places_of_texts(raw)
+    if places:
+        written: Any = {}
+        for _, text in texts:
+            written = merged(written, parse_yaml(text, as_written=True))
+        written = merged(written, command_line or {})
+        for place in places:
+            _take_text(raw, written, place)
+    return raw
+
+
+def _content(path: Path) -> str:
     try:
-        raw = parse_yaml(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
     except (FileNotFoundError, IsADirectoryError):
         raise ConfigError(f"no such file: {path}; run from the project's folder, or name it with --params") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {_yaml_mistake(error)}") from None
-    return raw | {"edition": edition} if edition is not None and isinstance(raw, dict) else raw
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not valid YAML: {_BAD_CHARACTER}") from None
 
 
-def _yaml_mistake(error: yaml.YAMLError | UnicodeDecodeError) -> str:
-    """Describe the mistake without the line itself, which may contain a secret."""
-    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark) is not None:
-        return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
-    return "a character is not allowed; save the file as UTF-8"
-
-
-def with_typed_overrides(raw: Any, overrides: Any) -> Any:
-    """Return ``raw`` with the overrides of a command line, whose nested values arrive as strings, with their types."""
-    if isinstance(overrides, Mapping):
-        given = raw if isinstance(raw, Mapping) else {}
-        return {**given, **{key: with_typed_overrides(given.get(key), value) for key, value in overrides.items()}}
-    if isinstance(overrides, list):
-        return [with_typed_overrides(None, value) for value in overrides]
-    if not isinstance(overrides, str):
-        return overrides
+def _parsed(path: str | Path, text: str) -> Mapping[str, Any]:
+    """Parse a file. The message of a mistake does not show the line itself, which may contain a secret."""
     try:
-        value = parse_yaml(overrides)
+        parsed = parse_yaml(text)
+    except yaml.YAMLError as error:
+        mistake = _BAD_CHARACTER
+        if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark) is not None:
+            mistake = f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
+        raise ConfigError(f"{path} is not valid YAML: {mistake}") from None
+    if not isinstance(parsed, Mapping):
+        raise ConfigError(f"{path} must be a mapping of keys to values")
+    return parsed
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Return ``above`` over ``below``: mappings are merged by their keys, all else is replaced."""
+    if not isinstance(above, Mapping):
+        return above
+    values = dict(below) if isinstance(below, Mapping) else {}
+    for key, value in above.items():
+        values[key] = merged(values.get(key), value)
+    return values
+
+
+def _typed(value: Any) -> Any:
+    """Return a value of the command line, in which a text that YAML takes for a number, a boolean or null is that."""
+    if isinstance(value, Mapping):
+        return {key: _typed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        found = parse_yaml(value)
     except yaml.YAMLError:
-        return overrides
-    return value if value is None or isinstance(value, bool | int | float) else overrides
+        return value
+    return found if found is None or isinstance(found, bool | int | float) else value
+
+
+def _places_of_texts(raw: Mapping[str, Any]) -> list[Location]:
+    """Return where a value stands that is no text, although the key takes a text."""
+    whole = catalogue.with_named(raw)
+    try:
+        Configuration.model_validate(whole)
+    except ValidationError as error:
+        return not_texts(error, whole)
+    return []
+
+
+def _take_text(raw: Any, written: Any, place: Location) -> None:
+    """Replace a number, a date or a boolean by the text as it is written. Other values stay."""
+    *above, last = place
+    try:
+        for key in above:
+            raw, written = raw[key], written[key]
+        if isinstance(raw[last], bool | int | float | date):
+            raw[last] = str(written[last])
+    except LookupError:  # of the catalogue
+        return
 
 
 def check(raw: Any) -> Params:

@@ -209,7 +209,7 @@ class _Settings(Entry):
 
     @property
     def greedy(self) -> bool:
-        """Whether a request always gets the same reply, so that it is asked once."""
+        """Whether a request always gets the same reply, so that it is asked once. A server can give another one."""
         return False
 
     def published_row(self, benchmark: str) -> str | None:
@@ -382,13 +382,6 @@ class MaxCost(Entry):
         return self
 
 
-class Batch(Entry):
-    """Use OpenAI's Batch API: half the price, replies within a day."""
-
-    wait_hours: NotNegative | None = None
-    poll_seconds: Positive | None = None
-
-
 class Launch(Entry):
     """A server that the job starts and ends (docs/endpoints.md)."""
 
@@ -436,7 +429,6 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     implementation = f"{ENGINES}.openai:OpenAIEngine"
     not_in_the_reply = ModelSettings.not_in_the_reply | {
         "answers_as",
-        "batch",
         "check_served",
         "concurrency",
         "key_env",
@@ -479,7 +471,6 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     patience: Positive = 600
     """Seconds without any reply after which the run stops."""
     max_cost: MaxCost | None = None
-    batch: Batch | None = None
     check_served: bool = True
     """Ask the endpoint for its list of models before the first question, and stop if the model is not in it. Set it to
     false for an endpoint whose list fails or lacks the model."""
@@ -493,10 +484,6 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     def takes_any_gpus(self) -> bool:
         return self.launch is not None and self.max_cost is None
 
-    @property
-    def greedy(self) -> bool:
-        return self.decoding.temperature == 0 and self.decoding.sampling is None
-
     def reply_keys(self) -> dict[str, Any]:
         keys = super().reply_keys()
         if "launch" in keys:
@@ -505,7 +492,7 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
 
     @model_validator(mode="after")
     def _has_one_server(self) -> OpenAIModel:
-        for key in ("base_url", "endpoint", "key_env", "batch"):
+        for key in ("base_url", "endpoint", "key_env"):
             if self.launch is not None and getattr(self, key) is not None:
                 raise ValueError(f"launch and {key} exclude each other: the job starts a server of its own")
         if self.launch is None and self.shards is not None:

@@ -259,6 +259,14 @@ class Tracking(Entry):
     experiment: Text
 
 
+class Report(Entry):
+    """The report."""
+
+    images: bool = True
+    """Whether the question browser has copies of the images. Without them, the report can be passed on although the
+    images may not."""
+
+
 class Configuration(Entry):
     """The whole of params.yaml."""
 
@@ -277,5 +285,6 @@ class Configuration(Entry):
     """The language model of the parser judge."""
     statistics: Statistics
     tracking: Tracking
+    report: Report = Report()
     construction: dict[Name, ConstructionEntry] = {}
     """Benchmarks that are built from scene graphs (docs/construction.md)."""

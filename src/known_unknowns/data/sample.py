@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 from known_unknowns.records import Question
@@ -52,19 +52,6 @@ def sample(questions: Sequence[Question], limit: int, *, seed: int = 0) -> list[
             break
         chosen.add(group)
     return [question for question in questions if question.group in chosen]
-
-
-def smallest(questions: Sequence[Question], suffices: Callable[[Sequence[Question]], bool]) -> list[Question]:
-    """Return the smallest `sample` of whole images that suffices; all questions if none does.
-
-    ``suffices`` is true for every sample that is larger than one for which it is true.
-    """
-    low, high = 0, len(questions)
-    while high - low > 1:
-        limit = (low + high) // 2
-        found = sample(questions, limit)
-        low, high = (low, limit) if suffices(found) else (limit, high)
-    return sample(questions, high)
 
 
 def _uniform(seed: int, *names: str) -> float:

@@ -5,8 +5,7 @@ See docs/endpoints.md. Needs the extra "api": the openai client (its HTTP is htt
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,14 @@ import openai
 
 from known_unknowns.config import OpenAIModel
 from known_unknowns.engines import launched_server, prices
-from known_unknowns.engines.endpoint.batch_api import BatchRunner
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.capabilities import Capabilities
 from known_unknowns.engines.endpoint.client import CircuitBreaker, LoopThread, RateLimiter, RequestLimits, connect
 from known_unknowns.engines.endpoint.endpoint_check import find_model
 from known_unknowns.engines.endpoint.request import ImageEncoder, PendingTurn, Requester
-from known_unknowns.engines.endpoint.request_queue import RequestQueue, Rows
+from known_unknowns.engines.endpoint.request_queue import RequestQueue
 from known_unknowns.engines.endpoint.settings import EndpointSettings, print_message
 from known_unknowns.engines.launched_server import LaunchedServer
-from known_unknowns.engines.unusable import MAX_FIRST
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
 
@@ -46,9 +43,8 @@ class OpenAIEngine:
     ``Reply.finish`` see `known_unknowns.engines.endpoint.replies`. ``Reply.logprobs`` are natural logarithms of the
     labels that the endpoint reports. Replies come in the order in which they are finished.
 
-    Neither the endpoint nor the key is needed before there is a question that is not in the journal. The file ``notes``
-    records the batches submitted to the Batch API. A server that the job starts (``launch``) is started for the first
-    of ``facts`` and `answer`, and ends with the process.
+    Neither the endpoint nor the key is needed before there is a question that is not in the journal. A server that the
+    job starts (``launch``) is started for the first of ``facts`` and `answer`, and ends with the process.
     """
 
     scripted = False
@@ -104,52 +100,20 @@ class OpenAIEngine:
             server.raise_if_ended()
         with LoopThread() as loop:
             requester = loop.run(self._connect(folder))
-            pending = [PendingTurn(index, turn) for index, turn in enumerate(turns)]
+            questions = RequestQueue(
+                requester,
+                [PendingTurn(index, turn) for index, turn in enumerate(turns)],
+                concurrency=self.settings.concurrency,
+                proven=self.proven,
+                raise_if_ended=self._server.raise_if_ended if self._server else lambda: None,
+            )
             try:
-                if self.settings.batch is None:
-                    yield from self._at_once(loop, requester, pending)
-                else:
-                    yield from self._in_batches(loop, requester, pending)
+                while rows := loop.run(questions.next_batch()):
+                    self.proven = questions.proven
+                    yield rows
             finally:
+                loop.run(questions.close())
                 loop.run(requester.client.close())
-
-    def _at_once(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Generator[Rows]:
-        questions = RequestQueue(
-            requester,
-            pending,
-            concurrency=self.settings.concurrency,
-            proven=self.proven,
-            raise_if_ended=self._server.raise_if_ended if self._server else lambda: None,
-        )
-        try:
-            while rows := loop.run(questions.next_batch()):
-                self.proven = questions.proven
-                yield rows
-        finally:
-            loop.run(questions.close())
-
-    def _in_batches(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Iterator[Rows]:
-        """Use the Batch API for all but the first question, which finds out what the endpoint supports.
-
-        Questions are asked directly until one has an answer, because a batch without answers is paid for, too.
-        """
-        if self.notes is None:
-            raise ConfigError("the Batch API needs a file to remember its batches in", path=self.settings.path("batch"))
-        # The likelihood of options takes several requests.
-        yield from self._at_once(loop, requester, [one for one in pending if one.turn.continuations is not None])
-        pending = [one for one in pending if one.turn.continuations is None]
-        batches = BatchRunner(requester, pending, notes=self.notes, facts=self.facts)
-        with closing(self._at_once(loop, requester, batches.unsubmitted()[: 1 if self.proven else MAX_FIRST])) as first:
-            for rows in first:
-                yield rows
-                batches.discard(index for index, _ in rows)
-                if self.proven is not None:
-                    break
-        batches.proven = self.proven
-        collected = batches.collect()
-        while (rows := loop.run(_next(collected))) is not None:
-            if rows:
-                yield rows
 
     async def _connect(self, folder: Path) -> Requester:
         settings = self.settings
@@ -179,7 +143,3 @@ class OpenAIEngine:
             request_limits=request_limits,
             model=served.get("id", settings.model),
         )
-
-
-async def _next(rows: AsyncIterator[Rows]) -> Rows | None:
-    return await anext(rows, None)

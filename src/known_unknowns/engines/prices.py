@@ -52,19 +52,18 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens. ``batch`` is the Batch API's share of the price."""
+    """US dollars per million tokens."""
 
     input: float
     output: float
     cached_input: float
-    batch: float
     image_tokens: int
 
-    def of(self, usage: Usage, *, batch: bool = False) -> float:
+    def of(self, usage: Usage) -> float:
         """Return the price of a usage in US dollars."""
         fresh = usage.input_tokens - usage.cached_tokens
         millionths = fresh * self.input + usage.cached_tokens * self.cached_input + usage.output_tokens * self.output
-        return millionths / _MILLION * (self.batch if batch else 1.0)
+        return millionths / _MILLION
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +103,9 @@ def _price(row: Mapping[str, Any]) -> Price:
         input=float(row["input"]),
         output=float(row["output"]),
         cached_input=float(row.get("cached_input", row["input"])),
-        batch=float(row.get("batch", 1.0)),
         image_tokens=int(row.get("image_tokens", IMAGE_TOKENS)),
     )
-    if min(price.input, price.output, price.cached_input, price.batch, price.image_tokens) < 0:
+    if min(price.input, price.output, price.cached_input, price.image_tokens) < 0:
         raise ValueError(f"a price is negative: {dict(row)}")
     return price
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -247,26 +246,6 @@ class TransformersEngine:
             self.about["sharing"] = self._sharing_summary()
             if self._invariance is not None:
                 self.about["certificate"] = self._invariance.summary()
-
-    @property
-    def ways_of_batching(self) -> tuple[int | None, int]:
-        """The batch size of shared prefixes, None without them, and that of ``generate``."""
-        shares = self._decoder is not None and not self.checkpoint.sampling
-        return (self.batch_size if shares else None), self._unshared_batch_size
-
-    @contextmanager
-    def batching(self, *, sharing: bool = True, batch_size: int | None = None) -> Iterator[None]:
-        """Answer in the block without shared prefixes or with another batch size, and compare nothing meanwhile."""
-        kept = self._decoder, self._invariance, self.batch_size, self._unshared_batch_size
-        self._invariance = None
-        if not sharing:
-            self._decoder = None
-        if batch_size is not None:
-            self.batch_size = self._unshared_batch_size = batch_size
-        try:
-            yield
-        finally:
-            self._decoder, self._invariance, self.batch_size, self._unshared_batch_size = kept
 
     def _shares(self, turn: Turn) -> bool:
         if self.checkpoint.sampling and not _is_scored(turn):

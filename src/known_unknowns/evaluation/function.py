@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.config import FolderData, Params, ScenesData
+from known_unknowns.config import FolderData, Params, ScenesData, merged
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.data.sample import sample
 from known_unknowns.edition_files import asked
@@ -20,6 +20,7 @@ from known_unknowns.images import open_image
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.model_run import cells_of
 from known_unknowns.inference.runner import run
+from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.metrics import measure
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply, Turn
@@ -92,6 +93,7 @@ def evaluate(
         chosen = _trial(params, benchmark, variants)
         replies, scores = Path(scratch, "replies.parquet"), Path(scratch, "scores.parquet")
         cells = cells_of(chosen, _NAME, benchmark, Path(scratch, "variants"))
+        check_turns(chosen, benchmark, cells, folder / "questions.parquet")
         with Journal(Path(scratch, "journal.jsonl")) as journal:
             outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
         tables.write_replies(replies, outcome.replies)
@@ -137,7 +139,7 @@ def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
         entry={"engine": "respondent", "behaviour": "oracle"},
     )
     added["editions"][_NAME]["data"] = name
-    return configuration.check(trial.merged(params.raw, added | {"parsers": _PARSERS}))
+    return configuration.check(merged(params.raw, added | {"parsers": _PARSERS}))
 
 
 def _questions(params: Params, benchmark: str, data: str | Path | None, scratch: Path) -> tuple[Path, str, bool]:

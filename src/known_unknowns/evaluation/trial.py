@@ -34,7 +34,7 @@ def overlay(
     entry: Mapping[str, Any] | None = None,
     limit: int | None = None,
 ) -> dict[str, Any]:
-    """Return the keys that a trial adds to a configuration (`merged`): its ``edition``.
+    """Return the keys that a trial adds to a configuration (`config.merged`): its ``edition``.
 
     The data and the first seed are those of the selected edition of ``params``. ``entry`` is the model's, None if the
     configuration or the catalogue has one; ``limit`` is the largest number of questions, None for all.
@@ -49,12 +49,3 @@ def overlay(
     }
     added = {} if entry is None else {"models": {model: dict(entry)}}
     return {"edition": edition, "editions": {edition: selected}, **added}
-
-
-def merged(raw: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with added keys, as Snakemake merges files: mappings by their keys, all else replaced."""
-    both = {
-        key: merged(raw[key], value) if isinstance(value, Mapping) and isinstance(raw.get(key), Mapping) else value
-        for key, value in added.items()
-    }
-    return {**raw, **both}

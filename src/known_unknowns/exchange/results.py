@@ -57,8 +57,14 @@ def compute_metrics(
     unforced = set(refusals_without_forced_choice(pairs, parsers))
     completed = [_with_failed_choice(pair) if pair[0].id in unforced else pair for pair in pairs]
     table = ScoreTable.of(variant, seed, {name: _score(name, completed) for name in parsers})
+    asks_again = any(turn.step == FORCED for _, turns in pairs for turn in turns)
     metrics = metrics_of(
-        [table], statistics, model=model, benchmark=benchmark, content_free={variant} if content_free else ()
+        [table],
+        statistics,
+        model=model,
+        benchmark=benchmark,
+        content_free={variant} if content_free else (),
+        asks_again={variant} if asks_again else (),
     )
     undefined = registry.get(benchmark).forced_choice_metrics if unforced else ()
     return [

@@ -119,7 +119,7 @@ def _replies(model: str, entry: OpenAIModel) -> tuple[Reply, Reply, Reply]:
     with TemporaryDirectory() as name:
         images = [_square(Path(name), colour) for colour in _COLOURS]
         turns = [_turn(image, TEXT) for image in images] + [_turn(TEXT)]
-        engine = engines.create(model, entry.model_copy(update={"batch": None}))
+        engine = engines.create(model, entry)
         for rows in engine.answer(turns, folder=Path(name)):
             replies = {**replies, **dict(rows)}
     return replies[0], replies[1], replies[2]

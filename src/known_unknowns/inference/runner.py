@@ -77,27 +77,16 @@ class Outcome:
     distinct: Mapping[str, Reply]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTurn:
-    """A turn whose reply is in the journal, and the cell and the question that it belongs to."""
-
-    cell: Cell
-    question: Question
-    turn: Turn
-    key: str
-    reply: Reply
-
-
-def recorded(
+def count_unrecorded(
     cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
     engine: Engine | ScriptedEngine,
     replies: Mapping[str, Reply],
-) -> dict[str, RecordedTurn | None]:
-    """Return every turn of a finished run by its key, in the order of the cells; None for keys without a reply.
+) -> int:
+    """Return the number of distinct turns without a reply. The engine is asked nothing.
 
-    The engine is asked nothing. Turns that follow one without a reply are unknown and left out.
+    Turns that follow one without a reply are unknown and not counted.
     """
-    found: dict[str, RecordedTurn | None] = {}
+    missing: set[str] = set()
     key_of = _keys(engine)
     for cell, (protocol, questions) in cells.items():
         for question in questions:
@@ -105,14 +94,11 @@ def recorded(
             dialogue.advance(None, key_of)
             while dialogue.turn is not None:
                 reply = replies.get(dialogue.key)
-                turn = dialogue.turn
-                found.setdefault(
-                    dialogue.key, None if reply is None else RecordedTurn(cell, question, turn, dialogue.key, reply)
-                )
                 if reply is None:
+                    missing.add(dialogue.key)
                     break
                 dialogue.advance(reply, key_of)
-    return found
+    return len(missing)
 
 
 def _keys(engine: Engine | ScriptedEngine) -> KeyOf:

@@ -7,18 +7,12 @@ it is right, else 0. Attempts without a known confidence are left out. Equal con
 |-------------------|---------------------------------------------------------------------------------------------|
 | auroc             | probability that a right attempt has a higher c than a wrong one, equal ones: one half [1]_ |
 | ece               | mean distance of mean c and mean y over `BINS` bins of equal mass, weighted by size [2]_    |
-| ece_debiased      | the same less the bias that the binomial errors of the bins' accuracies explain [3]_        |
 | overconfidence    | mean of c less mean of y                                                                    |
-| brier             | mean of (c - y)^2 [4]_                                                                      |
-| brier_reliability | part of the Brier score: mean squared distance of mean c and mean y of the bins [5]_, [10]_ |
-| brier_resolution  | part of it that reduces it: what c tells of y [6]_, [10]_                                   |
-| brier_uncertainty | part of it that c cannot change: accuracy times error rate; brier = reliability -           |
-|                   | resolution + uncertainty                                                                    |
+| brier             | mean of (c - y)^2 [3]_                                                                      |
 | aurc              | area under the curve of risk against coverage (`selective`)                                 |
-| best_aurc         | the same if all right attempts had a higher c than the wrong ones [7]_                      |
-| excess_aurc       | aurc less best_aurc [7]_                                                                    |
-| accuracy_at_50    | accuracy of the half of the attempts with the highest c [8]_                                |
-| accuracy_at_80    | accuracy of the 80% of the attempts with the highest c [8]_                                 |
+| excess_aurc       | aurc less that of the best order, in which all right attempts come first [4]_               |
+| accuracy_at_50    | accuracy of the half of the attempts with the highest c [5]_                                |
+| accuracy_at_80    | accuracy of the 80% of the attempts with the highest c [5]_                                 |
 
 The refusals of the model itself are judged by what it would answer: an attempt counts by its answer, a refusal or an
 abstention by the answer without the refusal option (`benchmark.protocol.FORCED`), and as wrong where no option but the
@@ -26,14 +20,15 @@ refusal is right.
 
 | metric               | definition                                                                               |
 |----------------------|------------------------------------------------------------------------------------------|
-| abstention_precision | of the refusals and abstentions, the share whose answer would be wrong [9]_              |
-| abstention_recall    | of the answers that are or would be wrong, the share that was refused or abstained [9]_  |
+| abstention_precision | of the refusals and abstentions, the share whose answer would be wrong [6]_              |
+| abstention_recall    | of the answers that are or would be wrong, the share that was refused or abstained [6]_  |
 | auroc                | the area of the two confidences 0 (refused) and 1 (attempted) for answers that are or    |
 |                      | would be right                                                                           |
 | selective_gain       | accuracy of the attempts, less that of all answers, those instead of refusals included   |
 
 The second term of ``selective_gain`` is the expected accuracy of the attempts if as many questions had been refused at
-random.
+random. Each of the four has two rows, ``<metric>_low_bound`` and ``<metric>_high_bound``: all refused questions whose
+answer is not known would be answered right, or wrong (`refusal_bounds`).
 
 References
 ----------
@@ -41,14 +36,10 @@ References
    Obuchowski, "Nonparametric Analysis of Clustered ROC Curve Data", 1997, has the variance.
 .. [2] Naeini, Cooper and Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", 2015, and for
    bins of equal mass Nixon et al., "Measuring Calibration in Deep Learning", 2019.
-.. [3] Kumar, Liang and Ma, "Verified Uncertainty Calibration", 2019.
-.. [4] Brier, "Verification of Forecasts Expressed in Terms of Probability", 1950.
-.. [5] Murphy, "A New Vector Partition of the Probability Score", 1973.
-.. [6] Stephenson, Coelho and Jolliffe, "Two Extra Components in the Brier Score Decomposition", 2008.
-.. [7] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
-.. [8] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
-.. [9] Feng et al., "Don't Hallucinate, Abstain: Identifying LLM Knowledge Gaps via Multi-LLM Collaboration", 2024.
-.. [10] Ferro and Fricker, "A Bias-Corrected Decomposition of the Brier Score", 2012.
+.. [3] Brier, "Verification of Forecasts Expressed in Terms of Probability", 1950.
+.. [4] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
+.. [5] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
+.. [6] Feng et al., "Don't Hallucinate, Abstain: Identifying LLM Knowledge Gaps via Multi-LLM Collaboration", 2024.
 """
 
 from __future__ import annotations
@@ -58,7 +49,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from known_unknowns.benchmark.metrics import RiskCoverage
@@ -70,6 +60,8 @@ BINS = 10
 """Number of bins of equal mass. Their bias is simulated in bench/confidence."""
 COVERAGES = (50, 80)
 """Coverages in percent at which the accuracy is a metric."""
+LOW_BOUND, HIGH_BOUND = "_low_bound", "_high_bound"
+"""Ends of the names of the bounds of a metric of refusals (`refusal_bounds`)."""
 
 
 class Statistic(NamedTuple):
@@ -89,8 +81,6 @@ class Statistic(NamedTuple):
         Whether it is a ratio of counts.
     slack : tuple of float
         How far the ends of the interval are moved down and up, because the value can be biased.
-    has_interval : bool
-        Whether the variance of the influences is that of the value.
     reason : str
         Why the value is undefined.
     """
@@ -101,7 +91,6 @@ class Statistic(NamedTuple):
     proportion: bool = True
     binary: bool = False
     slack: tuple[float, float] = (0.0, 0.0)
-    has_interval: bool = True
     reason: str = ""
 
 
@@ -129,7 +118,7 @@ def calibration(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS
     return {
         "auroc": auroc(confidence, correct),
         **calibration_errors(confidence, correct, bins=bins),
-        **brier(confidence, correct, bins=bins),
+        "brier": brier(confidence, correct),
         **risk_coverage(confidence, correct),
     }
 
@@ -194,16 +183,11 @@ def binned(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> tup
 
 
 def calibration_errors(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> dict[str, Statistic]:
-    """Compute ``ece``, ``ece_debiased`` and ``overconfidence``.
+    """Compute ``ece`` and ``overconfidence``.
 
-    The bias is the mean of the distance if the accuracy of each bin has a normal error with its binomial variance, less
-    the observed distance [1]_. It is a closed form here, not a simulation. The bias is greatest for a calibrated model,
-    which the data may not exclude. The interval of the calibration error is therefore that of ``ece``, with its lower
-    end moved down by this greatest bias; bins are taken as given.
-
-    References
-    ----------
-    .. [1] Kumar, Liang and Ma, "Verified Uncertainty Calibration", 2019, and the code that the authors published.
+    The calibration error is biased: the binomial errors of the bins' accuracies add to it, most of all for a calibrated
+    model, which the data may not exclude. The lower end of its interval is therefore moved down by this greatest bias,
+    the mean absolute error of a normal accuracy with the binomial variance. Bins are taken as given.
     """
     found, place = binned(confidence, correct, bins)
     n, ones = len(confidence), np.ones(len(confidence))
@@ -213,78 +197,31 @@ def calibration_errors(confidence: np.ndarray, correct: np.ndarray, *, bins: int
     # the variance of an accuracy of 0 or 1 is not 0: one right and one wrong attempt are added (Laplace)
     smooth = (found.accuracy * found.size + 1) / (found.size + 2)
     deviation = np.sqrt(smooth * (1 - smooth) / found.size)
-    shift = np.abs(gap) / deviation
-    expected = deviation * (np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) + shift * (1 - 2 * ndtr(-shift)))
-    bias = float(found.size @ (expected - np.abs(gap))) / n
     greatest = float(found.size @ deviation) / n * float(np.sqrt(2 / np.pi))
-    debiased = max(0.0, value - bias)
     signed = confidence - correct
     return {
         "ece": Statistic(value, (parts - value) / n, ones, proportion=False, slack=(greatest, 0.0)),
-        "ece_debiased": Statistic(
-            debiased, (parts - value) / n, ones, proportion=False, slack=(greatest - value + debiased, value - debiased)
-        ),
         "overconfidence": Statistic(float(signed.mean()), (signed - signed.mean()) / n, ones, proportion=False),
     }
 
 
-def brier(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> dict[str, Statistic]:
-    """Compute the Brier score and its parts.
-
-    The resolution contains the variation of the confidence within the bins (generalised resolution [1]_), so that the
-    parts add up to the score. The parts are corrected for the errors of the bins' accuracies [2]_, so that the
-    reliability of a calibrated model is 0 on average. Reliability and resolution can be negative. The parts have no
-    interval, because they are not linear in the answers: the reliability near 0, the uncertainty near an accuracy of
-    one half.
-
-    References
-    ----------
-    .. [1] Stephenson, Coelho and Jolliffe, "Two Extra Components in the Brier Score Decomposition", 2008.
-    .. [2] Ferro and Fricker, "A Bias-Corrected Decomposition of the Brier Score", 2012.
-    """
-    found, place = binned(confidence, correct, bins)
-    right, n, ones = np.asarray(correct, dtype=float), len(confidence), np.ones(len(confidence))
-    squares, gap, accuracy = (confidence - right) ** 2, (found.confidence - found.accuracy)[place], right.mean()
-    bias = found.accuracy * (1 - found.accuracy) / np.maximum(found.size - 1, 1)
-    of_bins, of_all = float(found.size @ bias) / n, float(accuracy * (1 - accuracy)) / max(n - 1, 1)
-    score, reliability, uncertainty = (
-        (float(squares.mean()), squares),
-        (float((gap**2).mean()) - of_bins, 2 * gap * (confidence - right) - gap**2),
-        (
-            float(accuracy * (1 - accuracy)) + of_all,
-            (1 - 2 * accuracy) * (right - accuracy) + accuracy * (1 - accuracy),
-        ),
-    )
-    resolution = tuple(r + u - s for s, r, u in zip(score, reliability, uncertainty, strict=True))
-    return {
-        name: Statistic(
-            float(value),
-            (parts - np.mean(parts)) / n,
-            ones,
-            proportion=name == "brier",
-            has_interval=name == "brier",
-        )
-        for name, (value, parts) in {
-            "brier": score,
-            "brier_reliability": reliability,
-            "brier_resolution": resolution,
-            "brier_uncertainty": uncertainty,
-        }.items()
-    }
+def brier(confidence: np.ndarray, correct: np.ndarray) -> Statistic:
+    """Compute the Brier score."""
+    squares = (confidence - np.asarray(correct, dtype=float)) ** 2
+    score, n = float(squares.mean()), len(squares)
+    return Statistic(score, (squares - score) / n, np.ones(n))
 
 
 def risk_coverage(confidence: np.ndarray, correct: np.ndarray) -> dict[str, Statistic]:
     """Compute the areas under the curve of risk against coverage, and the accuracies at fixed coverages."""
     wrong = 1.0 - np.asarray(correct, dtype=float)
     curve, best = RiskCoverage(confidence, wrong), RiskCoverage(-wrong, wrong)
-    found = {}
-    for name, of in (("aurc", curve), ("best_aurc", best)):
-        weights = error_weights(of.confidence)
-        found[name] = Statistic(aurc(of), aurc_influence(of), weights / (weights**2).sum())
-    ours, least = found["aurc"], found["best_aurc"]
-    found["excess_aurc"] = Statistic(
-        max(0.0, ours.value - least.value), ours.influence - least.influence, np.ones(len(wrong)), proportion=False
+    area, weights = aurc(curve), error_weights(curve.confidence)
+    influence = aurc_influence(curve)
+    excess = Statistic(
+        max(0.0, area - aurc(best)), influence - aurc_influence(best), np.ones(len(wrong)), proportion=False
     )
+    found = {"aurc": Statistic(area, influence, weights / (weights**2).sum()), "excess_aurc": excess}
     return found | {f"accuracy_at_{percent}": _accuracy_at(curve, percent / 100) for percent in COVERAGES}
 
 
@@ -303,34 +240,59 @@ def _accuracy_at(curve: RiskCoverage, coverage: float) -> Statistic:
     return Statistic(1 - risk, influence, inside)
 
 
-def refusals(attempted: np.ndarray, abstained: np.ndarray, would_be_right: np.ndarray) -> dict[str, Statistic]:
-    """Compute the metrics of the module's second table, and the ``auroc`` of not refusing.
+def refusal_bounds(attempted: np.ndarray, abstained: np.ndarray, would_be_right: np.ndarray) -> dict[str, Statistic]:
+    """Compute the bounds of the metrics of `refusals` where some refused questions have no known answer.
+
+    Every one of the metrics is lowest if all unknown answers are right, and highest if all are wrong.
 
     Parameters
     ----------
     attempted, abstained : ndarray of bool, shape (questions,)
-        Whether the reply is an attempt; whether it refuses or abstains. At most one of both.
+        As for `refusals`.
     would_be_right : ndarray of float, shape (questions,)
         1 if the answer is or would be right, else 0; NaN if it is not known.
 
     Returns
     -------
     dict from str to Statistic
+        ``<metric>_low_bound`` and ``<metric>_high_bound``. They are equal if every answer is known.
+    """
+    unknown = np.isnan(would_be_right)
+    found: dict[str, Statistic] = {}
+    for bound, guess in ((LOW_BOUND, True), (HIGH_BOUND, False)):
+        right = np.where(unknown, guess, would_be_right == 1)
+        found |= {name + bound: each for name, each in refusals(attempted, abstained, right).items()}
+    return found
+
+
+def refusals(attempted: np.ndarray, abstained: np.ndarray, would_be_right: np.ndarray) -> dict[str, Statistic]:
+    """Compute the metrics of the module's second table, where every answer is known.
+
+    Parameters
+    ----------
+    attempted, abstained : ndarray of bool, shape (questions,)
+        Whether the reply is an attempt; whether it refuses or abstains. At most one of both.
+    would_be_right : ndarray of bool, shape (questions,)
+        Whether the answer is or would be right. It does not count where the reply is neither.
+
+    Returns
+    -------
+    dict from str to Statistic
         Arrays of shape (questions,).
     """
-    n, known = len(attempted), ~np.isnan(would_be_right) & (attempted | abstained)
-    right = np.where(known, would_be_right, 0.0)
-    wrong = known & (right == 0)
-    precision = _ratio(abstained & wrong, abstained & known, "no question was refused")
-    recall = _ratio(abstained & wrong, wrong, "no answer is or would be wrong")
-    found = {"abstention_precision": precision, "abstention_recall": recall}
-    area, places = auroc(attempted[known].astype(float), right[known] > 0), np.flatnonzero(known)
-    found["auroc"] = area._replace(influence=_spread(area.influence, places, n), sizes=_spread(area.sizes, places, n))
-    tried, all_known = _ratio(right, attempted & known, "no question was attempted"), _ratio(right, known, "")
+    n, counted = len(attempted), attempted | abstained
+    right, wrong = counted & would_be_right, counted & ~would_be_right
+    area, places = auroc(attempted[counted].astype(float), right[counted]), np.flatnonzero(counted)
+    found = {
+        "abstention_precision": _ratio(abstained & wrong, abstained, "no question was refused"),
+        "abstention_recall": _ratio(abstained & wrong, wrong, "no answer is or would be wrong"),
+        "auroc": area._replace(influence=_spread(area.influence, places, n), sizes=_spread(area.sizes, places, n)),
+    }
+    tried, of_all = _ratio(right, attempted, "no question was attempted"), _ratio(right, counted, "")
     if tried.reason:
         return found | {"selective_gain": tried}
-    gain, influence = tried.value - all_known.value, tried.influence - all_known.influence
-    return found | {"selective_gain": Statistic(gain, influence, known.astype(float), proportion=False)}
+    gain, influence = tried.value - of_all.value, tried.influence - of_all.influence
+    return found | {"selective_gain": Statistic(gain, influence, counted.astype(float), proportion=False)}
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray, reason: str) -> Statistic:
@@ -340,6 +302,10 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray, reason: str) -> Stati
         return undefined(len(denominator), reason)
     value = float((numerator * denominator).sum() / total)
     return Statistic(value, denominator * (numerator - value) / total, denominator.astype(float), binary=True)
+
+
+_LOWEST = {"overconfidence": -1.0, f"selective_gain{LOW_BOUND}": -1.0, f"selective_gain{HIGH_BOUND}": -1.0}
+"""The lowest possible value of the metrics that can be negative. No metric of confidences is greater than 1."""
 
 
 def widened(metric: Metric, slack: tuple[float, float] = (0.0, 0.0)) -> Metric:
@@ -360,7 +326,7 @@ def widened(metric: Metric, slack: tuple[float, float] = (0.0, 0.0)) -> Metric:
         return replace(metric, low=value / factor, high=min(1.0, value * factor), method=f"{method}, of the logarithm")
     if any(slack):
         method = f"{method}, widened by the greatest bias of the bins"
-        low, high = max(0.0, low - slack[0]), min(1.0, high + slack[1])
+    low, high = max(_LOWEST.get(metric.name, 0.0), low - slack[0]), min(1.0, high + slack[1])
     return replace(metric, low=low, high=high, method=method)
 
 
@@ -410,4 +376,7 @@ def estimated(
         sizes=np.stack([by_group(each.sizes) for each in found], axis=1),
         binary=binary,
         proportion=np.array([each.proportion for each in found]),
+        lowest=np.full(len(found), -np.inf),  # `widened` knows the limits
+        highest=np.full(len(found), np.inf),
+        reasons={name: each.reason for name, each in statistics.items() if each.reason},
     )

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from known_unknowns.benchmark.metrics import Ratio, ScoreArrays, ScoredAnswers
 from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED, LIKELIHOOD
-from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusals, undefined
+from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusal_bounds
 from known_unknowns.metrics.consistency import option_codes
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, AnsweredTurn, sample_of
@@ -33,7 +33,12 @@ COLUMNS = tuple(
 )
 """Names of the sources and their forms in tables and metrics, in the order of pages."""
 KNOWN = "known"
-"""Share of the attempts whose confidence is known. Its method has the reason why a source has no value."""
+"""Share of the attempts whose confidence is known; of the source `REFUSAL`, share of the refusals whose answer without
+the refusal option is known. Its method has the reason why a source has no value."""
+NOT_AGAIN = (
+    "undefined: no refused question is asked again without the refusal option, as the protocol forced_choice does"
+)
+NOTHING_RIGHT = "undefined: no option but the refusal is right"
 _NOT_ASKED = "not asked: confidence: [{}] of the edition in params.yaml asks for it"
 
 
@@ -205,7 +210,7 @@ class Block(NamedTuple):
     absent: str = ""
 
 
-def blocks(found: Mapping[int, Confidences], column: np.ndarray) -> Iterator[Block]:
+def blocks(found: Mapping[int, Confidences], column: np.ndarray, *, asks_again: bool = False) -> Iterator[Block]:
     """Compute the metrics of every source.
 
     Parameters
@@ -214,14 +219,18 @@ def blocks(found: Mapping[int, Confidences], column: np.ndarray) -> Iterator[Blo
         The confidences of a variant, by seed.
     column : ndarray of int, shape (questions,)
         The group of each question, as a number.
+    asks_again : bool
+        Whether the protocol asks refused questions again without the refusal option. Else, nothing is known of what a
+        model refused, except where no answer can be right.
     """
     everything = {OVERALL: np.ones(len(column), dtype=bool)}
     for source in COLUMNS:
         of_source = {seed: each for seed, each in found.items() if source in each.values}
+        if source == REFUSAL and found:
+            yield from _refusal_blocks(found, column, everything, asks_again=asks_again)
+            continue
         known = {seed: each.attempted & ~np.isnan(each.values[source]) for seed, each in of_source.items()}
-        if source == REFUSAL:
-            yield _refusal_block(of_source, column)
-        elif not of_source:
+        if not of_source:
             reasons = (each.reasons[source] for each in found.values() if source in each.reasons)
             yield Block(source, {}, absent=next(reasons, "no question was asked"))
         else:
@@ -235,22 +244,27 @@ def blocks(found: Mapping[int, Confidences], column: np.ndarray) -> Iterator[Blo
             yield _block(source, statistics, {seed: column[known[seed]] for seed in statistics}, np.unique(column))
 
 
-def _refusal_block(found: Mapping[int, Confidences], column: np.ndarray) -> Block:
-    """Metrics of the refusals; undefined if fewer than half of them have a known answer without the refusal option."""
-    statistics, unknown, total = {}, 0, 0
-    for seed, each in found.items():
-        missing, refused = int(np.isnan(each.would_be_right[each.refused]).sum()), int(each.refused.sum())
-        unknown, total = unknown + missing, total + refused
-        statistics[seed] = refusals(each.attempted, each.refused, each.would_be_right)
-        if 2 * missing > refused:
-            reason = (
-                f"{missing:,} of {refused:,} refusals have no known answer without the refusal option "
-                "(the protocol forced_choice asks for it)"
-            )
-            statistics[seed] = {name: undefined(len(column), reason) for name in statistics[seed]}
-    note = f"; refusals without a known answer, left out: {unknown:,} of {total:,}" if unknown else ""
-    n = {seed: int((~np.isnan(each.would_be_right)).sum()) for seed, each in found.items()}
-    return _block(REFUSAL, statistics, dict.fromkeys(statistics, column), np.unique(column), n=n, note=note)
+def _refusal_blocks(
+    found: Mapping[int, Confidences], column: np.ndarray, everything: Mapping[str, np.ndarray], *, asks_again: bool
+) -> Iterator[Block]:
+    """Bounds of the metrics of the refusals, and the share of the refusals whose answer is known."""
+    if not asks_again:
+        yield Block(REFUSAL, {}, absent=NOT_AGAIN)
+        return
+    if all(each.scores.no_option_is_right.all() for each in found.values()):
+        yield Block(REFUSAL, {}, absent=NOTHING_RIGHT)
+        return
+    missing = {seed: each.refused & np.isnan(each.would_be_right) for seed, each in found.items()}
+    shares = {seed: {KNOWN: Ratio(each.refused & ~missing[seed], each.refused)} for seed, each in found.items()}
+    yield Block(REFUSAL, {s: ratio_estimates(each, everything, column)[OVERALL] for s, each in shares.items()})
+    unknown = sum(int(of_seed.sum()) for of_seed in missing.values())
+    total = sum(int(each.refused.sum()) for each in found.values())
+    note = f"; a bound: {unknown:,} of {total:,} refusals have no known answer" if unknown else ""
+    statistics = {
+        seed: refusal_bounds(each.attempted, each.refused, each.would_be_right) for seed, each in found.items()
+    }
+    n = {seed: int((each.attempted | each.refused).sum()) for seed, each in found.items()}
+    yield _block(REFUSAL, statistics, dict.fromkeys(statistics, column), np.unique(column), n=n, note=note)
 
 
 def _block(

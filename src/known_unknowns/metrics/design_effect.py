@@ -6,7 +6,7 @@ few answers are right, or only a few wrong. It is therefore averaged with the de
 correlation (ICC), weighted by degrees of freedom, as in a moderated t statistic [2]_. The data outweigh the assumption
 from about `PRIOR_DF` informative groups on.
 
-All functions work on arrays of metrics. A group enters by its size n only, through power sums ``n + n^2 + ...``.
+Functions work on arrays of metrics. A group enters by its size n only, through power sums ``n + n^2 + ...``.
 
 References
 ----------
@@ -19,6 +19,7 @@ References
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -191,6 +192,26 @@ def intraclass_correlation(value: np.ndarray, right: np.ndarray, sizes: np.ndarr
     within = np.divide(right * (sizes - right), sizes, out=np.zeros_like(right), where=sizes > 0).sum(axis=0)
     below = (sizes.sum(axis=0) - np.count_nonzero(sizes, axis=0)) * value * (1 - value)
     return 1 - np.divide(within, below, out=np.full(len(value), np.nan), where=below > _ROUNDING)
+
+
+def finite_population_correction(n: float, whole: float) -> float:
+    """Return the factor of a standard error if n of ``whole`` questions were drawn.
+
+    Parameters
+    ----------
+    n, whole : float
+        Number of questions drawn, and of all.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    References
+    ----------
+    .. [1] Cochran, "Sampling Techniques", 3rd edition, 1977, section 2.6.
+    """
+    return math.sqrt(max(0.0, 1 - n / whole)) if whole else 0.0
 
 
 def _degrees_of_freedom(model: WorkingModel, pq: np.ndarray, usable: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,6 +43,10 @@ class Estimates:
         Number of answers to each question.
     seed_correlation : ndarray, shape (metrics,), optional
         Correlation of the groups' residuals between the seeds; NaN without residuals. None with one seed.
+    lowest, highest : ndarray, shape (metrics,)
+        The lowest and the highest value that each metric can have. They limit its interval.
+    reasons : mapping from str to str
+        Why metrics are undefined, by name; of the others, nothing is in the denominator.
     """
 
     names: list[str]
@@ -54,9 +58,12 @@ class Estimates:
     sizes: np.ndarray
     binary: np.ndarray
     proportion: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
     areas: frozenset[str] = frozenset()
     seeds: int = 1
     seed_correlation: np.ndarray | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def intervals(self, confidence: float) -> list[Interval]:
         """Compute the confidence interval of each metric."""
@@ -71,15 +78,27 @@ class Estimates:
                     if is_proportion
                     else intervals.mean_bounds(*part, confidence=confidence)
                 )
-        return [
-            intervals.UNDEFINED if v != v else Interval(a, b, method) if a == a else intervals.NO_VARIATION
-            for v, a, b, method in zip(self.value, low.tolist(), high.tolist(), self._methods(), strict=True)
+        low, high = np.maximum(low, self.lowest), np.minimum(high, self.highest)
+        found = [
+            Interval(a, b, method) for a, b, method in zip(low.tolist(), high.tolist(), self._methods(), strict=True)
         ]
+        for place in np.flatnonzero(np.isnan(low)):
+            found[place] = intervals.NO_VARIATION
+        for place in np.flatnonzero(np.isnan(self.value)):
+            reason = self.reasons.get(self.names[place], intervals.UNDEFINED.method)
+            found[place] = Interval(None, None, reason)
+        return found
+
+    def undefine(self, reasons: Mapping[str, str]) -> Estimates:
+        """Return the estimates without the values of some metrics, by the reason why they have none."""
+        value = np.where([name in reasons for name in self.names], np.nan, self.value)
+        return replace(self, value=value, reasons={**self.reasons, **reasons})
 
     def select(self, names: Sequence[str]) -> Estimates:
         """Return some of the metrics."""
         at = [self.names.index(name) for name in names]
-        chosen = {name: getattr(self, name)[at] for name in ("value", "denominator", "binary", "proportion")}
+        of_metrics = ("value", "denominator", "binary", "proportion", "lowest", "highest")
+        chosen = {name: getattr(self, name)[at] for name in of_metrics}
         return replace(self, names=list(names), residuals=self.residuals[:, at], sizes=self.sizes[:, at], **chosen)
 
     def _methods(self) -> list[str]:
@@ -119,10 +138,10 @@ def ratio_estimates(
     above, below = (
         np.array([np.asarray(ratio[part], dtype=np.float64) for ratio in ratios.values()]) for part in range(2)
     )
-    bounded = np.array([ratio.proportion for ratio in ratios.values()])
+    lowest = np.array([ratio.lowest for ratio in ratios.values()])
     return {
         category: _estimate(
-            names, above.compress(members, axis=1), below.compress(members, axis=1), bounded, column[members]
+            names, above.compress(members, axis=1), below.compress(members, axis=1), lowest, column[members]
         )
         for category, members in categories.items()
     }
@@ -157,14 +176,17 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
         sizes=np.sum([part.sizes for part in parts], axis=0),
         binary=np.all([part.binary for part in parts], axis=0),
         proportion=np.all([part.proportion for part in parts], axis=0),
+        lowest=np.min([part.lowest for part in parts], axis=0),
+        highest=np.max([part.highest for part in parts], axis=0),
         areas=parts[0].areas,
         seeds=len(parts),
+        reasons={name: reason for part in parts for name, reason in part.reasons.items()},
         seed_correlation=(len(parts) * ratio - 1) / max(1, len(parts) - 1),
     )
 
 
 def _estimate(
-    names: list[str], above: np.ndarray, below: np.ndarray, bounded: np.ndarray, column: np.ndarray
+    names: list[str], above: np.ndarray, below: np.ndarray, lowest: np.ndarray, column: np.ndarray
 ) -> Estimates:
     """Estimate ratios of ``above`` and ``below``, arrays of shape (metrics, questions)."""
     groups, column = np.unique(column, return_inverse=True)
@@ -180,7 +202,9 @@ def _estimate(
         residuals=numerators - np.where(total > 0, value, 0) * denominators,
         sizes=denominators,
         binary=((above == np.round(above)) & (below == np.round(below))).all(axis=1),
-        proportion=bounded & ((above >= 0) & (above <= below)).all(axis=1),
+        proportion=(lowest == 0) & ((above >= 0) & (above <= below)).all(axis=1),
+        lowest=np.where((above < 0).any(axis=1) & (lowest == 0), -np.inf, lowest),
+        highest=np.where((above <= below).all(axis=1), 1.0, np.inf),
     )
 
 
@@ -228,5 +252,8 @@ def with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.n
         sizes=np.column_stack([estimated.sizes, sizes]),
         binary=np.append(estimated.binary, False),
         proportion=np.append(estimated.proportion, True),
+        lowest=np.append(estimated.lowest, 0.0),
+        highest=np.append(estimated.highest, 1.0),
         areas=estimated.areas | {name},
+        reasons=estimated.reasons,
     )

@@ -20,9 +20,19 @@ from known_unknowns.metrics.confidence import Statistic, widened
 from known_unknowns.metrics.confidence_sources import KNOWN, PARSER, Confidences, blocks, with_agreement
 from known_unknowns.metrics.consistency import across_samples
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
-from known_unknowns.metrics.intervals import UNDEFINED
-from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE, SHARE, ratios
+from known_unknowns.metrics.proportions import (
+    ABOVE_CHANCE,
+    ACCURACY,
+    CHANCE,
+    CONSTANT_ANSWER,
+    SHARE,
+    constant_answer,
+    ratios,
+    right_labels,
+    undefined_ratios,
+)
 from known_unknowns.metrics.score_tables import LABEL_MASS, CommonQuestions, ScoreTable, load
+from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import OVERALL, SAMPLE, Metric, runs_name, sample_of
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
@@ -31,7 +41,7 @@ if TYPE_CHECKING:
 
 UNPAIRED = "unpaired"
 """Share of the questions of any combined variant that another one lacks."""
-_ALWAYS_DEFINED = frozenset({CHANCE, UNPAIRED, LABEL_MASS})
+_ALWAYS_DEFINED = frozenset({CHANCE, CONSTANT_ANSWER, UNPAIRED, LABEL_MASS})
 
 
 def measure(
@@ -82,8 +92,16 @@ def measure(
         benchmark=benchmark,
         combined=dual.combinations(params, benchmark),
         content_free=content_free_variants(params, benchmark),
+        asks_again=_asks_again(params, benchmark),
     )
     tables.write_metrics(out, metrics)
+
+
+def _asks_again(params: Params, benchmark: str) -> frozenset[str]:
+    """The variants whose protocol asks a refused question again."""
+    known = {**PROTOCOLS, **registry.get(benchmark).protocols()}
+    names = {variant: params.protocol(benchmark, variant).name for variant in params.variants(benchmark)}
+    return frozenset(variant for variant, name in names.items() if known[name].parses_refusals)
 
 
 def with_shared_confidences(score_tables: Sequence[ScoreTable]) -> list[ScoreTable]:
@@ -107,6 +125,7 @@ def metrics_of(
     benchmark: str,
     combined: Sequence[AcrossVariants] = (),
     content_free: Collection[str] = (),
+    asks_again: Collection[str] = (),
 ) -> list[Metric]:
     """Compute all metrics of one model on one benchmark.
 
@@ -122,6 +141,8 @@ def metrics_of(
         Metrics across variants, besides the benchmark's own.
     content_free : collection of str
         Names of the variants without content (`Variant.content_free`).
+    asks_again : collection of str
+        Names of the variants in which refused questions are asked again without the refusal option.
 
     Returns
     -------
@@ -134,14 +155,17 @@ def metrics_of(
     metrics: list[Metric] = []
     for variant in dict.fromkeys(table.variant for table in score_tables):
         runs = [table for table in score_tables if table.variant == variant]
+        right = {run.seed: right_labels(run.arrays[next(iter(run.arrays))].questions) for run in runs}
         for parser in runs[0].arrays:
             blank = Metric(model, benchmark, variant, None, parser, "", "", None, None, None, 0, "")
             by_seed = {run.seed: _estimates(run, parser, labels, groups, variant in content_free) for run in runs}
-            for _, rows in _rows(blank, by_seed, confidence):
-                metrics += [*rows, *_derived(rows)]
+            for seed, rows in _rows(blank, by_seed, confidence):
+                shown = [run for run in runs if seed in (None, run.seed)]
+                right_of = [right[run.seed][run.categories[rows[0].category]] for run in shown]
+                metrics += [*rows, *_derived(rows, np.concatenate(right_of))]
             metrics += _across_runs(blank, runs, groups, confidence)
             if parser == PARSER:
-                metrics += _of_confidence(blank, runs, groups, confidence)
+                metrics += _of_confidence(blank, runs, groups, confidence, asks_again=variant in asks_again)
     combined = [*registry.get(benchmark).metrics().across_variants, *combined]
     for combination in combined:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
@@ -161,6 +185,8 @@ def _estimates(
     all_ratios = ratios(table.arrays[parser], labels, content_free=content_free) | dict(own)
     column = np.searchsorted(groups, table.groups)
     by_category = ratio_estimates(all_ratios, table.categories, column)
+    for category, members in table.categories.items():
+        by_category[category] = by_category[category].undefine(undefined_ratios(table.arrays[parser], members))
     for name, curve in table.curves[parser].items():
         if curve.defined:
             for category, members in table.categories.items():
@@ -197,7 +223,7 @@ def _with_intervals(
     values, denominators = estimated.value.tolist(), estimated.denominator.tolist()
     for place, (name, interval) in enumerate(zip(estimated.names, estimated.intervals(confidence), strict=True)):
         low, high, method = interval
-        if name == CHANCE and interval is not UNDEFINED:
+        if name == CHANCE and not np.isnan(values[place]):
             low, high, method = None, None, "known from the options, not estimated"
         yield replace(
             blank,
@@ -216,8 +242,10 @@ def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def _derived(rows: Sequence[Metric]) -> Iterator[Metric]:
-    """The metrics computed from those of one category: accuracy less chance, and the benchmark's own.
+def _derived(rows: Sequence[Metric], right: np.ndarray) -> Iterator[Metric]:
+    """The metrics computed from those of one category: accuracy less chance, constant answer, and the benchmark's own.
+
+    ``right`` are the right labels of the category's questions.
 
     Chance is a property of the questions, so the interval of the accuracy is shifted by it.
     """
@@ -230,6 +258,7 @@ def _derived(rows: Sequence[Metric]) -> Iterator[Metric]:
         method = f"{accuracy.method}, less chance"
         above = replace(above, low=accuracy.low - chance, high=accuracy.high - chance, method=method)
     yield above
+    yield constant_answer(accuracy, right)
     yield from registry.get(accuracy.benchmark).metrics().derived(known)
 
 
@@ -257,12 +286,13 @@ def _across_runs(blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, 
 
 
 def _of_confidence(
-    blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, confidence: float
+    blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, confidence: float, *, asks_again: bool
 ) -> Iterator[Metric]:
     """Metrics of the confidences, over all questions. A source without a value has one row, whose method says why."""
     found = {run.seed: run.confidences for run in runs if run.confidences is not None}
     row = replace(blank, category=OVERALL)
-    for source, by_seed, statistics, note, absent in blocks(found, np.searchsorted(groups, runs[0].groups)):
+    column = np.searchsorted(groups, runs[0].groups)
+    for source, by_seed, statistics, note, absent in blocks(found, column, asks_again=asks_again):
         if absent:
             seeds = [*found, *([None] if len(found) > 1 else [])]
             missing = replace(row, name=f"{KNOWN}.{source}", n=len(runs[0].ids), method=absent)
@@ -275,11 +305,9 @@ def _of_confidence(
 
 
 def _of_statistics(metric: Metric, statistics: Sequence[Statistic], note: str) -> Metric:
-    """Return a metric with the reason why it is undefined, or with what its statistics say of its interval."""
+    """Return a metric with what its statistics say of its interval."""
     if metric.value is None:
-        return replace(metric, method=next((each.reason for each in statistics if each.reason), metric.method))
-    if not all(each.has_interval for each in statistics):
-        return replace(metric, low=None, high=None, method="none: a part of the Brier score")
+        return metric
     down, up = (float(np.mean([each.slack[end] for each in statistics])) if statistics else 0.0 for end in (0, 1))
     found = widened(metric, (down, up))
     return replace(found, method=found.method + note)

@@ -20,7 +20,7 @@ from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
 from known_unknowns.metrics.measure import headline
-from known_unknowns.metrics.proportions import RECOGNISED, SHARE
+from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED, SHARE, constant_label
 from known_unknowns.records import OVERALL, UNPARSED, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 HEADLINE_PARSERS = ("official", "robust")
 HEADLINE_METRICS = (
     "above_chance",
+    CONSTANT_ANSWER,
     "accuracy_answered",
     "refusal_recall",
     "refusal_precision",
@@ -52,6 +53,7 @@ COLUMNS = (
 )
 """Columns of the leaderboard. ``n`` counts questions; ``unusable`` is the share of unusable replies to them."""
 _OF_INTERVAL = ("low", "high", "n", "method")
+_CONSTANT_LABEL = f"{CONSTANT_ANSWER}_label"
 _INTERVALS = {"accuracy": "", DUAL: f"{DUAL}_"}
 """Prefixes of the columns of intervals in the headline table, by metric."""
 _DIGITS = 6
@@ -230,6 +232,7 @@ def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str],
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     of_dual = (f"{_INTERVALS[DUAL]}{column}" for column in _OF_INTERVAL)
     columns = ["model", "benchmark", "variant", "parser", "accuracy", *_OF_INTERVAL, *HEADLINE_METRICS, *of_dual]
+    columns.insert(columns.index(CONSTANT_ANSWER) + 1, _CONSTANT_LABEL)
     free = {benchmark: content_free(params, benchmark) for benchmark in params.benchmarks}
     for metric in metrics:
         known = metric.parser in HEADLINE_PARSERS and metric.name in _headline_metrics(metric.benchmark)
@@ -238,6 +241,8 @@ def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str],
         key = (metric.model, metric.benchmark, metric.variant, metric.parser)
         row = rows.setdefault(key, dict(zip(columns, key, strict=False)) | {"caveat": caveat(params)})
         row[metric.name] = rounded(metric.value)
+        if metric.name == CONSTANT_ANSWER:
+            row[_CONSTANT_LABEL] = constant_label(metric)
         if (prefix := _INTERVALS.get(metric.name)) is not None:
             numbers = (rounded(metric.low), rounded(metric.high), metric.n, metric.method)
             row |= {prefix + column: number for column, number in zip(_OF_INTERVAL, numbers, strict=True)}

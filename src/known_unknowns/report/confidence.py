@@ -12,14 +12,25 @@ import pyarrow as pa
 from known_unknowns.benchmark.metrics import RiskCoverage
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
-from known_unknowns.metrics.confidence import BINS, binned
+from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND, binned
 from known_unknowns.metrics.confidence_sources import COLUMNS, KNOWN, OPTION_TEXT_SUM, PARSER
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, counted, make_row, make_table, metric_cell
+from known_unknowns.report.formatting import (
+    DASH,
+    Cell,
+    Head,
+    Row,
+    Table,
+    bounds_cell,
+    counted,
+    make_row,
+    make_table,
+    metric_cell,
+)
 from known_unknowns.report.tables import Run
 from known_unknowns.report.tables import confidence as level
 from known_unknowns.scoring.confidence import REFUSAL
@@ -30,8 +41,7 @@ from known_unknowns.tables.parquet import CELL, read_columns
 AUROC = "auroc"
 _METRICS = {
     AUROC: Head("AUROC", verbatim=True),
-    "ece_debiased": Head("calibration error", note="without its bias"),
-    "ece": Head("ECE", verbatim=True, note=f"{BINS} bins"),
+    "ece": Head("calibration error", note=f"ECE, {BINS} bins"),
     "overconfidence": Head("overconfidence", note="confidence less accuracy"),
     "brier": Head("Brier score"),
     "excess_aurc": Head("excess AURC", verbatim=True, note="above the best order"),
@@ -65,9 +75,21 @@ class PageContent:
     """What the page shows of one benchmark. ``absent`` has the sources that no model has, by the reason."""
 
     table: Table | None
-    refusals: Table | None
+    refusals: Refusals
     figures: Sequence[Figure]
     absent: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """The table of the models' own refusals, or the reason why there is none.
+
+    ``has_unknown`` says whether any refused question has no known answer, so that numbers are bounds.
+    """
+
+    table: Table | None = None
+    absent: str = ""
+    has_unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,29 +161,35 @@ def _table(run: Run, known: Sequence[ModelSource]) -> Table | None:
     return make_table(caption, ("Model", "Source"), [Head("attempts"), *_METRICS.values()], rows) if rows else None
 
 
-def _refusals(run: Run) -> Table | None:
+def _refusals(run: Run) -> Refusals:
     """What the models' own refusals gain, the largest gain first."""
-    rows: list[tuple[Sequence[Metric | None], Row]] = []
-    variants = _variants(run)[:1]
+    variant = next(iter(_variants(run)), "")
+    rows: list[tuple[float, Row]] = []
+    absent, unknown = "", 0
     for model in run.models:
-        metrics = [run.get(model, v, PARSER, f"{name}.{REFUSAL}") for v in variants for name in _REFUSALS]
-        if any(metrics):
-            cells = [metric_cell(m) for m in metrics]
-            cells = [
-                cell if "abstention" in name else replace(cell, denominator="")
-                for cell, name in zip(cells, _REFUSALS, strict=True)
-            ]
-            rows.append((metrics, make_row(model, cells, _kind(run, model))))
-
-    def order(row: tuple[Sequence[Metric | None], Row]) -> tuple[bool, bool, float]:
-        value = row[0][0].value if row[0][0] else None
-        return bool(row[1].kind), value is None, -(value or 0.0)
-
-    rows.sort(key=order)
-    name = run.section.name(variants[0]) if variants else ""
-    caption = f"{run.section.title}: the models' own refusals ({name}), in percent with {level(run)} intervals"
-    table = make_table(caption, "Model", _REFUSALS.values(), (row for _, row in rows), moves_n=True)
-    return table if rows else None
+        known = run.get(model, variant, PARSER, f"{KNOWN}.{REFUSAL}")
+        if known is None:
+            continue
+        if known.denominator is None:
+            absent = known.method.removeprefix("undefined: ")
+            continue
+        bounds = [
+            [run.get(model, variant, PARSER, f"{name}{bound}.{REFUSAL}") for bound in (LOW_BOUND, HIGH_BOUND)]
+            for name in _REFUSALS
+        ]
+        missing = round((1 - (known.value or 0.0)) * known.denominator)
+        unknown += missing
+        cells = [Cell(f"{missing:,} of {known.denominator:,.0f}", kind="plain")]
+        cells += [replace(bounds_cell(*pair), kind="number stacked") for pair in bounds]
+        gain = bounds[0][0]
+        order = -1.0 if gain is None or gain.value is None else gain.value
+        rows.append((order, make_row(model, cells, _kind(run, model))))
+    rows.sort(key=lambda row: (bool(row[1].kind), -row[0]))
+    caption = f"{run.section.title}: the models' own refusals ({run.section.name(variant)}), in percent with "
+    caption += f"{level(run)} intervals"
+    columns = [Head("answer not known", note="refusals"), *_REFUSALS.values()]
+    table = make_table(caption, "Model", columns, (row for _, row in rows), moves_n=True)
+    return Refusals(table, has_unknown=unknown > 0) if rows else Refusals(absent=absent)
 
 
 def _kind(run: Run, model: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from known_unknowns.metrics.confidence import HIGH_BOUND, LOW_BOUND
 from known_unknowns.records import Metric
 
 DASH = "–"
@@ -176,13 +177,19 @@ def denominator(metric: Metric) -> str:
     return "denominator " + f"{metric.denominator:,.1f}".removesuffix(".0")
 
 
+def _is_signed(metric: Metric) -> bool:
+    """Whether a number is written with its sign."""
+    name = metric.name.partition(".")[0]
+    return name.removesuffix(LOW_BOUND).removesuffix(HIGH_BOUND) in SIGNED
+
+
 def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: bool = False) -> Cell:
     """The cell of a metric. Not measured and undefined are both a dash; the title says which."""
     if metric is None:
         return Cell(DASH, title="not measured")
     if metric.value is None:
         return Cell(DASH, n=metric.n, title=metric.method)
-    signed = metric.name.partition(".")[0] in SIGNED
+    signed = _is_signed(metric)
     title = metric.method
     if metric.spread is not None:
         title += f"; standard deviation over seeds {100 * metric.spread:.1f}"
@@ -199,6 +206,19 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
         title,
         denominator=denominator(metric),
     )
+
+
+def bounds_cell(low: Metric | None, high: Metric | None) -> Cell:
+    """Return the cell of two bounds of a number: "95.2 to 99.3"; one number if they are equal.
+
+    The interval is from the lower end of that of the lower bound to the upper end of that of the upper one.
+    """
+    if low is None or high is None or low.value is None or high.value is None:
+        return metric_cell(low if high is None or high.value is not None else high)
+    signed = _is_signed(low)
+    texts = [percent(metric.value, signed=signed) for metric in (low, high)]
+    text = " to ".join(dict.fromkeys(texts))
+    return Cell(text, interval(low.low, high.high), low.n, title=low.method)
 
 
 def move_n_to_heading(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:

@@ -1,22 +1,21 @@
 """The page of the provenance: a description of the run, and tables of the use of the models and of their computations.
 
-docs/shared_prefixes.md describes the plans of the prefix cache and their checks, docs/faults.md the verification.
+docs/shared_prefixes.md describes the plans of the prefix cache and their checks.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
-from known_unknowns.data import licences, lock_file, provenance
+from known_unknowns.benchmark import registry
+from known_unknowns.data import lock_file, provenance
 from known_unknowns.edition_files import replies_table
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
-from known_unknowns.verification.summaries import read_summary
 
 if TYPE_CHECKING:
     from known_unknowns.config import DataEntry, Params
@@ -31,7 +30,8 @@ _COMPUTATIONS = ("sharing", "certificate")
 class Data:
     """The source and the ``terms`` of a benchmark's data.
 
-    ``pin`` is the hash in its .dvc file, ``locked`` the revision in params.lock.yaml.
+    ``pin`` is the hash in its .dvc file, ``locked`` the revision in params.lock.yaml. ``redistribute`` is whether its
+    files, and copies of its images, may be passed on.
     """
 
     benchmark: str
@@ -39,20 +39,20 @@ class Data:
     pin: str | None
     locked: str | None
     terms: Mapping[str, Any]
+    redistribute: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
     """One model of the run.
 
-    ``entry`` is its entry in params.yaml. ``engines`` are the records of its engine by benchmark, and ``verified`` the
-    summaries of `known-unknowns verify`. ``locked`` is the revision in params.lock.yaml, if the replies have it.
+    ``entry`` is its entry in params.yaml, and ``engines`` are the records of its engine by benchmark. ``locked`` is
+    the revision in params.lock.yaml, if the replies have it.
     """
 
     name: str
     entry: Mapping[str, Any]
     engines: tuple[Mapping[str, Any], ...] = ()
-    verified: tuple[Mapping[str, Any], ...] = ()
     locked: str | None = None
 
     @property
@@ -83,6 +83,13 @@ class RunDescription:
     versions: Mapping[str, str] = field(default_factory=dict)
     commit: str | None = None
     dirty: bool | None = None
+    images: bool = True
+    """Whether the question browser has copies of the images."""
+
+    @property
+    def restricted(self) -> list[str]:
+        """The benchmarks whose images may not be passed on."""
+        return [each.benchmark for each in self.data if not each.redistribute]
 
 
 def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> RunDescription:
@@ -101,6 +108,7 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
         versions=provenance.package_versions(PACKAGES),
         commit=commit,
         dirty=dirty,
+        images=params.report.images,
     )
 
 
@@ -110,21 +118,22 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     commits = ", ".join(str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks)
     names = {"redistribute": "may be redistributed", "why": "reason"}
     words = {True: "yes", False: "no"}
+    of_data = registry.terms_of(benchmark, entry)
     terms = {
         names.get(name, name): words[value] if isinstance(value, bool) else value
-        for name, value in licences.terms_of(benchmark, entry).as_dict().items()
+        for name, value in of_data.as_dict().items()
     }
     pin = provenance.dvc_hash(data / "raw" / benchmark)
-    return Data(benchmark, entry.as_dict(), pin, locked.describe() if locked else commits or None, terms)
+    revision = locked.describe() if locked else commits or None
+    return Data(benchmark, entry.as_dict(), pin, revision, terms, of_data.redistribute)
 
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:
-    engines, verified = [], []
+    engines = []
     for benchmark in params.benchmarks:
         path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
         if path.is_file():
             engines.append(json_files.read(path))
-            verified.append(read_summary(results / "verify", model, benchmark, engines[-1].get("facts", {})))
     source = lock_file.model_source(params.model(model))
     locked = locks.get(source.key) if source else None
     has_commit = locked and engines and engines[0].get("facts", {}).get("revision") == locked.commit
@@ -132,7 +141,6 @@ def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_f
         name=model,
         entry=params.model(model).as_dict(),
         engines=tuple(engines),
-        verified=tuple(filter(None, verified)),
         locked=locked.describe() if locked and has_commit else None,
     )
 
@@ -231,35 +239,3 @@ def _changes(certificate: Mapping[str, Any] | None, confidence: float) -> Cell:
     gap = f"; widest gap {max(certificate['gaps']):.3f} nats" if certificate["gaps"] else ""
     bounds = interval(*wilson(share, n, confidence))
     return Cell(f"{certificate['flips']} of {n}", note=f"{percent(share)}% {bounds}, Wilson{gap}")
-
-
-def repeated(description: RunDescription, titles: Mapping[str, str]) -> Table | None:
-    """Return the answers that changed when turns were asked again, in any way and in each; None without such turns."""
-    rows = []
-    for summary in (summary for model in description.models for summary in model.verified):
-        ties = Counter(flip["way"] for flip in summary["flips"] if flip["near_tie"])
-        of_ways = [("any way", {"cause": "", **summary}, summary["changed"] - summary["unexplained"])]
-        of_ways += [(way, found, ties[way]) for way, found in summary["ways"].items()]
-        heads = summary["model"], _title(summary, titles)
-        rows += [make_row((*heads, way), _repeated(found, near_ties)) for way, found, near_ties in of_ways]
-    columns = (
-        "differs from the run in",
-        "asked again",
-        "answers that changed",
-        "of these, near ties",
-        "without a reply",
-    )
-    return make_table("Recorded replies asked again", ("Model", "Benchmark", "Way"), columns, rows) if rows else None
-
-
-def _repeated(found: Mapping[str, Any], near_ties: int) -> list[Cell]:
-    bounds = interval(found["low"], found["high"])
-    share = "" if found["share"] is None else f"{percent(found['share'])}% {bounds}, {found['method']}"
-    n, changed = found["compared"], found["changed"]
-    return [
-        Cell(found["cause"] or "one or more of the settings below", kind="text"),
-        Cell(f"{n:,}"),
-        Cell(f"{changed:,}", note=share) if n else Cell(DASH, title="nothing was compared"),
-        Cell(f"{near_ties:,}" if changed else DASH),
-        _count(found.get("failed")),
-    ]

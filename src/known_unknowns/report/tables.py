@@ -20,7 +20,7 @@ from known_unknowns.comparison.pairs import last_answers
 from known_unknowns.edition_files import scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
-from known_unknowns.metrics.proportions import RECOGNISED
+from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, RECOGNISED, constant_label
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import (
@@ -85,10 +85,14 @@ class Run:
         """The variants without content, in which only the share that recognised it counts."""
         return content_free(self.params, self.benchmark)
 
-    def chance(self, model: str, variant: str, category: str = OVERALL) -> Metric | None:
-        """Return the chance level, which is the same for every parser that has it."""
-        found = (self.get(model, variant, parser, "chance", category) for parser in self.parsers)
+    def known(self, model: str, variant: str, name: str, category: str = OVERALL) -> Metric | None:
+        """Return a number that the questions decide alone, so that it is the same for every parser."""
+        found = (self.get(model, variant, parser, name, category) for parser in self.parsers)
         return next((metric for metric in found if metric is not None), None)
+
+    def chance(self, model: str, variant: str, category: str = OVERALL) -> Metric | None:
+        """Return the chance level."""
+        return self.known(model, variant, CHANCE, category)
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -160,19 +164,22 @@ def headline(run: Run) -> Table:
         chance = run.chance(model, variant) if is_accuracy and name not in RECOGNISED else None
         return metric_cell(run.get(model, variant, parser, name), chance=chance, gauge=True)
 
-    def chance_cell(variant: str, name: str) -> Cell:
+    def known_cell(variant: str, name: str, known: str) -> Cell:
         if name in RECOGNISED:
             return Cell(DASH)
-        metric = next((found for model in run.models if (found := run.chance(model, variant))), None)
-        return Cell(percent(None if metric is None else metric.value))
+        return _known(next((found for model in run.models if (found := run.known(model, variant, known))), None))
 
+    foot = [
+        make_row(known.replace("_", " "), [known_cell(variant, name, known) for variant, _, name, _ in names])
+        for known in (CHANCE, CONSTANT_ANSWER)
+    ]
     return make_table(
         f"{run.section.title}: {label}, with {confidence(run)} intervals",
         "Model",
         [heading for *_, heading in names],
         [make_row(model, (cell(model, *name) for *name, _ in names)) for model in run.models],
         groups=groups,
-        foot=[make_row("chance", (chance_cell(variant, name) for variant, _, name, _ in names))] if is_accuracy else (),
+        foot=foot if is_accuracy else (),
         moves_n=True,
     )
 
@@ -188,9 +195,15 @@ def by_category(run: Run) -> Table:
                 metrics = [run.score(model, variant, parser, measured, category) for parser in run.parsers]
                 cells = list(_of_category(metrics))
                 if measured == ACCURACY:
-                    cells.insert(-1, _plain(run.chance(model, variant, category)))
+                    known = (run.known(model, variant, name, category) for name in (CHANCE, CONSTANT_ANSWER))
+                    cells[-1:-1] = map(_known, known)
                 rows.append(make_row((model, run.section.name(variant), category), cells))
-    columns = ["n", *map(run.parser_name, run.parsers), *(["chance"] if measured == ACCURACY else []), "interval by"]
+    columns = [
+        "n",
+        *map(run.parser_name, run.parsers),
+        *(["chance", "constant answer"] if measured == ACCURACY else []),
+        "interval by",
+    ]
     caption = f"{run.section.title}: {label} by type of question, with {confidence(run)} intervals"
     return make_table(caption, ("Model", "Variant", "Type"), columns, rows)
 
@@ -210,13 +223,14 @@ def _of_category(metrics: Sequence[Metric | None]) -> Iterator[Cell]:
     yield Cell("; ".join(dict.fromkeys(metric.method for metric in known)) or DASH, kind="text")
 
 
-def _plain(metric: Metric | None) -> Cell:
-    return replace(metric_cell(metric), n=None, denominator="", kind="plain")
+def _known(metric: Metric | None) -> Cell:
+    """The cell of a number that the questions decide alone, with the label of a constant answer."""
+    label = constant_label(metric) if metric is not None and metric.name == CONSTANT_ANSWER else ""
+    return replace(metric_cell(metric), n=None, denominator="", kind="plain", note=label)
 
 
 _ACCURACIES = {
     "accuracy_answered": "right among answered",
-    "accuracy_low_bound": "right, unread all wrong",
     "accuracy_high_bound": "right, unread all right",
 }
 _REFUSALS = {"refusal_recall": "refusals found", "refusal_precision": "refusals right"}
@@ -235,11 +249,8 @@ def has_refusals(run: Run) -> bool:
 def all_variants(run: Run) -> Table:
     """Return accuracy under every parser, refusals, and the other outcomes per model and variant."""
     refusals = has_refusals(run)
-    recognised = {
-        name: label
-        for name, label in RECOGNISED_HEADINGS.items()
-        if (refusals if name == "recognised_refused" else _is_defined(run, name))
-    }
+    parts = RECOGNISED if refusals else RECOGNISED[:1]  # without refusals, all of it is abstained
+    recognised = {name: RECOGNISED_HEADINGS[name] for name in parts if _is_defined(run, name)}
     details = recognised | (_REFUSALS if refusals else {}) | _ACCURACIES | _OUTCOMES
     groups = {"right, by parser": [(ACCURACY, parser, run.parser_name(parser)) for parser in run.parsers]}
     if OFFICIAL in run.parsers and run.section.official_metrics:
@@ -252,7 +263,8 @@ def all_variants(run: Run) -> Table:
     rows = []
     for model in run.models:
         for variant in run.variants:
-            cells: list[Cell | Metric | None] = [_plain(run.chance(model, variant))]
+            known = (run.known(model, variant, name) for name in (CHANCE, CONSTANT_ANSWER))
+            cells: list[Cell | Metric | None] = [*map(_known, known)]
             for name, parser, _ in columns:
                 get = run.score if name in (ACCURACY, *_ACCURACIES) else run.get
                 cells.append(get(model, variant, parser, name))
@@ -260,9 +272,9 @@ def all_variants(run: Run) -> Table:
     return make_table(
         f"{run.section.title}: every variant, in percent, with {confidence(run)} intervals",
         ("Model", "Variant"),
-        ["chance", *(label for *_, label in columns)],
+        ["chance", "constant answer", *(label for *_, label in columns)],
         rows,
-        groups=[Head(""), *(Head(name, span=len(of_group)) for name, of_group in groups.items())],
+        groups=[Head("", span=2), *(Head(name, span=len(of_group)) for name, of_group in groups.items())],
         moves_n=True,
     )
 

@@ -17,11 +17,11 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark.image_places import UNASSIGNED
 from known_unknowns.benchmark.option_references import (
-    keeps_its_meaning_shuffled,
+    keeps_its_meaning,
     keeps_its_meaning_without_answer,
-    refusal_alone_speaks,
-    shuffled_together,
+    sides,
 )
 from known_unknowns.benchmark.variant import IMAGE, REFUSAL, Variant, by_name, parameters_of
 from known_unknowns.errors import ConfigError, unknown_name
@@ -224,12 +224,12 @@ def shuffled_options(question: Question, *, seed: int = 0) -> Question:
     Returns
     -------
     Question
-        The question with shuffled options. An option that speaks of others ("None of the above", "Both A and B") is not
-        moved, and those that it speaks of stay the same; any other refusal is moved.
+        The question with shuffled options. A refusal that speaks of the others ("None of the above") is not moved, and
+        the others stay on their side of it; any other refusal is moved.
 
     Notes
     -----
-    The variant leaves out questions whose options would change their meaning
+    The variant leaves out questions with another option that speaks of options or places, such as "Both A and B"
     (`known_unknowns.benchmark.option_references`).
 
     Y. Wang et al. (2024, Section 4.1) [1]_ average five runs with shuffled options.
@@ -240,7 +240,7 @@ def shuffled_options(question: Question, *, seed: int = 0) -> Question:
     """
     order = list(range(len(question.options)))
     generator = random.Random(f"{seed}:{question.id}")
-    for places in shuffled_together(question.options) or ():
+    for places in sides(question):
         shuffled = places.copy()
         generator.shuffle(shuffled)
         for place, source in zip(places, shuffled, strict=True):
@@ -315,9 +315,9 @@ VARIANTS: Mapping[str, Variant] = by_name(
         Variant(gaussian, needs=IMAGE, content_free=True),
         Variant(blank, needs=IMAGE, content_free=True),
         Variant(text_only, needs=IMAGE, removes=frozenset({"images"}), content_free=True),
-        Variant(shuffled_options, keeps_meaning=keeps_its_meaning_shuffled),
-        Variant(shuffled_all_options, keeps_meaning=refusal_alone_speaks),
-        Variant(corrected),
+        Variant(shuffled_options, keeps_meaning=keeps_its_meaning),
+        Variant(shuffled_all_options, keeps_meaning=keeps_its_meaning),
+        Variant(corrected, corrects=True),
     ]
 )
 """The variants of all benchmarks."""
@@ -360,15 +360,22 @@ def apply(
     return known[entry.function](question, seed=seed, **entry.arguments)
 
 
-def unclear(
-    entry: ResolvedVariant, questions: Iterable[Question], *, known: Mapping[str, Variant] = VARIANTS
-) -> frozenset[str]:
-    """Return the ids of the questions that a variant leaves out because options that speak of others would mislead."""
-    keeps_meaning = known[entry.function].keeps_meaning
-    if keeps_meaning is None:
-        return frozenset()
-    return frozenset(question.id for question in questions if not keeps_meaning(question))
-
-
 UNCLEAR = "an option speaks of others, and its meaning would change"
-"""Why `unclear` questions are left out."""
+UNOWNED = "it is unknown which option has which image"
+"""Why a variant that moves or removes options leaves questions out (`left_out`)."""
+
+
+def left_out(
+    entry: ResolvedVariant, questions: Iterable[Question], *, known: Mapping[str, Variant] = VARIANTS
+) -> dict[str, str]:
+    """Return the ids of the questions that a variant leaves out, with the reason: `UNCLEAR` or `UNOWNED`."""
+    keeps_meaning = known[entry.function].keeps_meaning
+    reasons: dict[str, str] = {}
+    if keeps_meaning is None:
+        return reasons
+    for question in questions:
+        if question.extra.get(UNASSIGNED):
+            reasons[question.id] = UNOWNED
+        elif not keeps_meaning(question):
+            reasons[question.id] = UNCLEAR
+    return reasons

@@ -51,16 +51,6 @@ def check(raw: Any) -> Params:
     return params
 
 
-def check_merged(raw: Any, overrides: Any) -> Params:
-    """Check what Snakemake read and merged; ``overrides`` are those of its command line (``--config``)."""
-    try:
-        return check(config.with_typed_overrides(raw, overrides))
-    except ConfigError:
-        with suppress(ConfigError):
-            return check(raw)  # a text that looks like a number
-        raise
-
-
 def unknown_to_registries(params: Params) -> list[ConfigError]:
     """Return the mistakes in names, arguments and combinations that only the registries can tell."""
     errors: list[ConfigError] = []

@@ -18,7 +18,7 @@ from known_unknowns.data.files import human
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.inference import lazy_engine, model_run
-from known_unknowns.inference.runner import recorded
+from known_unknowns.inference.runner import count_unrecorded
 from known_unknowns.inference.shards import replies_of, shards_of
 from known_unknowns.records import OVERALL, Reply
 from known_unknowns.text_columns import align
@@ -119,7 +119,7 @@ def _new_turns(
         engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark))
         if engine is not None:
             of_cells = model_run.cells_of(params, model, benchmark, files.variants(benchmark))
-            return sum(each is None for each in recorded(of_cells, engine, replies).values()), True
+            return count_unrecorded(of_cells, engine, replies), True
     questions = _questions(params, benchmark, files)
     number = 0
     for variant, _ in cells:
@@ -172,7 +172,7 @@ def _usd(params: Params, model: str, benchmark: str, new: int | None, replies: I
             return None  # it may be any length
         tokens = [needs.PROMPT_TOKENS, longest + reasoning]
     usage = prices.Usage(round(new * tokens[0]), round(new * tokens[1]))
-    return found[0].of(usage, batch=entry.get("batch") is not None)
+    return found[0].of(usage)
 
 
 def _weights(entry: ModelEntry) -> int | None:

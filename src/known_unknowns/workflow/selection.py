@@ -301,6 +301,16 @@ def _advising(scope: _Scope) -> Raw:
     }
 
 
+def _browsed(scope: _Scope) -> Raw:
+    """Return the same with the settings of the report."""
+    return _shown(scope) | {"report": scope.params.raw.get("report", {})}
+
+
+def _reported(scope: _Scope) -> Raw:
+    """Return what the advice needs, with the settings of the report, which the page of the provenance names."""
+    return _advising(scope) | {"report": scope.params.raw.get("report", {})}
+
+
 def _tracked(scope: _Scope) -> Raw:
     """Return the same with the settings of MLflow."""
     return _shown(scope) | {"tracking": scope.params.raw["tracking"]}
@@ -331,7 +341,6 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "vary": _variant,
     "probe": _model,
     "infer": _asked,
-    "verify": _asked,
     "parse": _parsed,
     "judge": _judged,
     "measure": _measured,
@@ -341,8 +350,8 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "summarise": _shown,
     "compare": _advising,
     "compare_models": _shown,
-    "report": _advising,
-    "question_browser": _shown,
+    "report": _reported,
+    "question_browser": _browsed,
     "track": _tracked,
     "construct": _released,
     "construct_graphs": partial(_construction, keys=("scenes", "psg")),
@@ -352,8 +361,10 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "construct_release": partial(_released, keys=("seed",)),
 }
 """The steps, by the names of their rules, and what each selects. The commands of constructions read the whole entry."""
-_ASKING = frozenset({"probe", "infer", "verify", "judge", *(step for step in STEPS if step.startswith("construct"))})
+_ASKING = frozenset({"probe", "infer", "judge", *(step for step in STEPS if step.startswith("construct"))})
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _advising, _tracked))
+_TABLES = frozenset(
+    step for step, selects in STEPS.items() if selects in (_shown, _advising, _browsed, _reported, _tracked)
+)

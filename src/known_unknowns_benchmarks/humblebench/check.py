@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark.checks import (
     ERROR,
-    NOTE,
     WARNING,
     CheckState,
     Finding,
@@ -37,8 +35,6 @@ class _State(CheckState):
     images: ImageChecks = field(default_factory=lambda: ImageChecks(plain=True))
     types: Counter = field(default_factory=Counter)
     labels: Counter = field(default_factory=Counter)
-    refusals: Counter = field(default_factory=Counter)
-    marks: Counter = field(default_factory=Counter)
     digests: list[str] = field(default_factory=list)
     question_words: int = 0
     option_words: int = 0
@@ -61,7 +57,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
             _row(row, state)
     except DataError as error:
         state.add(ERROR, "unreadable-file", "", f"{error}; the rest was not checked")
-    state.findings += [*state.images.findings, *state.images.closing(), *_spellings(state)]
+    state.findings += [*state.images.findings, *state.images.closing()]
     return _quantities(state, number, settings), state.findings
 
 
@@ -76,9 +72,6 @@ def _row(row: humblebench.Row, state: _State) -> None:
     kind, label = str(values.get("type")), values.get("label")
     state.types[kind] += 1
     state.labels[label if isinstance(label, str) else repr(label)] += 1
-    if kind not in TYPES:
-        hint = f" (now {RELEASED.layout.types[kind]})" if kind in RELEASED.layout.types else ""
-        state.add(WARNING, "type", where, f"the type is {kind!r}{hint}, not one of {', '.join(TYPES)}")
     digest = None
     if values.get("image") is not None:
         digest = state.images.add(
@@ -105,10 +98,10 @@ def _question(text: str, label: Any, digest: str | None, where: str, state: _Sta
         state.add(ERROR, "refusal-missing", where, f"no option {humblebench.REFUSAL}, only {', '.join(labels)}")
     else:
         refusal = options[labels.index(humblebench.REFUSAL)].text
-        state.refusals[refusal] += 1
         if not refusal.strip(" .()[]").casefold().startswith("none of"):
             state.add(WARNING, "refusal", where, f"option E reads {refusal!r}, not {_REFUSAL!r}")
-    state.findings += option_findings(options, expected=_OPTIONS, where=where)
+    place = labels.index(humblebench.REFUSAL) if humblebench.REFUSAL in labels else None
+    state.findings += option_findings(options, expected=_OPTIONS, refusal=place, where=where)
     state.add_question(digest, text, where)
     _count(stem, options, state)
 
@@ -117,16 +110,6 @@ def _count(stem: str, options: tuple[Option, ...], state: _State) -> None:
     state.question_words += len(stem.split())
     state.option_words += sum(len(option.text.split()) for option in options)
     state.options += len(options)
-    state.marks.update(option.mark.strip() != option.mark.rstrip("\n") for option in options)
-
-
-def _spellings(state: _State) -> Iterator[Finding]:
-    """Find spellings that vary. The loader keeps them."""
-    for text, count in state.refusals.items():
-        if text != _REFUSAL:
-            yield Finding(NOTE, "refusal-spelling", "", f"{count} refusal options read {text!r}")
-    if len(state.marks) > 1:
-        yield Finding(NOTE, "option-mark", "", f"{state.marks[False]} options have no space after their letter")
 
 
 def _quantities(state: _State, questions: int, settings: DataEntry | None) -> list[Quantity]:

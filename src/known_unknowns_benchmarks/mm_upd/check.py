@@ -92,13 +92,12 @@ def _base_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None
     state.add_id(f"{subset}-{kind}-{index}", where)
     state.passes[kind, index % PASS].add(index // PASS)
     state.options[kind, index] = texts
-    state.findings += option_findings(loader.with_refusal(texts, subset), expected=None, where=where)
+    options = loader.with_refusal(texts, subset)
+    state.findings += option_findings(options, expected=None, refusal=len(texts), where=where)
     state.attempt("answer", where, lambda: loader.answer_of(row, kind, texts))
     ability = state.attempt("missing", where, lambda: required(row, "category"))
     if ability and kind == UPD and index < PASS:
         state.abilities[ability] += 1
-    if kind == UPD and subset != SUBSETS[2] and not text_of(row, "masked_answer"):
-        state.add(WARNING, "masked-answer", where, "an unsolvable row has no masked answer")
 
 
 def _option_row(row: Row, subset: str, images: ImageChecks, state: _State) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from known_unknowns.benchmark.checks import (
     ERROR,
-    WARNING,
     CheckState,
     Finding,
     ImageChecks,
@@ -65,9 +64,6 @@ def _row(raw: Path, row: Row, fields: Fields, subset: str, images: ImageChecks, 
     if fields.sub_task is not None:
         sub_task = state.attempt("missing", where, lambda: mmsap._sub_task(fields.value(row, "sub_task"), subset))
         state.sub_tasks[sub_task] += 1
-        if sub_task is not None and sub_task not in mmsap.SUB_TASKS[subset]:
-            known = ", ".join(mmsap.SUB_TASKS[subset])
-            state.add(WARNING, "sub-task", where, f"the sub-task {sub_task!r} is not one of {subset}'s: {known}")
     digest = None
     cell = state.attempt("missing", where, lambda: fields.value(row, "image"))
     if cell is not None:
@@ -82,8 +78,8 @@ def _row(raw: Path, row: Row, fields: Fields, subset: str, images: ImageChecks, 
 
 
 def _options(row: Row, fields: Fields, subset: str, options: tuple[Option, ...], where: str, state: _State) -> None:
-    state.findings += option_findings(options, expected=_OPTIONS, where=where)
     refusal = state.attempt("refusal-missing", where, lambda: mmsap._refusal(options, fields))
+    state.findings += option_findings(options, expected=_OPTIONS, refusal=refusal, where=where)
     if refusal is None:
         return
     state.refusals[options[refusal].label] += 1

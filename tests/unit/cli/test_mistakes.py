@@ -22,7 +22,7 @@ COMMANDS = {
     for name in listed
     if name not in ("init", "step train")
 }
-ALONE = {"audit", "licences", "plan comparison", "journal", "construct endpoint"}
+ALONE = {"audit", "licences", "journal", "construct endpoint"}
 """Commands that need no project."""
 NOWHERE = "--variants nowhere --scores nowhere --replies nowhere --out out"
 RAW = "--raw nowhere --variants nowhere --out out"
@@ -46,8 +46,6 @@ IN_A_PROJECT = {
     "check humblebench --edition full": (3, "data first (known-unknowns fetch humblebench --edition full)"),
     "compare-models GLM-4.1V Mulberry --edition released": (3, "results/released: no two have answers to the same"),
     "compare-models oracle orcale": (2, "MODEL: 'orcale' is not known; did you mean 'oracle'?"),
-    "verify oracle": (2, "there is no data/pocket/questions/humblebench: run the workflow first"),
-    "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
     "pin --edition full": (2, "is in no repository of DVC; run  git init && dvc init  and pin again"),
     f"step import-released Qwen2-VL mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from known_unknowns import cli, tables
+from known_unknowns import tables
 from known_unknowns.comparison.pairs import (
     Answers,
     Selection,
@@ -245,13 +244,3 @@ def test_dual_one_seed_meets_every_seed_of_the_other() -> None:
 @pytest.mark.parametrize("changed", ["text_only", "nota_only"])
 def test_dual_needs_a_changed_variant_with_refusals(changed: str) -> None:
     assert of_pair({0: [1, 1, 1, 1]}, {0: [1, 1, 1, 1]}, (False,) * 4, changed=changed) == []
-
-
-def test_power_prints_the_plan() -> None:
-    options = "--n 660 --images 330 --accuracy 0.8 --correlation 0.4 --difference"
-    plan = ["plan", "comparison", *options.split()]
-    output = CliRunner().invoke(cli.app, [*plan, "0.05"]).output
-    assert "power for a difference of 5 points: 80.2%" in output  # R: 0.8020839636, see tests of metrics.power
-    assert "images needed for 80% power: 329, with 2 questions each" in output
-    failed = CliRunner().invoke(cli.app, [*plan, "0.3"])
-    assert isinstance(failed.exception, ConfigError)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from known_unknowns import tables
 from known_unknowns.data.questions import vary
-from known_unknowns.data.sample import sample, smallest
+from known_unknowns.data.sample import sample
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
 from tests.factories import question, variant_entry
@@ -72,17 +72,6 @@ def test_every_image_is_as_likely():
     every = questions([["object"]] * 77 + [["relation"]] * 42 + [["attribute"]])
     times = Counter(name for seed in range(400) for name in images(sample(every, 60, seed=seed)))
     assert len(times) == 120 and all(160 <= times[name] <= 240 for name in times)
-
-
-@given(GROUPS, st.integers(1, 60))
-def test_the_smallest_sample_that_suffices(groups, enough):
-    every = questions(groups)
-    chosen = smallest(every, lambda some: len(some) >= enough)
-    if len(every) < enough:
-        assert chosen == every
-    else:
-        assert len(chosen) >= enough
-        assert len(sample(every, len(chosen) - 1)) < enough or len(images(chosen)) == 1
 
 
 def test_all_variants_ask_the_same_sample(tmp_path):

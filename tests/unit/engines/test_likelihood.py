@@ -92,7 +92,6 @@ def test_a_sampled_models_likelihoods_share_prefixes_and_are_not_sampled(tmp_pat
     texts = [dataclasses.replace(turn, step="answer", continuations=None, max_new_tokens=4) for turn in TURNS]
     assert all(reply.text for reply in answers(made, texts))
     assert made.about["sharing"]["prompts"] == {"packed": 26}
-    assert made.ways_of_batching[0] is None
 
 
 def test_a_control_token_in_an_option_stays_text(tmp_path):

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-pytest.importorskip("openai")
-
 from known_unknowns.config import OpenAIModel
 from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.engines.endpoint.settings import EndpointSettings
@@ -340,7 +338,7 @@ def test_what_does_not_change_a_reply_does_not_change_the_key():
     pace = {"concurrency": 3, "requests_per_minute": 5, "timeout": 9, "max_retries": 1, "max_cost": {"tokens": 5}}
     ours = {"published": "GPT-4o", "images": "many", "check_served": False, "job": {"hours": 2}}
     of_turns = {"prompt": "{question}!", "order": "text_first", "kept": "is (.)", "asked": {}}
-    more = {"batch": {}, "key_env": "X", "patience": 5, "tokens_per_minute": 7}
+    more = {"key_env": "X", "patience": 5, "tokens_per_minute": 7}
     assert facts(**pace, **ours, **of_turns, **more) == facts()
     named = {"endpoint": "the lab's server"}
     assert facts(base_url="http://a/v1", **named) == facts(base_url="http://b/v1", **named)

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint.budget import Budget, BudgetExhaustedError, UsageEstimator
 from known_unknowns.engines.prices import Price, Usage
@@ -19,13 +17,12 @@ from known_unknowns.records import Image, Reply
 from tests.servers.client import engine, run_all, turn
 from tests.servers.endpoint import Endpoint
 
-PRICE = Price(input=2.5, output=10.0, cached_input=1.25, batch=0.5, image_tokens=1000)
+PRICE = Price(input=2.5, output=10.0, cached_input=1.25, image_tokens=1000)
 
 
 def test_a_price_by_hand():
     usage = Usage(input_tokens=1_000_000, output_tokens=100_000, cached_tokens=400_000)
     assert PRICE.of(usage) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25 + 0.1 * 10)  # 3.00
-    assert PRICE.of(usage, batch=True) == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +80,7 @@ def test_the_project_has_its_own_prices(tmp_path, monkeypatch):
     assert prices.find("mine") is None
     text = "as_of: 2027-01-01\nmodels: {gpt-4o: {input: 1, output: 2}, mine: {input: 3, output: 4}}\n"
     (tmp_path / "prices.yaml").write_text(text)
-    assert prices.find("gpt-4o") == (Price(1, 2, 1, 1, prices.IMAGE_TOKENS), "2027-01-01")
+    assert prices.find("gpt-4o") == (Price(1, 2, 1, prices.IMAGE_TOKENS), "2027-01-01")
     assert prices.find("mine")[0].output == 4
     assert prices.find("gpt-4o-mini")[1] == "2026-06-21"
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines.endpoint.replies import prompt_continuation
 from known_unknowns.engines.unusable import UNSUPPORTED, class_of
 from known_unknowns.records import Continuation, Turn
@@ -59,15 +57,6 @@ def test_an_endpoint_without_them_is_asked_once_and_the_reason_is_kept(reply, ca
         assert rows[index].error.startswith("the endpoint does not return the log-probabilities of a prompt (")
     assert set(answering.about["declined"]) & {"prompt_logprobs", "add_generation_prompt"}
     assert capsys.readouterr().err.count("the endpoint does not take") == 1
-
-
-def test_the_batch_api_is_not_used_for_them(tmp_path):
-    with Endpoint(reply=scored) as server:
-        answering = engine(server.url, batch={"poll_seconds": 0.01})
-        answering.notes = tmp_path / "notes.jsonl"
-        asked = [*likelihoods(2), *(turn(f"q{number}") for number in range(5, 9))]
-        rows = dict(row for batch in answering.answer(asked, folder=Path()) for row in batch)
-    assert [rows[index].continuations is not None for index in range(6)] == [True, True, *[False] * 4]
 
 
 def test_the_end_of_a_prompt_is_matched_with_the_options_text():

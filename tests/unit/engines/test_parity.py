@@ -121,7 +121,12 @@ class Checkpoint:
         return [known[turn] for turn in turns]
 
 
-@pytest.fixture(scope="module", params=tiny.CHECKPOINTS)
+FEW_FIRST = sorted(tiny.CHECKPOINTS, key=lambda name: name not in FEW)
+"""The tests of the few come beside those of all, so that each checkpoint is built once."""
+OF_FEW = pytest.mark.parametrize("checkpoint", FEW_FIRST[: len(FEW)], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", params=FEW_FIRST)
 def checkpoint(request, tmp_path_factory) -> Checkpoint:
     folder = tmp_path_factory.mktemp("checkpoints") / request.param
     tiny.build(request.param, folder)
@@ -148,18 +153,18 @@ def assert_same(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
         assert reply.logprobs == pytest.approx(wanted.logprobs, abs=2e-5)
 
 
-@pytest.mark.parametrize(
-    "capacity",
-    [_device.Capacity(512, 64, 5, prefixes=1, images=3), _device.Capacity(1024, 512, 32, prefixes=4, images=99)],
-    ids=["one-prefix", "four-prefixes"],
-)
-def test_the_same_replies_in_one_wave(checkpoint, capacity, monkeypatch):
-    """In small chunks, and as on a GPU, where several prefixes are computed at once, padded on the left.
+def test_the_same_replies_in_small_chunks(checkpoint, monkeypatch):
+    assert_shared(checkpoint, monkeypatch, _device.Capacity(512, 64, 5, prefixes=1, images=3))
 
-    And by sharing, not by falling back, except where no prefix can be shared.
-    """
-    if capacity.prefixes > 1 and checkpoint.name not in FEW:
-        pytest.skip(f"one of each kind is enough: {', '.join(FEW)}")
+
+@OF_FEW
+def test_the_same_replies_of_several_prefixes_at_once(checkpoint, monkeypatch):
+    """As on a GPU, padded on the left."""
+    assert_shared(checkpoint, monkeypatch, _device.Capacity(1024, 512, 32, prefixes=4, images=99))
+
+
+def assert_shared(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, capacity: _device.Capacity) -> None:
+    """The replies are the same, by sharing and not by falling back, except where no prefix can be shared."""
     monkeypatch.setattr(_device, "capacity", lambda *_: capacity)
     turns = everything(checkpoint.name)
     engine = checkpoint.engine(sharing="on")
@@ -178,10 +183,9 @@ def test_the_same_replies_in_one_wave(checkpoint, capacity, monkeypatch):
         assert not sum(told["prompts"].values())
 
 
+@OF_FEW
 def test_the_same_replies_under_a_repetition_penalty(checkpoint):
     """The penalty counts the prompt's tokens, of which a shared prefix is a part."""
-    if checkpoint.name not in FEW:
-        pytest.skip(f"one of each kind is enough: {', '.join(FEW)}")
     turns = fitting(checkpoint.name, CASES["five-questions-an-image"][3:7] + CASES["free-text-mixed-in"])
     decoding = {"repetition_penalty": 1.3}
     expected = checkpoint.without(turns, decoding=decoding)
@@ -191,10 +195,9 @@ def test_the_same_replies_under_a_repetition_penalty(checkpoint):
     assert expected != checkpoint.without(turns)
 
 
+@OF_FEW
 def test_letters_with_a_clear_margin_are_equal_in_bfloat16(checkpoint):
     """By one token each: after a first token that differs, so does what follows."""
-    if checkpoint.name not in FEW:
-        pytest.skip(f"one of each kind is enough: {', '.join(FEW)}")
     cases = ("five-questions-an-image", "several-images", "text-before-the-image", "long-and-short-options")
     turns = [dataclasses.replace(turn, max_new_tokens=1) for case in cases for turn in CASES[case][:4]]
     turns = fitting(checkpoint.name, turns)

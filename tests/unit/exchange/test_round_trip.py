@@ -13,6 +13,7 @@ import pytest
 
 from known_unknowns import config, tables, variants
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.predictions import formats
 from known_unknowns.exchange.rescore import rescore
@@ -118,7 +119,7 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     entry = PARAMS.every_variant.get(variant) or config.ResolvedVariant(function=variant)
     known = variants_of(benchmark)
     originals = published(benchmark, data)
-    left_out = variants.unclear(entry, originals, known=known)
+    left_out = variants.left_out(entry, originals, known=known)
     asked = [variants.apply(entry, q, seed=SEED, known=known) for q in originals if q.id not in left_out]
     turns = [turn for question in asked for turn in dialogue(rng, benchmark, variant, question, messy)]
     write_questions(folder / "variants", variant, SEED, asked)
@@ -129,7 +130,8 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     parse(folder / "variants", *files, cells=[(variant, SEED)], parsers=parsers)
     table = load(folder / "variants", files[1], files[0], variant=variant, seed=SEED, parsers=parsers)
     free = {variant} if variant_of(benchmark, entry).content_free else set()
-    metrics = metrics_of([table], STATISTICS, model="m", benchmark=benchmark, content_free=free)
+    again = {variant} if any(turn.step == FORCED for turn in turns) else set()
+    metrics = metrics_of([table], STATISTICS, model="m", benchmark=benchmark, content_free=free, asks_again=again)
     return Run(
         variant,
         tables.Part(folder / "variants" / f"{variant}.parquet", SEED),

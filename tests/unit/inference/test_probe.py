@@ -20,7 +20,6 @@ from known_unknowns.inference.probe import probe
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error, seeing
 
-pytest.importorskip("openai")
 HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
 WEIGHTS = len(HEADER).to_bytes(8, "little") + HEADER + bytes(8)
 
@@ -58,7 +57,7 @@ def test_an_endpoint_is_asked_for_its_models_and_about_images_and_no_question(se
 def sees(reply):
     """What the probe finds of a server that answers the image question with ``reply``."""
     with Endpoint(sight=reply) as server:
-        return probe("parrot", hosted(server, batch={}))["sees_images"]
+        return probe("parrot", hosted(server))["sees_images"]
 
 
 def told(text, tokens):

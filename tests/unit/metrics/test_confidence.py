@@ -12,9 +12,12 @@ from known_unknowns.metrics.confidence import (
     calibration,
     calibration_errors,
     estimated,
+    refusal_bounds,
     refusals,
     risk_coverage,
+    widened,
 )
+from known_unknowns.records import Metric
 
 CONFIDENCE = np.array([0.95, 0.9, 0.9, 0.85, 0.8, 0.7, 0.65, 0.6, 0.5, 0.4, 0.3, 0.2])
 CORRECT = np.array([1, 1, 0, 1, 1, 0, 1, 1, 0, 0, 1, 0], dtype=bool)
@@ -33,18 +36,13 @@ def test_golden_values_of_twelve_questions_by_hand():
     curve = [0, 1 / 4, 1 / 3, 1 / 4, 1 / 5, 2 / 6, 2 / 7, 2 / 8, 3 / 9, 4 / 10, 4 / 11, 5 / 12]
     area, best = sum(curve) / 12, (1 / 8 + 2 / 9 + 3 / 10 + 4 / 11 + 5 / 12) / 12
     found = values(calibration(CONFIDENCE, CORRECT, bins=4))
-    assert found.pop("ece_debiased") < found["ece"]
     assert found == pytest.approx(
         {
             "auroc": 24.5 / 35,
             "ece": gaps.mean(),
             "overconfidence": 7.75 / 12 - 7 / 12,
             "brier": 2.5975 / 12,
-            "brier_reliability": (gaps**2).mean() - 1 / 9,  # of 3 questions, one or two are right: 2/9 / (3 - 1)
-            "brier_resolution": (gaps**2).mean() - 1 / 9 + 35 / 132 - 2.5975 / 12,
-            "brier_uncertainty": 35 / 132,  # 7/12 x 5/12 x 12/11
             "aurc": area,
-            "best_aurc": best,
             "excess_aurc": area - best,
             "accuracy_at_50": 4 / 6,
             "accuracy_at_80": 1 - 3.6 / 9.6,
@@ -52,12 +50,14 @@ def test_golden_values_of_twelve_questions_by_hand():
     )
 
 
+ATTEMPTED = np.array([1] * 6 + [0] * 6, dtype=bool)
+ABSTAINED = np.array([0] * 6 + [1] * 5 + [0], dtype=bool)
+
+
 def test_golden_values_of_refusals_by_hand():
     """6 attempts, 4 right; 5 refusals, of which 1 would be right; 1 reply is unparsed."""
-    attempted = np.array([1] * 6 + [0] * 6, dtype=bool)
-    abstained = np.array([0] * 6 + [1] * 5 + [0], dtype=bool)
-    would = np.array([1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, np.nan])
-    assert values(refusals(attempted, abstained, would)) == pytest.approx(
+    would = np.array([1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0], dtype=bool)
+    assert values(refusals(ATTEMPTED, ABSTAINED, would)) == pytest.approx(
         {
             "abstention_precision": 4 / 5,
             "abstention_recall": 4 / 6,
@@ -69,24 +69,55 @@ def test_golden_values_of_refusals_by_hand():
 
 def test_values_of_scikit_learn():
     assert auroc(CONFIDENCE, CORRECT).value == pytest.approx(SCIKIT_LEARN["roc_auc_score"])
-    assert brier(CONFIDENCE, CORRECT)["brier"].value == pytest.approx(SCIKIT_LEARN["brier_score_loss"])
+    assert brier(CONFIDENCE, CORRECT).value == pytest.approx(SCIKIT_LEARN["brier_score_loss"])
     expected = np.mean(np.abs(np.subtract(*CURVE)))
     assert calibration_errors(CONFIDENCE, CORRECT, bins=4)["ece"].value == pytest.approx(expected, abs=1e-8)
 
 
-def test_an_unknown_answer_of_a_refusal_is_left_out():
-    attempted, abstained = np.array([True, False, False]), np.array([False, True, True])
-    found = values(refusals(attempted, abstained, np.array([1, 0, np.nan])))
-    assert found["abstention_precision"] == 1
-    assert found["selective_gain"] == pytest.approx(1 - 1 / 2)
+def test_bounds_of_refusals_by_hand():
+    """6 attempts, 4 right; 5 refusals: 1 would be right, 2 wrong, and 2 have no known answer."""
+    would = np.array([1, 1, 1, 1, 0, 0, 1, 0, 0, np.nan, np.nan, np.nan])
+    assert values(refusal_bounds(ATTEMPTED, ABSTAINED, would)) == pytest.approx(
+        {
+            "abstention_precision_low_bound": 2 / 5,
+            "abstention_precision_high_bound": 4 / 5,
+            "abstention_recall_low_bound": 2 / 4,
+            "abstention_recall_high_bound": 4 / 6,
+            "auroc_low_bound": (4 / 7 + 2 / 4) / 2,
+            "auroc_high_bound": (4 / 5 + 4 / 6) / 2,
+            "selective_gain_low_bound": 4 / 6 - 7 / 11,
+            "selective_gain_high_bound": 4 / 6 - 5 / 11,
+        }
+    )
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 1.0, np.nan])), min_size=1, max_size=9), st.randoms())
+def test_any_answers_of_the_unknown_refusals_are_within_the_bounds(rows, generator):
+    attempted, would = (np.array(column) for column in zip(*rows, strict=True))
+    would = np.where(attempted & np.isnan(would), 1.0, would)  # the answer of an attempt is known
+    bounds = values(refusal_bounds(attempted, ~attempted, would))
+    right = np.array([generator.random() < 0.5 if np.isnan(each) else each == 1 for each in would])
+    for name, value in values(refusals(attempted, ~attempted, right)).items():
+        low, high = bounds[f"{name}_low_bound"], bounds[f"{name}_high_bound"]
+        assert np.isnan(value) or np.isnan(low) or value >= low - 1e-12
+        assert np.isnan(value) or np.isnan(high) or value <= high + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "lowest"),
+    [("overconfidence", -1), ("selective_gain_low_bound", -1), ("selective_gain_high_bound", -1), ("ece", 0)],
+)
+def test_an_interval_has_no_value_that_the_metric_cannot_have(name, lowest):
+    metric = Metric("m", "b", "v", 0, "robust", "Overall", name, 0.0, -1.3, 1.2, 3, "t")
+    assert (widened(metric).low, widened(metric).high) == (lowest, 1)
 
 
 def test_undefined_metrics_have_a_reason():
     assert auroc(CONFIDENCE, np.ones(12, dtype=bool)).reason == "undefined: no answer is wrong"
     nobody = np.zeros(3, dtype=bool)
-    found = refusals(nobody, ~nobody, np.zeros(3))
+    found = refusals(nobody, ~nobody, nobody)
     assert found["selective_gain"].reason == "undefined: no question was attempted"
-    assert refusals(~nobody, nobody, np.ones(3))["abstention_precision"].reason == "undefined: no question was refused"
+    assert refusals(~nobody, nobody, ~nobody)["abstention_precision"].reason == "undefined: no question was refused"
 
 
 def respond(kind: str, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +130,7 @@ def respond(kind: str, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_perfect_respondent_has_no_calibration_error():
     found = values(calibration(*respond("perfect")))
-    assert found["ece_debiased"] < found["ece"] < 0.03
+    assert found["ece"] < 0.03
     assert found["auroc"] > 0.7
     assert found["overconfidence"] == pytest.approx(0, abs=0.02)
 
@@ -115,7 +146,6 @@ def test_an_uninformative_respondent_is_sorted_like_a_coin():
     found = values(calibration(confidence, correct))
     assert found["auroc"] == pytest.approx(0.5, abs=0.02)
     assert found["aurc"] == pytest.approx(1 - correct.mean(), abs=0.03)
-    assert found["brier_resolution"] == pytest.approx(0, abs=0.01)
 
 
 ATTEMPTS = st.lists(st.tuples(st.integers(0, 10), st.booleans()), min_size=2, max_size=40)
@@ -137,10 +167,7 @@ def test_bounds_and_identities(pairs):
     confidence, correct = arrays(pairs)
     found = values(calibration(confidence, correct))
     assert abs(found["overconfidence"]) <= found["ece"] + 1e-12 <= 1 + 1e-9
-    assert found["brier"] == pytest.approx(
-        found["brier_reliability"] - found["brier_resolution"] + found["brier_uncertainty"]
-    )
-    assert -1e-12 <= found["best_aurc"] <= found["aurc"] + 1e-12
+    assert 0 <= found["excess_aurc"] <= found["aurc"] + 1e-12
     monotone = values({"auroc": auroc(confidence**3, correct)} | risk_coverage(confidence**3, correct))
     assert monotone == pytest.approx({name: found[name] for name in monotone}, nan_ok=True)
 
@@ -154,7 +181,7 @@ def test_influences_sum_to_nothing_and_bins_keep_equal_confidences(pairs):
     assert all(len(set(places[confidence == value].tolist())) == 1 for value in set(confidence.tolist()))
 
 
-@pytest.mark.parametrize("name", ["auroc", "brier", "aurc", "best_aurc", "accuracy_at_50", "accuracy_at_80"])
+@pytest.mark.parametrize("name", ["auroc", "brier", "aurc", "excess_aurc", "accuracy_at_50", "accuracy_at_80"])
 @pytest.mark.parametrize("decimals", [1, 9])
 def test_the_variance_is_that_of_the_jackknife(name, decimals):
     dice = np.random.default_rng(3)
@@ -165,7 +192,7 @@ def test_the_variance_is_that_of_the_jackknife(name, decimals):
     )
     variance = ((without - without.mean()) ** 2).sum() * (len(correct) - 1) / len(correct)
     influence = calibration(confidence, correct)[name].influence
-    assert (influence**2).sum() == pytest.approx(variance, rel=0.04)
+    assert (influence**2).sum() == pytest.approx(variance, rel=0.05)
 
 
 def test_intervals_are_wider_if_the_questions_of_an_image_are_alike():

@@ -19,11 +19,11 @@ from known_unknowns.metrics.confidence_sources import Confidences, agreement, lo
 from known_unknowns.metrics.consistency import option_codes
 from known_unknowns.metrics.measure import metrics_of, with_shared_confidences
 from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, AnsweredTurn, Question, Reply
+from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.scoring.table import parse
 from tests.factories import question, variant_entry
-from tests.unit.metrics.answered import measured, params, pick
+from tests.unit.metrics.answered import measured, params, pick, write
 
 ORIGINAL = ("original", 0)
 
@@ -135,15 +135,65 @@ def table(dialogues: list[list[tuple[str, Reply]]], seed: int = 0) -> ScoreTable
     return ScoreTable.of("original", seed, {"robust": scored(asked, dialogues)})
 
 
-def test_refusals_without_an_answer_have_no_selective_gain():
-    attempts = [[("answer", Reply("A"))], [("answer", Reply("B"))]]
-    refusals = [[("answer", Reply("E"))], [("answer", Reply("E")), (FORCED, Reply("B"))]]
-    for count, value in ((1, 1 / 2 - 1 / 3), (2, None)):
-        found = [table([*attempts, refusals[1], *[refusals[0]] * count])]
-        metrics = metrics_of(found, Statistics(confidence=0.95), model="m", benchmark="humblebench")
-        gain = pick(metrics, "selective_gain.refusal")
-        assert gain.value == (None if value is None else pytest.approx(value))
-        assert ("left out: 1 of 2" if value else "2 of 3 refusals have no known answer") in gain.method
+ATTEMPTS = [[("answer", Reply("A"))], [("answer", Reply("B"))]]
+REFUSED, WRONG = [("answer", Reply("E"))], [("answer", Reply("E")), (FORCED, Reply("B"))]
+
+
+def of_refusals(dialogues, **settings) -> dict[str, Metric]:
+    settings = {"benchmark": "humblebench", "asks_again": {"original"}} | settings
+    metrics = metrics_of([table(dialogues)], Statistics(confidence=0.95), model="m", **settings)
+    return {m.name: m for m in metrics if m.name.endswith(".refusal")}
+
+
+def test_refusals_without_an_answer_give_bounds():
+    """Two attempts, of which one is wrong; a refusal that would be wrong; and one that was not asked again."""
+    found = of_refusals([*ATTEMPTS, WRONG, REFUSED])
+    precision = [found[f"abstention_precision_{bound}_bound.refusal"] for bound in ("low", "high")]
+    assert [(m.value, m.n, m.denominator) for m in precision] == [(1 / 2, 4, 2), (1, 4, 2)]
+    gain = [found[f"selective_gain_{bound}_bound.refusal"] for bound in ("low", "high")]
+    assert [m.value for m in gain] == pytest.approx([1 / 2 - 2 / 4, 1 / 2 - 1 / 4])
+    assert all(m.method.endswith("; a bound: 1 of 2 refusals have no known answer") for m in (*precision, *gain))
+    assert (found["known.refusal"].value, found["known.refusal"].denominator) == (1 / 2, 2)
+
+
+def test_bounds_are_equal_if_every_refusal_was_asked_again():
+    found = of_refusals([*ATTEMPTS, WRONG])
+    for name in ("abstention_precision", "abstention_recall", "auroc", "selective_gain"):
+        low, high = (found[f"{name}_{bound}_bound.refusal"] for bound in ("low", "high"))
+        assert low.value == high.value and "a bound" not in low.method
+    assert found["known.refusal"].value == 1
+
+
+def test_refusals_are_not_judged_where_no_question_is_asked_again():
+    (missing,) = of_refusals([*ATTEMPTS, REFUSED], asks_again=()).values()
+    assert (missing.name, missing.value) == ("known.refusal", None)
+    assert "no refused question is asked again" in missing.method
+
+
+def test_refusals_are_not_judged_where_every_answer_is_wrong():
+    asked = [question(str(i), 4, group=f"g{i}") for i in range(3)]
+    found = ScoreTable.of("nota_only", 0, {"robust": scored(asked, [ATTEMPTS[0], REFUSED, REFUSED])})
+    metrics = metrics_of(
+        [found], Statistics(confidence=0.95), model="m", benchmark="humblebench", asks_again={"nota_only"}
+    )
+    assert [(m.name, m.value) for m in metrics if m.name.endswith(".refusal")] == [("known.refusal", None)]
+
+
+def test_the_protocol_decides_whether_a_question_is_asked_again(tmp_path):
+    """The model refuses nothing: its refusals have no precision, and it gained nothing by refusing."""
+    pairs = [(question(str(i), 0, group=f"g{i}"), Reply("A")) for i in range(3)]
+    write(tmp_path, {ORIGINAL: pairs})
+    for protocol, names in (("single_turn", 1), ("forced_choice", 9)):
+        settings = params(["original"], [0])
+        settings.raw["benchmarks"]["humblebench"]["protocol"] = protocol
+        settings.raw["protocols"][protocol] = {}
+        files = {name: tmp_path / f"{name}.parquet" for name in ("scores", "replies")}
+        out = tmp_path / "metrics.parquet"
+        measure(settings, "m", "humblebench", variants=tmp_path / "variants", **files, out=out)
+        found = [m for m in tables.read_metrics(out) if m.name.endswith(".refusal")]
+        assert len(found) == names, protocol
+    assert pick(found, "selective_gain_low_bound.refusal").value == 0
+    assert pick(found, "abstention_precision_high_bound.refusal").value is None
 
 
 def test_the_table_has_null_for_what_is_unknown(tmp_path):
@@ -188,9 +238,9 @@ def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_
         gap = {"calibrated": 0.0, "overconfident": 0.25}.get(behaviour)
         if gap is None:
             assert found["auroc"].low <= 0.5 <= found["auroc"].high
-            assert found["brier_resolution"].value == pytest.approx(0, abs=0.01)
+            assert found["auroc"].value == pytest.approx(0.5, abs=0.05)
         else:
-            assert found["ece_debiased"].value == pytest.approx(gap, abs=0.03), source
+            assert found["ece"].value == pytest.approx(gap, abs=0.05), source
             assert found["overconfidence"].low <= gap + 0.01 and found["overconfidence"].high >= gap - 0.01
             assert found["auroc"].value > 0.75
     rows = tables.read_columns(table, tables.CONFIDENCES).to_pandas()

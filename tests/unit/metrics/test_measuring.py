@@ -15,6 +15,7 @@ from known_unknowns import tables, variants
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
+from known_unknowns.metrics.proportions import constant_label
 from known_unknowns.records import Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
@@ -45,6 +46,9 @@ TWELVE = [
     (ask(12, "Attribute", "C"), Reply("It is heavy.")),  # unparsed   unparsed
 ]
 ORIGINAL = ("original", 0)
+CONSTANT = ("constant_answer", "robust", "Overall")
+KNOWN = ("chance", "constant_answer")
+"""What is known from the questions alone."""
 
 # name: (numerator, denominator), by hand from the table above
 ROBUST = {
@@ -65,10 +69,10 @@ ROBUST = {
     "refusal_recall": (3, 4),  # 4 5 11 of 4 5 7 11
     "refusal_precision": (3, 4),  # 4 5 11 of 4 5 6 11
     "accuracy_answered": (3, 5),  # 1 2 9 of 1 2 3 7 9
-    "accuracy_low_bound": (6, 12),
     "accuracy_high_bound": (9, 12),  # and 8 10 12
     "chance": (2.4, 12),  # one in five
     "above_chance": (3.6, 12),
+    "constant_answer": (4, 12),  # E: 4 5 7 11
 }
 OFFICIAL = {
     "accuracy": (4, 12),  # 1 2 4 11
@@ -88,10 +92,10 @@ OFFICIAL = {
     "refusal_recall": (2, 4),  # 4 11 of 4 5 7 11
     "refusal_precision": (2, 3),  # 4 11 of 4 6 11
     "accuracy_answered": (2, 5),  # 1 2 of 1 2 3 7 9
-    "accuracy_low_bound": (4, 12),
     "accuracy_high_bound": (8, 12),  # and 5 8 10 12
     "chance": (2.4, 12),
     "above_chance": (1.6, 12),
+    "constant_answer": (4, 12),
     "exact_refusal_recall": (1, 4),  # 4 of 4 5 7 11
     "accuracy_published_labels": (4, 12),
 }
@@ -103,6 +107,7 @@ ROBUST_OBJECT = {
     "refusal_precision": (2, 2),
     "accuracy_answered": (2, 3),  # 1 2 of 1 2 3
     "accuracy_high_bound": (4, 5),
+    "constant_answer": (2, 5),  # E: 4 5
 }
 
 
@@ -269,11 +274,45 @@ def test_seeds_share_their_images(tmp_path):
 
 
 def test_a_mean_over_seeds_is_undefined_where_one_is(tmp_path):
-    cells = {("original", 0): shared_images("AE"), ("original", 1): shared_images("A")}
+    cells = {("original", 0): shared_images("AE"), ("original", 1): shared_images("E")}
     metrics = measured(tmp_path, cells)
-    assert pick(metrics, "refusal_precision", seed=0).value == 0
-    precision = pick(metrics, "refusal_precision", seed=None)
-    assert (precision.value, precision.low, precision.high, precision.spread) == (None, None, None, None)
+    assert pick(metrics, "accuracy_answered", seed=0).value == 1
+    answered = pick(metrics, "accuracy_answered", seed=None)
+    assert (answered.value, answered.low, answered.high, answered.spread) == (None, None, None, None)
+
+
+def test_the_constant_answer_is_the_most_frequent_right_label(tmp_path):
+    """Right are A A B with seed 0 and B A B with seed 1: A in the first, B in the second and in both together."""
+    right = {0: "AAB", 1: "BAB"}
+    cells = {
+        ("original", seed): [(ask(n, "Object", label), Reply("C")) for n, label in enumerate(labels)]
+        for seed, labels in right.items()
+    }
+    found = {m.seed: m for m in measured(tmp_path, cells) if (m.name, m.parser, m.category) == CONSTANT}
+    assert {seed: (m.value, constant_label(m)) for seed, m in found.items()} == {
+        0: (pytest.approx(2 / 3), "A"),
+        1: (pytest.approx(2 / 3), "B"),
+        None: (pytest.approx(3 / 6), "A or B"),
+    }
+    assert {(m.low, m.high, m.n) for m in found.values()} == {(None, None, 3)}
+
+
+def test_a_number_with_one_possible_value_is_undefined(tmp_path):
+    """Where the refusal is the only right answer, every refusal is right and every other answer is wrong."""
+    pairs = [
+        (ask(n, category, "E"), Reply(text)) for n, (category, text) in enumerate([("Object", "E"), ("Object", "A")])
+    ]
+    pairs += [(ask(2, "Relation", "A"), Reply("E")), (ask(3, "Relation", "B"), Reply("A"))]
+    found = measured(tmp_path, {ORIGINAL: pairs})
+    assert pick(found, "refusal_precision").value == 1 / 2 and pick(found, "accuracy_answered").value == 0
+    for name, category, reason in (
+        ("accuracy_answered", "Object", "undefined: no option but the refusal is right"),
+        ("refusal_precision", "Object", "undefined: every refusal is right"),
+        ("refusal_precision", "Relation", "undefined: no refusal is right"),
+    ):
+        metric = pick(found, name, category=category)
+        assert (metric.value, metric.low, metric.high, metric.method) == (None, None, None, reason)
+    assert pick(found, "accuracy_answered", category="Relation").value == 0
 
 
 def test_one_seed_has_no_mean(tmp_path):
@@ -316,8 +355,8 @@ def test_what_holds_for_any_replies(drawn, generator):
         found = {m.name: m for m in metrics if (m.parser, m.category) == (parser, category)}
         parts = [f"share_{letter}" for letter in "ABCDE"] + ["share_no_letter", "share_failed"]
         assert sum(found[name].value for name in parts) == pytest.approx(1)
-        low, value, high = (found[f"accuracy{end}"].value for end in ("_low_bound", "", "_high_bound"))
-        assert low <= value <= high
+        assert found["accuracy"].value <= found["accuracy_high_bound"].value
+        assert found["chance"].value <= found["constant_answer"].value + 1e-12
         for metric in found.values():
             if metric.value is not None and metric.low is not None:
                 assert metric.low <= metric.value <= metric.high
@@ -369,7 +408,7 @@ def test_parser_without_input_has_no_values_but_its_n(tmp_path):
         None: (None, None, None, 1),
     }
     assert accuracy[1].value == 1.0
-    assert all(m.value is None for m in found if m.parser == "likelihood" and m.seed == 0 and m.name != "chance")
+    assert all(m.value is None for m in found if m.parser == "likelihood" and m.seed == 0 and m.name not in KNOWN)
     assert any(m.value == 1.0 for m in found if m.parser == "robust" and m.seed == 0 and m.name == "accuracy")
 
 
@@ -391,7 +430,7 @@ def test_likelihood_needs_half_of_the_probability(tmp_path, mass, defined):
     if not defined:
         reason = f"undefined: the labels have {mass:.1%} of the probability on average, less than 50%"
         assert (accuracy.low, accuracy.high, accuracy.method) == (None, None, reason)
-        rest = [m for m in found if m.parser == "likelihood" and m.name not in ("chance", "label_mass")]
+        rest = [m for m in found if m.parser == "likelihood" and m.name not in (*KNOWN, "label_mass")]
         assert {m.value for m in rest} == {None}
     assert pick(found, "accuracy").value == 1
     assert not [m for m in found if m.name == "label_mass" and m.parser != "likelihood"]

@@ -103,7 +103,6 @@ def test_every_outcome_by_hand() -> None:
         "refusal_recall": (1, 4),  # 5 of 5 6 7 8
         "refusal_precision": (1, 2),  # 5 of 3 5
         "accuracy_answered": (1, 4),  # 1 of 1 2 7 14
-        "accuracy_low_bound": (2, 14),
         "accuracy_high_bound": (5, 14),  # 1 5, and 8 11 12: not 9 10 (not offered), not 4 6 13 (no option chosen)
     }
     assert found["chance"] == (pytest.approx(12 / 5), 14)  # one in five, 0 for 13 and 14
@@ -146,7 +145,7 @@ def test_shares_add_up(rows) -> None:
         found[f"share_{name}"] for name in ("abstained", "unparsed", "cut", "failed")
     )
     assert found["recognised"] == found["recognised_refused"] + found["recognised_abstained"]
-    assert found["accuracy_low_bound"] <= found["accuracy"] <= found["accuracy_high_bound"]
+    assert found["accuracy"] <= found["accuracy_high_bound"]
     assert found["share_abstained"] + found["share_cut"] <= found["share_no_letter"]
 
 
@@ -178,6 +177,8 @@ def test_the_table_of_metrics_has_recognised_for_variants_without_content() -> N
     measured = metrics_of([table], settings, model="m", benchmark="humblebench", content_free={"blank"})
     found = pick(measured, "recognised")
     assert (found.value, found.n, found.denominator) == (pytest.approx(1 / 3), 3, 3)
+    refused = pick(measured, "recognised_refused")
+    assert (refused.value, refused.method) == (None, "undefined: no question offers a refusal")
     undefined = pick(metrics_of([table], settings, model="m", benchmark="humblebench"), "recognised")
     assert (undefined.value, undefined.low, undefined.high, undefined.denominator) == (None, None, None, 0)
 

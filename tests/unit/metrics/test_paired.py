@@ -19,7 +19,6 @@ from known_unknowns.metrics.paired import (
     rank_intervals,
     sign_flip_test,
 )
-from known_unknowns.metrics.power import PairedDesign
 
 SUMS = [1, 0, 2, -1, 3, 1, 0, 1, -2, 3]  # of ten groups of five questions
 
@@ -131,42 +130,3 @@ def test_detectable_differences_are_those_of_r(groups: int, delta: float) -> Non
     # R: power.t.test(n=groups, sd=1, power=.8, type="one.sample", tol=1e-14)$delta
     found = minimum_detectable_difference(1 / np.sqrt(groups), groups - 1)
     assert found == pytest.approx(delta, rel=1e-6)
-
-
-def test_power_of_independent_answers_is_that_of_r() -> None:
-    # R: v <- .8*.2 + .85*.15; power.t.test(n=60, delta=.05, sd=sqrt(v*1.8/5), type="one.sample")$power
-    design = PairedDesign(n=300, images=60, accuracy=0.8, icc=0.2)
-    assert design.design_effect == pytest.approx(1.8)
-    assert design.power(0.05) == pytest.approx(0.2189793851, rel=1e-6)
-
-
-def test_images_of_correlated_answers_are_those_of_r() -> None:
-    # R: v <- .8*.2 + .85*.15 - 2*.4*sqrt(.8*.2*.85*.15); sd <- sqrt(v*1.2/2)
-    # power.t.test(n=330, delta=.05, sd=sd, type="one.sample")$power; power.t.test(power=.8, delta=.05, sd=sd, ...)$n
-    design = PairedDesign(n=660, images=330, accuracy=0.8, correlation=0.4, icc=0.2)
-    assert design.power(0.05) == pytest.approx(0.8020839636, rel=1e-6)
-    assert design.images_needed(0.05) == 329  # 328.26
-
-
-@given(st.integers(3, 400), st.integers(1, 6), st.floats(0.1, 0.8), st.floats(0, 1))
-def test_the_images_needed_are_the_fewest(images: int, each: int, accuracy: float, icc: float) -> None:
-    needed = PairedDesign(images * each, images, accuracy, icc=icc).images_needed(0.1)
-    assert needed is not None and needed > 3
-    assert PairedDesign(needed * each, needed, accuracy, icc=icc).power(0.1) >= 0.8 - 1e-6
-    assert PairedDesign((needed - 1) * each, needed - 1, accuracy, icc=icc).power(0.1) < 0.8
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [{"images": 1}, {"images": 301}, {"accuracy": 1.0}, {"correlation": 1.0}, {"icc": -0.1}, {"confidence": 0.0}],
-)
-def test_impossible_designs_are_refused(changed: dict[str, float]) -> None:
-    with pytest.raises(ValueError):
-        PairedDesign(**{"n": 300, "images": 60, "accuracy": 0.8} | changed)
-
-
-def test_impossible_second_models_are_refused() -> None:
-    with pytest.raises(ValueError, match="second accuracy"):
-        PairedDesign(300, 60, 0.8).power(0.2)
-    with pytest.raises(ValueError, match=r"from -0\.167 to 0\.667"):  # (0.7 - 0.72) / 0.12, (0.8 - 0.72) / 0.12
-        PairedDesign(300, 60, 0.8, correlation=0.9).power(0.1)

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -12,6 +13,7 @@ from known_unknowns import config, tables
 from known_unknowns.cli import app
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
+from known_unknowns.metrics.proportions import constant_answer
 from known_unknowns.metrics.summary import (
     COLUMNS,
     headline_of,
@@ -242,6 +244,14 @@ def test_the_headline_table_has_a_row_a_model_variant_and_parser(summary):
         ("m", "nota_only", "robust", "0.4", "0.3", "0.5", "10", "wilson", ""),
         ("m", "original", "robust", "0.666667", "0.566667", "0.766667", "10", "wilson", ""),
     ]
+
+
+def test_the_headline_table_names_the_constant_answer():
+    questions = np.array(["A", "C", "C", ""])
+    columns, (row,) = headline_rows(params(), [constant_answer(metric("accuracy", 0.5), questions)])
+    place = columns.index("constant_answer")
+    assert columns[place : place + 2] == ["constant_answer", "constant_answer_label"]
+    assert (row["constant_answer"], row["constant_answer_label"]) == (0.5, "C")
 
 
 def test_the_plot_has_a_row_a_model_and_gaps_where_nothing_was_run(summary):

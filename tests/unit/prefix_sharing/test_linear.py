@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from prefix_sharing import check, linear
+from prefix_sharing.linear import MIN_TOKENS
 
 HERE = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch was built without oneDNN")
-
-
-@pytest.fixture
-def faster(monkeypatch):
-    """Whatever the machine, and however few the tokens."""
-    monkeypatch.setattr(linear, "_is_faster", lambda dtype, packed: True)
-    monkeypatch.setattr(linear, "_MIN_TOKENS", 1)
+FASTER = linear.Machine(onednn=True, mkl=True, intel=False, avx512=True, bfloat16=True, memory=2**40)
+SMALL = replace(FASTER, memory=2**10)
 
 
 def model(dtype: torch.dtype) -> torch.nn.Module:
@@ -27,26 +24,41 @@ def model(dtype: torch.dtype) -> torch.nn.Module:
 
 
 @HERE
-@pytest.mark.parametrize("memory", [2**40, 2**10], ids=["packed", "not packed"])
-@pytest.mark.parametrize(("dtype", "near"), [(torch.float32, 1e-6), (torch.bfloat16, 4e-3)])
+@pytest.mark.parametrize(
+    ("dtype", "near", "machine", "implementation"),
+    [
+        (torch.float32, 1e-6, FASTER, "onednn, packed"),
+        (torch.float32, 1e-6, SMALL, "onednn"),
+        (torch.bfloat16, 4e-3, FASTER, "onednn, packed"),
+        (torch.bfloat16, 4e-3, SMALL, "torch"),
+    ],
+)
 @torch.inference_mode()
-def test_the_product_equals_torchs(faster, monkeypatch, dtype, near, memory):
-    monkeypatch.setattr(linear, "_total_memory", lambda: memory)
+def test_the_product_equals_torchs(dtype, near, machine, implementation):
     plain = model(dtype)
     quick = copy.deepcopy(plain)
-    assert linear.use_onednn(quick) == ("onednn, packed" if memory == 2**40 else "onednn")
-    for shape in ((1, 24), (3, 5, 24), (70, 24)):
+    assert linear.use_onednn(quick, machine) == implementation
+    for shape in ((1, 24), (2, MIN_TOKENS // 2, 24), (MIN_TOKENS + 6, 24)):
         inputs = torch.randn(shape).to(dtype)
         torch.testing.assert_close(quick(inputs), plain(inputs), atol=near, rtol=near)
 
 
+@torch.inference_mode()
+def test_this_machine_multiplies_as_torch_does():
+    plain = model(torch.float32)
+    quick = copy.deepcopy(plain)
+    assert linear.use_onednn(quick) in ("torch", "onednn, packed")
+    inputs = torch.randn(MIN_TOKENS, 24)
+    torch.testing.assert_close(quick(inputs), plain(inputs), atol=1e-6, rtol=1e-6)
+
+
 @HERE
 @torch.inference_mode()
-def test_upcast_weights_are_used_unchanged(faster):
+def test_upcast_weights_are_used_unchanged():
     """The check against generate casts them up for a while; what was packed before are others."""
     quick = model(torch.bfloat16)
-    assert linear.use_onednn(quick) == "onednn, packed"
-    inputs = torch.randn(9, 24)
+    assert linear.use_onednn(quick, FASTER) == "onednn, packed"
+    inputs = torch.randn(MIN_TOKENS, 24)
     expected = copy.deepcopy(model(torch.bfloat16)).float()(inputs)
     before = quick(inputs.bfloat16())
     with check.in_float32(quick):
@@ -56,17 +68,16 @@ def test_upcast_weights_are_used_unchanged(faster):
 
 @torch.inference_mode()
 def test_few_tokens_use_torchs_product(monkeypatch):
-    monkeypatch.setattr(linear, "_is_faster", lambda dtype, packed: True)
     asked = []
     monkeypatch.setattr(linear, "onednn_agrees", lambda dtype: True)
     monkeypatch.setattr(linear, "pack_weight", lambda weight: weight)
     monkeypatch.setattr(linear, "onednn_linear", lambda inputs, weight, bias: asked.append(inputs.shape) or inputs)
     layer = torch.nn.Linear(8, 8)
-    linear.use_onednn(layer)
-    for rows in (1, linear._MIN_TOKENS - 1, linear._MIN_TOKENS):
+    linear.use_onednn(layer, FASTER)
+    for rows in (1, MIN_TOKENS - 1, MIN_TOKENS):
         layer(torch.zeros(rows, 8))
-    layer(torch.zeros(2, linear._MIN_TOKENS // 2, 8))
-    assert asked == [(linear._MIN_TOKENS, 8), (2, linear._MIN_TOKENS // 2, 8)]
+    layer(torch.zeros(2, MIN_TOKENS // 2, 8))
+    assert asked == [(MIN_TOKENS, 8), (2, MIN_TOKENS // 2, 8)]
 
 
 def gone(*_):
@@ -78,31 +89,28 @@ def another(inputs, weight, bias):
 
 
 @pytest.mark.parametrize("product", [gone, another])
-def test_without_the_torch_operator_torchs_product_is_used(faster, monkeypatch, product):
+def test_without_the_torch_operator_torchs_product_is_used(monkeypatch, product):
     monkeypatch.setattr(linear, "onednn_linear", product)
     layers = model(torch.float32)
-    assert linear.use_onednn(layers) == "torch"
+    assert linear.use_onednn(layers, FASTER) == "torch"
     assert all("forward" not in vars(layer) for layer in layers)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "capability", "intel", "packed", "expected"),
+    ("dtype", "machine", "expected"),
     [
-        (torch.float32, "AVX512", False, False, True),
-        (torch.float32, "AVX512", True, True, False),  # MKL uses all of Intel's own
-        (torch.float32, "AVX2", False, True, False),  # there is no more to use
-        (torch.bfloat16, "AVX512", True, True, True),
-        (torch.bfloat16, "AVX512", True, False, False),  # torch asks oneDNN itself
-        (torch.float16, "AVX512", False, True, False),
+        (torch.float32, SMALL, "onednn"),
+        (torch.float32, replace(FASTER, intel=True), "torch"),  # MKL uses all of Intel's own
+        (torch.float32, replace(FASTER, avx512=False), "torch"),  # there is no more to use
+        (torch.float32, replace(FASTER, onednn=False), "torch"),
+        (torch.bfloat16, replace(FASTER, intel=True), "onednn, packed"),
+        (torch.bfloat16, SMALL, "torch"),  # torch asks oneDNN itself
+        (torch.bfloat16, replace(FASTER, bfloat16=False), "torch"),
+        (torch.float16, FASTER, "torch"),
     ],
 )
-def test_where_it_is_faster(monkeypatch, dtype, capability, intel, packed, expected):
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    for backend in (torch.backends.mkldnn, torch.backends.mkl):
-        monkeypatch.setattr(backend, "is_available", lambda: True)
-    monkeypatch.setattr(linear, "_is_intel", lambda: intel)
-    monkeypatch.setattr(linear, "_supports_bfloat16", lambda: True)
-    assert linear._is_faster(dtype, packed=packed) is expected
+def test_where_it_is_faster(dtype, machine, expected):
+    assert machine.implementation(dtype, nbytes=2**20) == expected
 
 
 @pytest.mark.parametrize("kind", [torch.nn.Conv2d, torch.nn.Conv3d])

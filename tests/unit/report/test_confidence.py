@@ -78,10 +78,36 @@ def test_the_figures_have_every_source(page: confidence.PageContent) -> None:
     assert sum(int(row.cells[0].text) for row in page.figures[0].table.rows) > 60
 
 
-def test_the_refusals_table_has_a_row_for_each_model(run: Run, page: confidence.PageContent) -> None:
-    assert page.refusals is not None
-    assert {row.heads[0].text for row in page.refusals.rows} == set(MODELS)
-    assert page.refusals.rows[-1].heads[0].text in run.baselines
+def test_refusals_that_are_never_asked_again_have_the_reason_and_no_table(page: confidence.PageContent) -> None:
+    assert page.refusals.table is None
+    assert page.refusals.absent.startswith("no refused question is asked again")
+
+
+def bounds(model: str, low: float, high: float, *, known: float) -> list[Metric]:
+    """Bounds of a gain and a precision from 20 refusals, of which a share has a known answer."""
+    row = Metric(model, "humblebench", "shuffled_options", None, "robust", "Overall", "", 0.0, 0.0, 0.0, 60, "t")
+    found = [replace(row, name="known.refusal", value=known, denominator=20.0)]
+    for name, shift in (("selective_gain", -1.0), ("abstention_precision", 0.0)):
+        for bound, value in (("low", low), ("high", high)):
+            value += shift
+            change = {"value": value, "low": value - 0.01, "high": value + 0.01}
+            found.append(replace(row, name=f"{name}_{bound}_bound.refusal", **change))
+    return found
+
+
+def test_refusals_without_a_known_answer_give_a_range_and_their_number(fake: FakeRun, run: Run) -> None:
+    others = [metric for metric in run.numbers if not metric.name.endswith(".refusal")]
+    partly, wholly = bounds("pocket", 0.952, 0.983, known=0.75), bounds("oracle", 0.9, 0.9, known=1.0)
+    again = replace(run, numbers=MetricIndex([*others, *partly, *wholly]))
+    page = confidence.build(again, data=fake.data, results=fake.results)
+    assert page.refusals.table is not None and page.refusals.has_unknown
+    cells = {row.heads[0].text: [(c.text, c.interval) for c in row.cells] for row in page.refusals.table.rows}
+    assert cells["pocket"][:3] == [
+        ("5 of 20", ""),
+        ("-4.8 to -1.7", "[-5.8, -0.7]"),
+        ("95.2 to 98.3", "[94.2, 99.3]"),
+    ]
+    assert cells["oracle"][0][0] == "0 of 20" and cells["oracle"][2][0] == "90.0"
 
 
 def test_the_column_compares_models_by_one_source(run: Run) -> None:
@@ -98,4 +124,4 @@ def test_no_column_and_no_table_without_confidences(fake: FakeRun, run: Run) -> 
     bare = replace(run, numbers=MetricIndex(metric for metric in run.numbers if "." not in metric.name))
     assert confidence.column([bare], MODELS) is None
     page = confidence.build(bare, data=fake.data, results=fake.results)
-    assert (page.table, page.refusals, page.figures) == (None, None, [])
+    assert (page.table, page.refusals, page.figures) == (None, confidence.Refusals(), [])

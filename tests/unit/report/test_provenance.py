@@ -12,11 +12,12 @@ from known_unknowns.config import Params
 from known_unknowns.data import lock_file
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
-from known_unknowns.report.provenance import Model, RunDescription, computations, describe_run, repeated, usage
-from known_unknowns.verification.summaries import read_summary
-from known_unknowns.verification.verify import Comparison, VerificationResult, write
+from known_unknowns.report import shell
+from known_unknowns.report.private_texts import PrivateTexts
+from known_unknowns.report.provenance import Data, Model, RunDescription, computations, describe_run, usage
 
-from .fake_run import FakeRun, make
+from .fake_run import FakeRun, make, params
+from .pages import parse
 
 COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 FILES = {"a.parquet": FilePin(1_500_000, sha256="a" * 64), "README.md": FilePin(500_000, git="b" * 40)}
@@ -88,34 +89,6 @@ def test_rejected_plans_and_changed_answers():
     assert computations(RunDescription(models=(Model("m", {}, engines[2:]),)), {}) is None
 
 
-def comparison(key: str, way: str, *, flip: bool = False, near_tie: bool | None = None, failed: bool = False):
-    return Comparison(
-        "m", "humblebench", "original", 0, key, "answer", key, way, f"<b>{way}</b> instead of 8", "A",
-        "B" if flip else "A", flip, False, failed, 0.002, None, near_tie,
-    )  # fmt: skip
-
-
-def test_replies_asked_again_are_shown_with_their_interval_and_cause(tmp_path):
-    """By hand: turn 1 changes in two ways, a near tie both times; turn 2 changes alone, not a near tie; one of 10
-    has no reply alone. Wilson of 2 in 10 with z^2 = 3.841459: centre (0.2 + 0.192073) / 1.384146 = 0.283260, half width
-    1.959964 * sqrt(0.016 + 0.00960365) / 1.384146 = 0.226575."""
-    rows = [comparison(str(key), way) for way in ("order", "alone") for key in range(3, 10)]
-    rows += [comparison("1", way, flip=True, near_tie=True) for way in ("order", "alone")]
-    rows += [comparison("2", "order"), comparison("2", "alone", flip=True, near_tie=False)]
-    rows += [comparison("10", "order"), comparison("10", "alone", failed=True)]
-    write(VerificationResult("m", "humblebench", 0, 50, {"revision": "1"}, tuple(rows)), tmp_path)
-    summary = read_summary(tmp_path, "m", "humblebench", {"revision": "1"})
-    table = repeated(RunDescription(models=(Model("m", {}, verified=(summary,)),)), {"humblebench": "HB"})
-    assert [head.text for head in table.rows[2].heads] == ["m", "HB", "order"]
-    assert cells(table) == [
-        ["one or more of the settings below", "10", "2", "1", "–"],
-        ["<b>alone</b> instead of 8", "9", "2", "1", "1"],
-        ["<b>order</b> instead of 8", "10", "1", "1", "0"],
-    ]
-    assert table.rows[0].cells[2].note == "20.0% [5.7, 51.0], Wilson, 95%"
-    assert read_summary(tmp_path, "m", "humblebench", {"revision": "2"}) is None  # of an earlier revision
-
-
 def test_columns_without_any_number_are_left_out():
     """Imported replies have no tokens and no cost, and a model that was not run has no turns."""
     models = Model("a", {"engine": "imported"}, ({"turns": 20}, {"turns": 30})), Model("b", {"engine": "imported"})
@@ -127,3 +100,38 @@ def test_columns_without_any_number_are_left_out():
     table = usage(RunDescription(models=(replace(models[0], engines=engines),)))
     assert cells(table) == [["imported", "8", "6", "2,468", "2", "0.2500"]]
     assert table.rows[0].cells[-1].note == "of 4 replies"
+
+
+@pytest.mark.parametrize(
+    ("redistribute", "images", "sentence"),
+    [
+        ((True, True), True, "The images in this report may be passed on."),
+        ((True, False), True, "The images of B may not be passed on (see the terms)."),
+        ((False, False), True, "The images of A and B may not be passed on (see the terms)."),
+        ((False, True), False, "This report has no images."),
+    ],
+)
+def test_the_page_says_which_images_may_not_be_passed_on(redistribute, images, sentence):
+    data = tuple(Data(name, {}, None, None, {}, each) for name, each in zip("ab", redistribute, strict=True))
+    description = RunDescription(data=data, images=images)
+    page = shell.render(
+        shell.environment(PrivateTexts({})),
+        "provenance.html.j2",
+        params(),
+        file="provenance.html",
+        description=description,
+        titles={"a": "A", "b": "B"},
+        usage=usage(description),
+        computations=None,
+    )
+    text = " ".join(element.text for element in parse(page).all("main"))
+    assert sentence in " ".join(text.split())
+
+
+def test_own_questions_may_not_be_passed_on_and_rendered_ones_may(run, tmp_path):
+    own = {"source": "folder", "path": "mine"}
+    raw = json.loads(json.dumps(params("multiple_choice").raw))
+    raw["benchmarks"]["multiple_choice"]["data"]["pocket"] = own
+    for chosen, restricted in ((Params(raw), ["multiple_choice"]), (params("humblebench"), [])):
+        described = describe_run(chosen, results=run.results, data=run.data, root=tmp_path)
+        assert described.restricted == restricted

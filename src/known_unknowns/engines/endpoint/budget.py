@@ -83,9 +83,9 @@ class Budget:
         """Whether the price table has the model."""
         return self._price is not None
 
-    def cost(self, usage: Usage, *, batch: bool = False) -> dict[str, float]:
+    def cost(self, usage: Usage) -> dict[str, float]:
         """Return the cost of a usage in tokens and US dollars."""
-        usd = self._price.of(usage, batch=batch) if self._price else 0.0
+        usd = self._price.of(usage) if self._price else 0.0
         return {"tokens": float(usage.tokens), "usd": usd}
 
     def affords(self, cost: Mapping[str, float]) -> bool:
@@ -125,9 +125,9 @@ class Budget:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def spend(self, usage: Usage, *, batch: bool = False) -> None:
+    def spend(self, usage: Usage) -> None:
         """Count a usage as spent."""
-        cost = self.cost(usage, batch=batch)
+        cost = self.cost(usage)
         self._count(cost)
         for unit, amount in cost.items():
             if usage.tokens and (unit == "tokens" or self.priced):

@@ -302,14 +302,14 @@ class Requester:
                 self.request_limits.tokens.adjust(used.tokens - context.expected)
         return received
 
-    def parse_completion(self, body: Any, turn: Turn, *, batch: bool = False) -> replies.ParsedCompletion:
+    def parse_completion(self, body: Any, turn: Turn) -> replies.ParsedCompletion:
         """Parse a completion, and add its price to the details."""
         settings = self.settings
         marks = settings.reasoning.get("marks")
         received = replies.parse(body, turn, model=self.model, answers_as=settings.answers_as, marks=marks)
         if received.usage is None or not self.budget.priced:
             return received
-        usd = round(self.budget.cost(received.usage, batch=batch)["usd"], 9)
+        usd = round(self.budget.cost(received.usage)["usd"], 9)
         details = dict(received.reply.details or {}) | {"usd": usd}
         return replies.ParsedCompletion(replace(received.reply, details=details), received.usage)
 

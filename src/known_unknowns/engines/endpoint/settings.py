@@ -67,7 +67,6 @@ class EndpointSettings:
     max_retries: int = 5
     patience: float = 600.0
     max_cost: Mapping[str, float] = field(default_factory=dict)
-    batch: Mapping[str, float] | None = None
     check_served: bool = True
     launched_key: ApiKey | None = None
 

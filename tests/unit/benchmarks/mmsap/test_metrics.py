@@ -15,7 +15,7 @@ from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Metric, Question, Reply, Score
-from known_unknowns.scoring.table import score_turn
+from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns_benchmarks.mmsap.metrics import QUADRANTS, ratios
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
@@ -136,7 +136,7 @@ def test_a_dozen_questions_by_hand(dozen, parser, table):
 def test_no_other_metric_is_computed(dozen):
     """No metric of MM-SAP's own stands in the table of metrics that the tables above leave out."""
     shared = {m.name for m in dozen if m.parser == "robust" and m.name.startswith(("share_", "accuracy"))}
-    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance", *RECOGNISED}
+    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance", "constant_answer", *RECOGNISED}
     own = {m.name for m in dozen if m.parser == "official" and m.category == OVERALL} - shared
     assert own == {*DIRECT[OVERALL], "refusal_number"}
     assert {m.name for m in dozen if m.name == "aurc" and m.parser != "likelihood"} == set()

@@ -9,10 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
-from bench.pocket_model.tally import Tally, actiview_tally, mmsap_tally, tally
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import Batches
 from known_unknowns.engines._checkpoint import weights_sha256
@@ -20,6 +16,7 @@ from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.records import Reply, Turn
 from known_unknowns.variants import noise, nota_only, text_only
 from tests.paths import ROOT
+from tests.unit.pocket.training.tally import Tally, actiview_tally, mmsap_tally, tally
 
 MODEL = ROOT / "models" / "pocket"
 ADAPTERS = sorted(file.parent for file in MODEL.rglob("adapter_config.json"))

@@ -1,1 +1,0 @@
-"""Verification of recorded replies: `verify` asks a sample again, `summaries` reads what it found."""
