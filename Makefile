@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # a container may set it; each of the 100 jobs of a run would compile the package again
-.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin record clean audit-table findings citation dist example
+.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin record clean audit-table findings dist example
 
 PYTHON ?= python3
 CORES ?= all
@@ -94,31 +94,29 @@ upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fi
 schema: $(INSTALLED) ## Maintainers: write the JSON schema of params.yaml from its classes
 	@$(VENV)/bin/python -m known_unknowns.config.schema
 
-audit-table: $(INSTALLED) ## Maintainers: write the table of findings in bench/audit
+audit-table: $(INSTALLED) ## Maintainers: write the table of issues in bench/audit
 	@$(VENV)/bin/python scripts/audit_table.py
 
 findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the published numbers in the package
 	@$(VENV)/bin/python scripts/findings.py
 
-example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions
+example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions, and its picture docs/report.png (needs Chromium)
 	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' \
 	  'tracking={enabled: false}' $(ARGS)
 	@rm -rf docs/example
 	@cp -r results/example/report docs/example
 	@rm -rf docs/example/figures
+	@$(VENV)/bin/python -m scripts.report_picture
 
 dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, and check both with twine
 	@rm -rf build/dist
 	@PYTHONPATH=$(VENV)/release $(VENV)/bin/python -m build --no-isolation --outdir build/dist . > /dev/null
 	@PYTHONPATH=$(VENV)/release $(VENV)/bin/python -m twine check --strict build/dist/*
 
-citation: $(INSTALLED) ## Maintainers: write the references of CITATION.cff from the folders of the benchmarks
-	@$(VENV)/bin/python scripts/citation.py
-
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
-record: $(INSTALLED) ## Maintainers: record the results of a finished run in dvc.lock
+record: $(INSTALLED) ## Maintainers: record the results of a finished run in dvc.lock, and pin its data
 	@$(IN_VENV) known-unknowns pin --results $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 clean: ## Remove an edition's results and data; the environment, the replies in the journal and MLflow's runs stay

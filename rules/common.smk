@@ -19,6 +19,8 @@ if SOURCE.is_dir():
 
 from known_unknowns.config import read as read_config
 from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.inference.shards import shards_of
+from known_unknowns.variants import corrections
 from known_unknowns.workflow import (
     configuration,
     needs,
@@ -83,7 +85,7 @@ RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = "journal"  # of all editions: the key of a reply does not depend on them
 FUNCTIONS = RuleFunctions(PARAMS, DATA, GPUS)
 ASKED = TARGETS.asked_models
-SHARDED = [model for model in ASKED if rule_functions.shards(PARAMS, model)]
+SHARDED = [model for model in ASKED if shards_of(PARAMS.model(model))]
 QUESTIONS = expand(
     "<data>/questions/{benchmark}/questions.parquet", benchmark=PARAMS.benchmarks
 )

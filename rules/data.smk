@@ -37,7 +37,8 @@ rule questions:
         "prepare"
     conda:
         "../envs/core.yaml"
-    threads: FUNCTIONS.table_threads
+    # Rendered scenes are few.
+    threads: lambda wildcards: 1 if PARAMS.data(wildcards.benchmark).source == "scenes" else 2
     params:
         read=FUNCTIONS.read("questions"),
         out=subpath(output.table, parent=True),

@@ -25,9 +25,10 @@ rule probe:
 
 rule infer:
     input:
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
-        weights=FUNCTIONS.weights,
+        weights=FUNCTIONS.of_model(rule_functions.weights),
         probe=FUNCTIONS.probe,
         shards=FUNCTIONS.of_pair(rule_functions.shard_records),
     output:
@@ -45,9 +46,7 @@ rule infer:
         "../envs/models.yaml"
     threads: FUNCTIONS.of_model(rule_functions.threads)
     resources:
-        gpu=lambda wildcards: FUNCTIONS.gpus(
-            wildcards.model, rule_functions.gpus_besides_shards
-        ),
+        gpu=lambda wildcards: FUNCTIONS.gpus_besides_shards(wildcards.model),
         mem_mb=FUNCTIONS.of_attempt(needs.table_memory_mb),
         runtime=FUNCTIONS.of_pair(needs.table_minutes, Path(DATA)),
     params:
@@ -66,9 +65,10 @@ rule infer:
 
 rule infer_shard:
     input:
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
+        table="<data>/questions/{benchmark}/questions.parquet",
         images="<data>/questions/{benchmark}/images",
-        weights=FUNCTIONS.weights,
+        weights=FUNCTIONS.of_model(rule_functions.weights),
         probe=FUNCTIONS.probe,
     output:
         record="<results>/shards/{model}/{benchmark}/{shard}-of-{shards}.json",

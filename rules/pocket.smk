@@ -19,4 +19,4 @@ rule train_pocket:
         work=subpath(output[0], ancestor=2),
     shell:
         # The checkpoint is not an output, so that a stopped training continues from it.
-        "python -m known_unknowns step train --threads {threads} --work {params.work} --out {params.model} > {log} 2>&1"
+        "python -m known_unknowns step train --work {params.work} --out {params.model} > {log} 2>&1"

@@ -57,7 +57,7 @@ rule import_released:
 # Parsers, variants and models compared question by question.
 rule reply_tables:
     input:
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
         scores=lambda wildcards: TARGETS.per_pair(
             "<results>/scores/{model}/{benchmark}/scores.parquet", wildcards.benchmark
         ),
@@ -85,7 +85,7 @@ rule reply_tables:
 rule released_numbers:
     input:
         raw="<data>/raw/{benchmark}",
-        variants=FUNCTIONS.variants,
+        variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
     output:
         "<results>/released/{benchmark}.json",
     log:

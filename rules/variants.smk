@@ -4,8 +4,8 @@
 rule vary:
     input:
         questions="<data>/questions/{benchmark}/questions.parquet",
-        corrections=lambda wildcards: rule_functions.variant_files(
-            PARAMS, wildcards.variant
+        corrections=lambda wildcards: sorted(
+            corrections.files(PARAMS.variant(wildcards.variant))
         ),
     output:
         "<results>/variants/{benchmark}/{variant}.parquet",

@@ -1,51 +1,51 @@
-"""Write the table of findings in bench/audit/README.md. ``make audit-table`` calls it."""
+"""Write the table of issues in bench/audit/README.md. ``make audit-table`` calls it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.published import ALL, Finding
+from known_unknowns.benchmark.published import CHANGES, Published
 from known_unknowns.comparison.audit import audit_published, published
+from known_unknowns.comparison.audit.issues import Issue, by_importance, grouped, places
+from known_unknowns.comparison.audit.output import counted, noun, version
 
 FILE = Path(__file__).parents[1] / "bench" / "audit" / "README.md"
 START, END = "<!-- audit-table: written by make audit-table -->", "<!-- end of audit-table -->"
-LISTED = 3
-"""Up to so many similar findings of a table are listed."""
-_SEVERAL_NUMBERS = re.compile(r"(?<=\d)(?: [-+]?\d[\d.]*)+\Z")
-_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def updated(text: str) -> str:
-    """Return the text of bench/audit/README.md with the findings of all benchmarks."""
+    """Return the text of bench/audit/README.md with the issues of all benchmarks."""
     before, rest = text.split(START)
     after = rest.split(END)[1]
-    table = as_markdown({name: audit_published(published(name)) for name in registry.names()})
-    return f"{before}{START}\n\n{table}\n\n{END}{after}"
+    numbers = {name: published(name) for name in registry.names()}
+    issues = [issue for read in numbers.values() for issue in grouped(read, audit_published(read))]
+    return f"{before}{START}\n\n{as_markdown(by_importance(issues), numbers)}\n\n{END}{after}"
 
 
-def as_markdown(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return the table of findings.
-
-    More than three findings of one table that differ only in their numbers are one row, which names the first cell.
-    """
-    lines = ["| benchmark | place | printed | finding |", "|---|---|---|---|"]
-    for name, found in findings.items():
-        groups: dict[tuple[str, str], list[Finding]] = {}
-        for finding in found:
-            groups.setdefault((finding.table, _NUMBER.sub("", finding.finding)), []).append(finding)
-        for finding in found:
-            group = groups[finding.table, _NUMBER.sub("", finding.finding)]
-            if len(group) > LISTED and finding is not group[0]:
-                continue
-            cell = ", ".join(text for text in (finding.row, finding.column) if text != ALL)
-            cells = f"{len(group)} cells, first {cell}" if len(group) > LISTED else cell
-            place_in_paper = ", ".join(filter(None, (finding.table, cells)))
-            printed = _SEVERAL_NUMBERS.sub(" \u2026", finding.printed)
-            row = (registry.get(name).title, place_in_paper, printed, finding.sentence)
-            lines.append(f"| {' | '.join(row)} |")
+def as_markdown(issues: list[Issue], numbers: Mapping[str, Published]) -> str:
+    """Return the number of issues, the papers' versions, and a table of the issues for each kind of change."""
+    audited = {name: read for name, read in numbers.items() if read.cells}
+    findings = sum(len(issue.findings) for issue in issues)
+    total = sum(len(read.cells) for read in audited.values())
+    lines = [
+        f"**{noun(len(issues), 'issue')}** ({noun(findings, 'finding')}) in {total:,} numbers: "
+        f"{counted(audited.values())}.",
+        "",
+    ]
+    for name, read in audited.items():
+        lines += [f"- {registry.get(name).title}: {version(source)}" for source in read.sources]
+    number = 0
+    for changes, heading in CHANGES.items():
+        of_kind = [issue for issue in issues if issue.changes == changes]
+        lines += ["", f"## {heading[0].upper()}{heading[1:]}: {noun(len(of_kind), 'issue')}", ""]
+        lines += ["| | benchmark | issue | where (findings) |", "|---|---|---|---|"]
+        for issue in of_kind:
+            number += 1
+            cause = f" *{issue.cause}*" if issue.cause else ""
+            title = registry.get(issue.benchmark).title
+            lines.append(f"| {number} | {title} | {issue.issue}{cause} | {places(issue.findings)} |")
     return "\n".join(lines)
 
 

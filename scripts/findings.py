@@ -1,6 +1,6 @@
-"""Print the table and draw the figure of HumbleBench-E in docs/findings.md: ``make findings``.
+"""Write the tables of docs/findings.md and draw the figure of HumbleBench-E: ``make findings``.
 
-Both numbers of each model are those of the authors' own logs, which are in the package.
+Both numbers of each model on HumbleBench-E are those of the authors' own logs, which are in the package.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ import altair as alt
 import vl_convert
 
 from known_unknowns import comparison
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.published import CHANGES, CONCLUSION
+from known_unknowns.comparison.audit import audit_published, published
+from known_unknowns.comparison.audit.issues import by_importance, grouped
+from known_unknowns.comparison.audit.output import counted, noun
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, FIGURE = DOCS / "findings.md", DOCS / "humblebench_e.svg"
 START, END = "<!-- humblebench-e: written by make findings -->", "<!-- end of humblebench-e -->"
-EXACT, PARSED = 'reply is exactly "E" (Figure 4)', "reply is parsed as E by the released code"
+EXACT, PARSED = 'reply is exactly "E" (Figure 4)', "reply is parsed as E, as for Table 3"
+AUDIT_START, AUDIT_END = "<!-- audit: written by make findings -->", "<!-- end of audit -->"
 _COLOURS = {EXACT: "#d1495b", PARSED: "#1f6f8b"}
 
 
@@ -76,10 +82,34 @@ def figure(rows: list[Model]) -> alt.Chart:
     return chart.properties(width=480, height=400, background="white", padding=10).configure(font="sans-serif")
 
 
+def issues() -> str:
+    """Return the number of issues of the audit as Markdown, and those that change a rank or a sentence of a paper."""
+    numbers = {name: read for name in registry.names() if (read := published(name)).cells}
+    found = by_importance(issue for read in numbers.values() for issue in grouped(read, audit_published(read)))
+    kinds = [f"{sum(issue.changes == kind for issue in found)} ({text})" for kind, text in CHANGES.items()]
+    total = sum(len(read.cells) for read in numbers.values())
+    lines = [
+        f"**{noun(len(found), 'issue')}** in {total:,} published numbers of {len(numbers)} benchmarks: "
+        f"{', '.join(kinds)}.",
+        f"The numbers are {counted(numbers.values())}.",
+        "",
+        "| | a rank or a sentence of the paper changes |",
+        "|---|---|",
+    ]
+    first = [issue for issue in found if issue.changes == CONCLUSION]
+    lines += [f"| {registry.get(issue.benchmark).title} | {issue.issue} |" for issue in first]
+    return "\n".join(lines)
+
+
 def updated(text: str, rows: list[Model]) -> str:
-    """Return the text of docs/findings.md with the table."""
-    before, rest = text.split(START)
-    return f"{before}{START}\n\n{table(rows)}\n\n{END}{rest.split(END)[1]}"
+    """Return the text of docs/findings.md with its tables."""
+    text = _between(text, START, END, table(rows))
+    return _between(text, AUDIT_START, AUDIT_END, issues())
+
+
+def _between(text: str, start: str, end: str, content: str) -> str:
+    before, rest = text.split(start)
+    return f"{before}{start}\n\n{content}\n\n{end}{rest.split(end)[1]}"
 
 
 if __name__ == "__main__":

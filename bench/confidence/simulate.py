@@ -46,7 +46,7 @@ def draw(
 def refuse(dice: np.random.Generator, right: np.ndarray) -> dict:
     """Refuse questions at random, wrong ones more often, and return the metrics of the refusals."""
     refused = dice.random(len(right)) < np.where(right, REFUSED_IF_RIGHT, REFUSED_IF_WRONG)
-    return refusals(~refused, refused, right.astype(float))
+    return refusals(~refused, refused, right)
 
 
 def true_values(respondent: str, seed: int) -> dict[str, float]:
@@ -56,7 +56,7 @@ def true_values(respondent: str, seed: int) -> dict[str, float]:
     found = calibration(confidence, correct)
     values = {name: each.value for name, each in found.items()}
     values |= {f"refusal: {name}": each.value for name, each in refuse(dice, correct).items()}
-    return values | {"ece": ECE[respondent], "ece_debiased": ECE[respondent]}
+    return values | {"ece": ECE[respondent]}
 
 
 def coverage(samples: int, seed: int) -> Iterator[tuple[str, str, float, str]]:
@@ -76,7 +76,7 @@ def coverage(samples: int, seed: int) -> Iterator[tuple[str, str, float, str]]:
                 for name, value, (low, high, _) in zip(of.names, of.value.tolist(), of.intervals(0.95), strict=True):
                     metric = Metric("", "", "", 0, "", "", name, value, low, high, 0, "")
                     metric = widened(metric, statistics[name].slack)
-                    if statistics[name].has_interval and metric.low is not None and metric.high is not None:
+                    if metric.low is not None and metric.high is not None:
                         defined[name] += 1
                         inside[name] += metric.low <= truth[name] <= metric.high
             for name, count in defined.items():
@@ -104,11 +104,8 @@ def bias_table(samples: int, seed: int) -> None:
         drawn = [draw(dice, respondent, n, 1, 0.0)[:2] for _ in range(samples)]
         cells = []
         for bins in (5, 10, 15, 20):
-            errors = [calibration_errors(*each, bins=bins) for each in drawn]
-            means = (
-                np.mean([each[name].value for each in errors]) - ECE[respondent] for name in ("ece", "ece_debiased")
-            )
-            cells.append(" / ".join(f"{100 * mean:+.1f}" for mean in means))
+            errors = [calibration_errors(*each, bins=bins)["ece"].value for each in drawn]
+            cells.append(f"{100 * (np.mean(errors) - ECE[respondent]):+.1f}")
         print(f"| {respondent} | {n:,} | {' | '.join(cells)} |")
 
 

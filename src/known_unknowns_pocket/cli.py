@@ -29,7 +29,6 @@ def train(
     ] = None,
     model: Annotated[Path, typer.Option(help="Folder of the finished model of which a sibling is an adapter.")] = MODEL,
     smoke: Annotated[bool, typer.Option("--smoke", help="Train a tiny model for a few steps, as a check.")] = False,
-    threads: Annotated[int, typer.Option(min=1, help="Number of CPU threads.")] = 1,
 ) -> None:
     """Train the pocket model on rendered images. This takes more than an hour on one core of a CPU.
 
@@ -46,7 +45,7 @@ def train(
 
     if sibling not in (None, *training.ADAPTERS):
         raise typer.BadParameter(f"{sibling!r} is not one of {', '.join(training.ADAPTERS)}", param_hint="--sibling")
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)  # as in the training of the weights in models/
     logging.disable_progress_bar()  # stderr has one JSON line per report
     settings = training.SMOKE if smoke else training.Settings()
     lines: dict[str, Any] = {

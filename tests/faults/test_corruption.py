@@ -87,7 +87,7 @@ def test_a_command_that_reads_a_damaged_table_fails_and_names_it(tmp_path, monke
     changed = bytearray(path.read_bytes())
     changed[len(changed) // 4] ^= 1
     path.write_bytes(changed)
-    names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}
+    names = {"--out": "metrics.json", "--plot": "plot.csv"}
     options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
     monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
     with pytest.raises(SystemExit) as stopped:
@@ -190,7 +190,7 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
     shutil.copy(ROOT / "params.yaml", tmp_path)
     if job:
         monkeypatch.setenv("KNOWN_UNKNOWNS_PARAMS", "params.yaml")
-    names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}
+    names = {"--out": "metrics.json", "--plot": "plot.csv"}
     options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
     monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
     with pytest.raises(SystemExit) as stopped:

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines.endpoint import request_queue
 from known_unknowns.errors import ConfigError, KnownUnknownsError, MachineError
 from known_unknowns.inference.journal import Journal

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.records import Reply

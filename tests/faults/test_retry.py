@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytest.importorskip("openai")
-
 from known_unknowns import tables
 from known_unknowns.cli import main
 from known_unknowns.config import load

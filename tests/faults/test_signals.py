@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytest.importorskip("openai")
-
 from known_unknowns import tables
 from known_unknowns.inference.journal import Journal
 from tests.factories import question

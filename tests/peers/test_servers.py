@@ -12,13 +12,10 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-pytest.importorskip("openai")
 
 from known_unknowns import engines
 from known_unknowns.config import OpenAIModel, typed_model
@@ -29,7 +26,6 @@ from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Reply, Turn
 from tests.factories import model_entry
 from tests.servers.processes import started
-from tests.unit.engines.tiny import released
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")]
 
@@ -64,6 +60,8 @@ def answers(engine: engines.Engine, images: Sequence[Image]) -> list[Reply]:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.unit.engines.tiny import released
+
     folder = tmp_path_factory.mktemp("checkpoint") / "tiny-llava"
     released.build(folder)
     return folder
@@ -125,7 +123,7 @@ def test_transformers_serve_as_a_server_that_the_job_starts(checkpoint, local, t
     with launched(checkpoint, tmp_path, {"command": command, "arguments": arguments, "wait_minutes": 4}) as engine:
         assert_equal(answers(engine, SIZES), answers(local, SIZES))
         command = ["transformers", "serve", str(checkpoint), *arguments]
-        assert engine.facts["server"] == {"command": command, "version": transformers.__version__}
+        assert engine.facts["server"] == {"command": command, "version": version("transformers")}
 
 
 @pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 
+from PIL import Image
+
+from scripts.report_picture import HEIGHT, PICTURE, TEXTS, WIDTH
 from tests.paths import ROOT
 
 FOLDER = ROOT / "docs/example"
@@ -34,3 +38,24 @@ def test_its_findings_are_those_of_the_audit():
     text = Path(FOLDER / "audit.html").read_text(encoding="utf-8")
     for finding in audit_published(published("humblebench"))[:5]:
         assert finding.row.replace("&", "&amp;") in text
+
+
+def joined(html: str) -> str:
+    """Return a text without tags, and without spaces, which a browser sets as it needs them."""
+    return re.sub(r"\s+", "", unescape(re.sub(r"<[^>]+>", "", html)))
+
+
+def test_the_picture_shows_the_first_page_of_the_example():
+    """One command makes both. What the picture shows stands on the page, and the answer of the page is shown."""
+    page = (FOLDER / "index.html").read_text(encoding="utf-8")
+    with Image.open(PICTURE) as picture:
+        picture.load()
+        shown = [joined(line) for line in picture.text[TEXTS].splitlines()]
+        assert picture.size == (WIDTH, HEIGHT)
+    assert [line for line in shown if line not in joined(page)] == []
+    first = page[page.index('id="answer-') : page.index('id="about"')]
+    sentences = re.findall(r"<li>(.*?)</li>", re.search(r'<ul class="findings">(.*?)</ul>', first, re.DOTALL)[1])
+    columns = re.findall(r'<th scope="col"[^>]*>(.*?)</th>', first[: first.index("</thead>")])
+    caption = re.search(r"<caption>(.*?)</caption>", first)[1]
+    assert len(sentences) == 3 and len(columns) > 4
+    assert [text for text in [caption, *sentences, *columns] if joined(text) not in shown] == []

@@ -28,7 +28,7 @@ OUTPUT = {
     ],
     "known_unknowns.scoring": ["abstained None"],
     "known_unknowns_benchmarks": [
-        "MM-SAP: 363 published numbers, 33 findings; protocols: none of its own",
+        "MM-SAP: 13 issues in 363 published numbers; protocols: none of its own",
         *("A -> answered", "E -> refused", "E. None of the above -> refused"),
     ],
     "known_unknowns_construction": [

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import CHROMIUM, Browser
+from tests.paths import ROOT
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -63,6 +64,21 @@ def test_git_tracks_the_pins_and_not_the_data(pinned):
     made = [name for name in tracked if name.startswith(("results/", "journal/"))]
     assert made == ["results/README.md"]
     assert [name for name in tracked if name.startswith("data/") and not name.endswith((".dvc", ".gitignore"))] == []
+
+
+def test_a_run_leaves_the_committed_pins_as_they_are(tmp_path):
+    """Of the whole pocket edition, as `make record` writes them. A pin that differs is stale: run `make record`."""
+    project = Project.copy_of_tree(tmp_path / "project")
+    pins = [path.relative_to(ROOT) for path in (ROOT / "data/pocket").glob("*/*.dvc")]
+    for path in pins:
+        (project.root / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / path, project.root / path)
+    project.commit("the pins")
+    names = sorted(path.stem for path in pins if path.parent.name == "questions")
+    assert len(names) == 3
+    project.snakemake(*(f"data/pocket/questions/{name}/questions.parquet" for name in names))
+    dvc(project, "add", *(path.with_suffix("") for path in pins))
+    assert project.run("git", "status", "--porcelain").stdout == ""
 
 
 def test_metrics_are_shown_in_one_line_per_model(pinned):

@@ -17,7 +17,6 @@ from known_unknowns.config.base import Entry
 from tests.workflow import asked
 from tests.workflow.project import Project
 
-pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 PLANS = Path(__file__).with_name("plan_changes.py")
 

@@ -12,7 +12,6 @@ import pytest
 
 from tests.workflow.project import Project
 
-pytest.importorskip("torch")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 REPLIES = "results/{}/replies/pocket/humblebench/replies.parquet"
 

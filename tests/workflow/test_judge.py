@@ -11,7 +11,6 @@ import pytest
 from tests.cells import read_questions, read_scores
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 
-pytest.importorskip("openai")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 SCORES = "results/pocket/scores/hosted/humblebench/scores.parquet"
 UNREADABLE = "That depends on the light."

@@ -14,6 +14,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.records import OVERALL, Metric
 from tests.cells import read_questions, read_replies, read_scores
+from tests.paths import ROOT
 from tests.peers import humblebench
 from tests.results_page import unexplained
 from tests.workflow.conftest import VARIANTS
@@ -59,6 +60,9 @@ def test_every_documented_file_is_written(finished):
     assert [path for path in expected if not (results / path).is_file()] == []
     assert list(results.rglob("*.part")) == []
     assert unexplained([str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()]) == []
+    (journals,) = re.findall(r"`(journal/[^`]+)`", (ROOT / "results/README.md").read_text(encoding="utf-8"))
+    for path in (project.root / "journal").glob("**/*.jsonl"):
+        assert re.fullmatch(re.sub(r"<\w+>", "[^/]+", journals), path.relative_to(project.root).as_posix())
 
 
 def test_the_run_ends_with_its_results_and_their_paths(finished):

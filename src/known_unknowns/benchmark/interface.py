@@ -288,7 +288,7 @@ class Benchmark(ABC):
     @property
     def terms(self) -> Terms:
         """The licence (licence.yaml) and the paper (citation.bib) of the published data."""
-        return read_terms(self.folder, self.name, self.title)
+        return read_terms(self.folder, self.title)
 
     @property
     def source_terms(self) -> dict[str, Terms]:

@@ -15,12 +15,12 @@ from known_unknowns.records import ABSTAINED, FAILED, REFUSED, AnsweredTurn, Met
 class Ratio(NamedTuple):
     """Numerators and denominators of a metric: arrays of shape (questions,), of flags or of numbers.
 
-    ``proportion`` is False if the ratio can be negative or greater than 1.
+    ``lowest`` is the lowest value that the ratio can have: 0 for a proportion, -1 for a difference of two.
     """
 
     numerator: np.ndarray
     denominator: np.ndarray
-    proportion: bool = True
+    lowest: float = 0.0
 
 
 class RiskCoverage(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from known_unknowns.benchmark.image_places import seen_texts
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question
 
 
@@ -53,7 +54,11 @@ def parse_label(label: str | None, question: Question) -> ParsedAnswer:
 
 
 def offered_options(turn: AnsweredTurn, question: Question) -> tuple[Option, ...]:
-    """Return the options that a turn offered. A later turn may omit some, such as the refusal in a forced choice."""
-    if turn.labels is None:
-        return question.options
-    return tuple([option for option in question.options if option.label in turn.labels])
+    """Return the options that a turn offered, with the texts that a model can know (`seen_texts`).
+
+    A later turn may omit some, such as the refusal in a forced choice.
+    """
+    offered = question.options
+    if turn.labels is not None:
+        offered = tuple([option for option in offered if option.label in turn.labels])
+    return seen_texts(offered, question, turn.images)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.benchmark.image_places import IMAGES_IN_TEXT, has_mark, placed
 from known_unknowns.records import Image, Question, Reply, Turn
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Protocol:
 def _with_confidence(ask: Callable[[Question], Dialogue], sources: Collection[str], question: Question) -> Dialogue:
     """Ask the question, and then for confidences in its answer: the reply of the last "answer" step.
 
-    Nothing more is asked after a failed reply. The likelihood is not asked if an offered option has no text.
+    Nothing more is asked after a failed reply. The likelihood is not asked if an option has an image or no text.
     """
     dialogue = ask(question)
     answered: tuple[Turn, Reply] | None = None
@@ -155,7 +155,8 @@ def _with_confidence(ask: Callable[[Question], Dialogue], sources: Collection[st
     turn, reply = answered
     texts = {option.label: option.text for option in question.options}
     offered = tuple(texts.get(label, "") for label in turn.labels or ())
-    if OPTION_TEXT in sources and offered and all(map(str.strip, offered)):
+    have_images = question.extra.get(IMAGES_IN_TEXT) and any(map(has_mark, offered))
+    if OPTION_TEXT in sources and offered and all(map(str.strip, offered)) and not have_images:
         yield replace(turn, step=LIKELIHOOD, max_new_tokens=0, continuations=offered)
     if VERBALISED in sources:
         text = CONFIDENCE_PROMPT.format(answer=reply.text.strip())
@@ -199,41 +200,19 @@ def arrange(content: Iterable[Image | str], order: str) -> tuple[Image | str, ..
     return (*images, text) if order == IMAGES_FIRST else (text, *images)
 
 
-IMAGES_IN_TEXT = "images_in_text"
-"""Key of a question's ``extra``: whether its text says where its images stand."""
-IMAGE_PLACE = re.compile(r"<image(?: (\d{1,2}))?>")
-
-
 def ask(question: Question, prompt: str, *, max_new_tokens: int = 16, step: str = ANSWER) -> Turn:
     """Return a turn with the question's images, then the prompt, to be answered by a label.
 
-    If the question is marked with `IMAGES_IN_TEXT`, an image stands where the prompt first says ``<image 2>``, or
-    ``<image>`` for the next one. Images that the prompt does not name come first, except those of removed options.
+    If the question's texts have marks of its images (`IMAGES_IN_TEXT`), each image stands where the prompt first has
+    its mark (`known_unknowns.benchmark.image_places`).
     """
     return Turn(
         question_id=question.id,
         step=step,
-        content=_placed(question, prompt) if question.extra.get(IMAGES_IN_TEXT) else (*question.images, prompt),
+        content=placed(question, prompt) if question.extra.get(IMAGES_IN_TEXT) else (*question.images, prompt),
         labels=question.labels,
         max_new_tokens=max_new_tokens,
     )
-
-
-def _placed(question: Question, prompt: str) -> tuple[Image | str, ...]:
-    images = question.images
-    named: dict[int, re.Match[str]] = {}
-    for match in IMAGE_PLACE.finditer(prompt):
-        place = int(match[1]) - 1 if match[1] else len(named)
-        if 0 <= place < len(images):
-            named.setdefault(place, match)
-    removed = {int(number) - 1 for text in question.removed for number in IMAGE_PLACE.findall(text) if number}
-    content: list[Image | str] = [image for place, image in enumerate(images) if place not in {*named, *removed}]
-    start = 0
-    for place, match in sorted(named.items(), key=lambda item: item[1].start()):
-        content += [prompt[start : match.start()], images[place]]
-        start = match.end()
-    content.append(prompt[start:])
-    return tuple(part for part in content if part != "")
 
 
 def by_name(protocols: Iterable[Protocol]) -> dict[str, Protocol]:

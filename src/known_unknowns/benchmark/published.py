@@ -13,6 +13,15 @@ MODEL, DATA, STATEMENT = "model", "data", "statement"
 KINDS = (MODEL, DATA, STATEMENT)
 """A number of a model is compared with those of a run, a number of the data with the check of the data. A statement
 repeats a number of a table in a text, a log or released files, and is audited only."""
+ORIGINS = {
+    "printed": "printed",
+    "drawn": "drawn in figures (values from the authors' files)",
+    "repeated": "of tables that repeat another",
+    "logged": "of the authors' logs",
+    "implied": "implied by the logs",
+    "computed": "computed from released files",
+}
+"""Where a published number stands."""
 ALL = "all"
 """The row or column of a finding on all rows or columns."""
 
@@ -39,7 +48,7 @@ class PublishedCell:
     decimals : int
         The number of printed decimals.
     source : str
-        The reference.
+        The reference, with its version.
     note : str
         Remarks on the cell, including what the benchmark's audit finds.
     model : str
@@ -62,6 +71,10 @@ class PublishedCell:
         The number of runs that the cell is the mean of.
     countable : bool
         Whether the number is a count over ``questions``. A ratio with another denominator is not.
+    version : str
+        The version of the paper or of the files that has the number.
+    origin : str
+        One of `ORIGINS`.
     """
 
     benchmark: str
@@ -85,10 +98,14 @@ class PublishedCell:
     questions: int | None = None
     runs: int = 1
     countable: bool = True
+    version: str = ""
+    origin: str = "printed"
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"{self.table}, {self.row}, {self.column}: {self.kind!r} is not one of {KINDS}")
+        if self.origin not in ORIGINS:
+            raise ValueError(f"{self.table}, {self.row}, {self.column}: {self.origin!r} is not one of {[*ORIGINS]}")
         required = ["benchmark", "table", "row", "column", "category", "metric", "source"]
         for name in required if self.kind == DATA else [*required, "variant"]:
             if not getattr(self, name):
@@ -125,6 +142,53 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A paper, log or file with published numbers.
+
+    ``version`` is the one whose numbers are in published.yaml, ``not_checked`` another one that was not seen.
+    """
+
+    reference: str
+    version: str
+    not_checked: str = ""
+
+
+CONCLUSION, NUMBER, DIGIT = "conclusion", "number", "digit"
+CHANGES = {
+    CONCLUSION: "a rank or a sentence of the paper changes",
+    NUMBER: "a number changes",
+    DIGIT: "only a last digit or a word changes",
+}
+"""What an issue changes, the most important first."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredIssue:
+    """One cause of several findings, as published.yaml states it.
+
+    Attributes
+    ----------
+    issue : str
+        One sentence.
+    changes : str
+        One of `CHANGES`.
+    findings : tuple of (str, str, str)
+        Tables, rows and columns of the findings, as in `Finding`; "any" stands for every row or column.
+    cause : str
+        What explains the findings, if it is known.
+    """
+
+    issue: str
+    changes: str
+    findings: tuple[tuple[str, str, str], ...]
+    cause: str = ""
+
+    def __post_init__(self) -> None:
+        if self.changes not in CHANGES:
+            raise ValueError(f"{self.issue} {self.changes!r} is not one of {[*CHANGES]}")
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """Everything that published.yaml of a benchmark has.
 
@@ -136,17 +200,20 @@ class Published:
         All cells, of every kind, in the order of the file.
     facts : mapping of str to Fact
         Declared facts, by name.
-    orders : tuple of mapping
-        What the text states on the order of two printed numbers (docs/audit.md).
     relations : tuple of mapping
         Which numbers follow from others (docs/audit.md).
+    sources : tuple of Source
+        Papers, logs and files of the numbers, the paper first.
+    issues : tuple of DeclaredIssue
+        Which findings have the same cause (docs/audit.md).
     """
 
     benchmark: str
     cells: tuple[PublishedCell, ...]
     facts: Mapping[str, Fact] = field(default_factory=dict)
-    orders: tuple[Mapping[str, Any], ...] = ()
     relations: tuple[Mapping[str, Any], ...] = ()
+    sources: tuple[Source, ...] = ()
+    issues: tuple[DeclaredIssue, ...] = ()
 
     def rows(self, *tables: str) -> dict[tuple[str, str], dict[str, PublishedCell]]:
         """Return the cells by (table, row), then by column: of these tables, or of all if none is named."""
@@ -165,7 +232,7 @@ def cells_by_row(cells: Iterator[PublishedCell] | Any) -> dict[tuple[str, str], 
     return found
 
 
-IMPOSSIBLE, ONLY_IF = "impossible", "possible only if "
+NOT_ROUNDING, ONLY_IF = "not explained by rounding", "possible only if "
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +252,7 @@ class Finding:
     arithmetic : str
         The computation that shows it.
     strength : str
-        `IMPOSSIBLE` if no way of rounding or counting explains it, or "possible only if ...". Empty if neither was
+        `NOT_ROUNDING` for a number that does not follow from others, or "possible only if ...". Empty if neither was
         derived, as of two prints of one number.
     """
 
@@ -207,7 +274,7 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The finding, with the condition under which the number is possible after all."""
-        condition = "" if self.strength in ("", IMPOSSIBLE) else f" {self.strength[0].upper()}{self.strength[1:]}."
+        condition = "" if self.strength in ("", NOT_ROUNDING) else f" {self.strength[0].upper()}{self.strength[1:]}."
         return self.finding + condition
 
     def is_on(self, cell: PublishedCell) -> bool:

@@ -25,10 +25,13 @@ class Variant:
     needs : str, optional
         `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
     keeps_meaning : callable, optional
-        Whether a question's options that speak of others ("Both A and B", "None of the above") keep their meaning; if
-        not, the question is left out (`known_unknowns.benchmark.option_references`).
+        For a function that moves or removes options: whether a question's options that speak of others ("Both A and
+        B", "None of the above") keep their meaning (`known_unknowns.benchmark.option_references`). If not, the question
+        is left out, as is one with images of which it is unknown whose they are.
     removes : frozenset of str
         What it removes that a protocol may require (`known_unknowns.benchmark.protocol.Protocol.requires`).
+    corrects : bool
+        Whether it corrects published answers, so that another answer can be right without another turn.
     content_free : bool
         Whether no image with content is left, so that nothing can be answered. Such variants have no ranking and no
         test by accuracy, only the share of questions for which this was recognised (docs/metrics.md).
@@ -38,6 +41,7 @@ class Variant:
     needs: str | None = None
     keeps_meaning: Callable[[Question], bool] | None = None
     removes: frozenset[str] = field(default=frozenset())
+    corrects: bool = False
     content_free: bool = False
 
     @property

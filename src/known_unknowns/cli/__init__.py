@@ -63,7 +63,7 @@ COMMANDS = {
     },
     "known_unknowns.cli.share": {
         "pin": "Pin data, replies and results of a run with DVC.",
-        "licences": "Show the licences and citations of the data.",
+        "licences": "Print the licences and papers of the data.",
     },
     "known_unknowns.cli.audit": {
         "audit": "List what does not agree in published numbers.",

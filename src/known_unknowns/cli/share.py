@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.benchmark import registry
+from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import pinning
-from known_unknowns.data.licences import all_terms
-from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration, end_products
 
 
@@ -25,7 +24,7 @@ def pin(
         ),
     ] = None,
     results: Annotated[
-        bool, typer.Option("--results", help="Only record the results in dvc.lock, as make run does.")
+        bool, typer.Option("--results", help="Record the results in dvc.lock and pin the data, without the journals.")
     ] = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -40,11 +39,11 @@ def pin(
     """
     if results and redistribute:
         other = f"run  known-unknowns pin --redistribute {redistribute[0]}"
-        raise ConfigError(f"cannot be combined with --results, which pins no data; {other}", path="--redistribute")
+        raise ConfigError(f"cannot be combined with --results; {other}", path="--redistribute")
     settings = configuration.load(params, edition=edition)
     end_products.check(Path("results", settings.edition), settings.edition)
     if results:
-        if not pinning.record_results(settings.edition):
+        if not pinning.record_results(settings):
             print(f"Nothing was recorded: no finished results of a stage of dvc.yaml below results/{settings.edition}/")
         return
     pins = pinning.pin(settings, redistribute=redistribute or ())
@@ -57,24 +56,15 @@ def pin(
 
 
 def licences(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Data sets; by default all.")] = None,
-    as_json: AsJson = False,
-    bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers to cite, as BibTeX.")] = False,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Benchmarks; by default all.")] = None,
 ) -> None:
-    """Show the licence of each data set, whether it may be redistributed, and its citation.
+    """Print the terms of each benchmark's data and of the data sets that it is made from, and the papers to cite.
 
     \b
     Example:
-      known-unknowns licences --bibtex
+      known-unknowns licences BENCHMARK
     """
-    every = all_terms()
-    for name in names or ():
-        if name not in every:
-            raise ConfigError(unknown_name(name, every), path="NAME")
-    chosen = {name: terms for name, terms in every.items() if not names or name in names}
-    if as_json:
-        print(json.dumps({name: terms.as_dict() for name, terms in chosen.items()}, indent=2, ensure_ascii=False))
-    elif bibtex:
-        print("\n".join(terms.citation.bibtex for terms in chosen.values() if terms.citation), end="")
-    else:
-        print("\n".join(terms.as_text() for terms in chosen.values()), end="")
+    for name in names or registry.names():
+        benchmark = registry.get(name)
+        for terms in (benchmark.terms, *benchmark.source_terms.values()):
+            print(terms.as_text())

@@ -54,7 +54,6 @@ def summarise(
         Path | None,
         typer.Option(help="The folder of each model's record (dvc metrics show). [default: models beside --out]"),
     ] = None,
-    table: Annotated[Path | None, typer.Option(help="Also write all metrics to this CSV file, which is large.")] = None,
     digests: Digests = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -73,5 +72,3 @@ def summarise(
     )
     if digests:
         end_products.write_digests(digests, [out, plot, headline, leaderboard, *models.glob("*.json")])
-    if table:
-        summary.write_all_metrics(metrics, table, chosen={})

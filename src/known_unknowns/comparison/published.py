@@ -10,7 +10,16 @@ from typing import Any
 import yaml
 
 from known_unknowns import json_files
-from known_unknowns.benchmark.published import DATA, MODEL, PERCENT, Fact, Published, PublishedCell
+from known_unknowns.benchmark.published import (
+    DATA,
+    MODEL,
+    PERCENT,
+    DeclaredIssue,
+    Fact,
+    Published,
+    PublishedCell,
+    Source,
+)
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
 from known_unknowns.yaml_reader import parse_yaml
@@ -19,7 +28,7 @@ _PRINTED = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:±(\d+(?:\.\d+)?)
 
 
 def read(*paths: Path, benchmark: str) -> Published:
-    """Read published.yaml of a benchmark, and further files with more blocks, facts, orders and relations.
+    """Read published.yaml of a benchmark, and further files with more blocks, facts, relations and issues.
 
     DataError if a cell is not a printed number, names an unlisted source, or occurs twice. The message names the file,
     the table and the row.
@@ -27,29 +36,43 @@ def read(*paths: Path, benchmark: str) -> Published:
     raw: dict[str, Any] = {}
     cells: dict[tuple[str, ...], PublishedCell] = {}
     facts: dict[str, Fact] = {}
-    orders: list[Mapping[str, Any]] = []
     relations: list[Mapping[str, Any]] = []
+    sources: dict[str, Source] = {}
+    issues: list[DeclaredIssue] = []
     for path in paths:
         try:
             part = parse_yaml(path.read_text(encoding="utf-8"))
             raw = raw or part
             if raw["benchmark"] != benchmark:
                 raise ValueError(f"the file has the numbers of {raw['benchmark']!r}, not of {benchmark!r}")
-            for cell in (cell for block in part["blocks"] for cell in _block(raw, block)):
-                if cell.key in cells:
-                    raise ValueError(f"{', '.join(cell.key)} occurs twice")
-                cells[cell.key] = cell
+            sources = sources or {name: _source(name, source) for name, source in raw["sources"].items()}
+            for block in part.get("blocks", ()):
+                for cell in _block(raw, block, sources[block["source"]]):
+                    if cell.key in cells:
+                        raise ValueError(f"{', '.join(cell.key)} occurs twice")
+                    cells[cell.key] = cell
             facts |= {name: Fact(fact["value"], fact["source"]) for name, fact in part.get("facts", {}).items()}
-            orders += part.get("orders", ())
             relations += part.get("relations", ())
+            issues += [_issue(each) for each in part.get("issues", ())]
         except KeyError as error:
             raise DataError(f"the key {error} is missing", file=path) from error
         except (ValueError, TypeError, yaml.YAMLError) as error:
             raise DataError(str(error), file=path) from error
-    return Published(benchmark, tuple(cells.values()), facts, tuple(orders), tuple(relations))
+    return Published(benchmark, tuple(cells.values()), facts, tuple(relations), tuple(sources.values()), tuple(issues))
 
 
-def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[PublishedCell]:
+def _source(name: str, raw: Any) -> Source:
+    if not isinstance(raw, Mapping) or not {"reference", "version"} <= set(raw):
+        raise ValueError(f"sources, {name}: write a reference and the version of the paper that has the numbers")
+    return Source(**raw)
+
+
+def _issue(raw: Mapping[str, Any]) -> DeclaredIssue:
+    places = tuple((table, row, column) for table, row, column in raw["findings"])
+    return DeclaredIssue(**{**raw, "findings": places})
+
+
+def _block(raw: Mapping[str, Any], block: Mapping[str, Any], source: Source) -> Iterator[PublishedCell]:
     table, rows, columns = block["table"], block["rows"], block["columns"]
     notes = block.get("notes", {})
     if unknown := set(notes) - set(rows):
@@ -62,11 +85,11 @@ def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[Publish
             raise ValueError(f"{table}, {row}: {len(printed)} cells for {len(columns)} columns")
         for column, number in zip(columns, printed, strict=True):
             if number != "-":  # not printed
-                yield _cell(raw, block, row, column, number)
+                yield _cell(raw, block, source, row, column, number)
 
 
 def _cell(
-    raw: Mapping[str, Any], block: Mapping[str, Any], row: str, column: Mapping[str, Any], number: str
+    raw: Mapping[str, Any], block: Mapping[str, Any], source: Source, row: str, column: Mapping[str, Any], number: str
 ) -> PublishedCell:
     table, kind = block["table"], block.get("kind", MODEL)
     match = _PRINTED.fullmatch(number)
@@ -90,7 +113,7 @@ def _cell(
         metric=metric,
         value=float(number.partition("±")[0].replace(",", "")),
         decimals=len(match[2] or ""),
-        source=raw["sources"][block["source"]],
+        source=f"{source.reference} ({source.version})",
         note=" ".join(note for note in (block.get("note"), block.get("notes", {}).get(row)) if note),
         model=raw.get("models", {}).get(row, row),
         unit=settings.get("unit", PERCENT),
@@ -102,6 +125,8 @@ def _cell(
         questions=settings.get("questions", questions),
         runs=block.get("runs", 1),
         countable=settings.get("countable", True),
+        version=source.version,
+        origin=block.get("origin", "printed"),
     )
 
 

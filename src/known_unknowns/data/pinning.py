@@ -14,15 +14,15 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from known_unknowns.benchmark import registry
 from known_unknowns.config import ModelEntry, Params
-from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError, MachineError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.yaml_reader import parse_yaml
@@ -61,32 +61,30 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
         if name not in params.benchmarks:
             raise ConfigError(unknown_name(name, params.benchmarks), path="--redistribute")
     _repository(root)
-    pins = [pin for pin in _pins(params, redistribute, root) if pin.folder.is_dir()]
-    for each in pins:
-        _describe(each)
-    if pins:
-        _dvc("add", *(each.folder.relative_to(root) for each in pins), root=root)
+    pins = _add([*_data_pins(params, redistribute, root), *_journal_pins(params, root)], root)
     if (root / "results" / params.edition).is_dir():
         for stage in stages_of(params.edition, root):
             _dvc("commit", "--force", stage, root=root)
     return pins
 
 
-def record_results(edition: str, *, root: Path = Path()) -> bool:
-    """Record the results of a finished run in dvc.lock, so that DVC shows, compares and shares them.
+def record_results(params: Params, *, root: Path = Path()) -> bool:
+    """Record the results of a finished run in dvc.lock, and pin its data, from which they were made.
 
-    Nothing is recorded outside a repository of DVC, without a stage of this edition, or if an output is missing.
+    DVC then shows, compares and shares them. The journals are not pinned: the results include the replies. Nothing is
+    recorded outside a repository of DVC, without a stage of this edition, or if an output is missing.
 
     Returns
     -------
     bool
         Whether they were recorded.
     """
-    outputs = _outputs_by_stage(edition, root)
+    outputs = _outputs_by_stage(params.edition, root)
     if not (root / ".dvc").is_dir() or not outputs:
         return False
     if not all((root / path).exists() for paths in outputs.values() for path in paths):
         return False
+    _add(_data_pins(params, (), root), root)
     for stage in outputs:
         _dvc("commit", "--force", stage, root=root)
     return True
@@ -127,14 +125,27 @@ def _outputs(stage: Mapping[str, Any]) -> Iterator[str]:
             yield output if isinstance(output, str) else next(iter(output))
 
 
-def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator[Pin]:
+def _add(pins: Iterable[Pin], root: Path) -> list[Pin]:
+    """Pin those folders that exist, and return their pins."""
+    existing = [pin for pin in pins if pin.folder.is_dir()]
+    for pin in existing:
+        _describe(pin)
+    if existing:
+        _dvc("add", *(pin.folder.relative_to(root) for pin in existing), root=root)
+    return existing
+
+
+def _data_pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator[Pin]:
     for benchmark in params.benchmarks:
-        terms = licences.terms_of(benchmark, params.data(benchmark))
+        terms = registry.terms_of(benchmark, params.data(benchmark))
         meta = terms.as_dict()
         if benchmark in redistribute and not terms.redistribute:
             meta |= {"redistribute": True, "why": f"the user allowed it when pinning; otherwise not: {terms.why}"}
         for step in ("raw", "questions"):
             yield Pin(root / "data" / params.data_name / step / benchmark, meta["redistribute"], meta)
+
+
+def _journal_pins(params: Params, root: Path) -> Iterator[Pin]:
     for model in params.models:
         yield Pin(root / "journal" / model, True, _of_model(model, params.model(model)))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ReleasedData, ResolvedVariant
-from known_unknowns.data import licences, released_cells
+from known_unknowns.data import released_cells
 from known_unknowns.data.sample import sample
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
@@ -26,7 +27,7 @@ def normalise(benchmark: str, raw: Path, out: Path, *, settings: DataEntry | Non
     ``workers`` processes decode images; their number changes only the run time.
     """
     (out / "images").mkdir(parents=True, exist_ok=True)  # it is there without any image too
-    write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
+    write_text(out / "LICENCE.md", registry.terms_of(benchmark, settings).as_text())
     with progress(f"reading {benchmark}", 0) as advance:
         questions = _loaded(benchmark, raw, out, settings=settings, advance=advance, workers=workers)
         tables.write_questions(out / "questions.parquet", questions)
@@ -98,12 +99,14 @@ def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) 
             raise DataError(
                 f"no question has {variant.needs}, which the variant needs; remove it from params.yaml", file=path
             )
-        if left_out := len(rows) - len(fitting):
-            print(f"{left_out} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
+        if lacking := len(rows) - len(fitting):
+            print(f"{lacking} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
         rows = fitting
-    unclear = variants.unclear(entry, (question for _, question in rows), known=known)
-    if unclear and len(unclear) == len(rows):
-        raise DataError(f"every question is left out: {variants.UNCLEAR}; remove it from params.yaml", file=path)
-    if unclear:
-        print(f"{len(unclear)} of {len(rows)} questions are left out: {variants.UNCLEAR}", file=sys.stderr)
-    return [(row, question) for row, question in rows if question.id not in unclear]
+    left_out = variants.left_out(entry, (question for _, question in rows), known=known)
+    reasons = Counter(left_out.values())
+    if left_out and len(left_out) == len(rows):
+        why = "; ".join(reasons)
+        raise DataError(f"every question is left out: {why}; remove the variant from params.yaml", file=path)
+    for reason, count in reasons.items():
+        print(f"{count} of {len(rows)} questions are left out: {reason}", file=sys.stderr)
+    return [(row, question) for row, question in rows if question.id not in left_out]

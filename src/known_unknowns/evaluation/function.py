@@ -20,6 +20,7 @@ from known_unknowns.images import open_image
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.model_run import cells_of
 from known_unknowns.inference.runner import run
+from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.metrics import measure
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply, Turn
@@ -92,6 +93,7 @@ def evaluate(
         chosen = _trial(params, benchmark, variants)
         replies, scores = Path(scratch, "replies.parquet"), Path(scratch, "scores.parquet")
         cells = cells_of(chosen, _NAME, benchmark, Path(scratch, "variants"))
+        check_turns(chosen, benchmark, cells, folder / "questions.parquet")
         with Journal(Path(scratch, "journal.jsonl")) as journal:
             outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
         tables.write_replies(replies, outcome.replies)

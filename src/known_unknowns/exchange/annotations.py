@@ -70,7 +70,7 @@ def apply_variant(questions: list[Question], entry: ResolvedVariant, *, seed: in
         return []
     try:
         left_out = corrections.dropped(entry, questions)
-        left_out |= variants.unclear(entry, questions, known=variants_of(questions[0].benchmark))
+        left_out |= variants.left_out(entry, questions, known=variants_of(questions[0].benchmark)).keys()
     except ValueError as error:
         raise DataError(str(error), file=path) from error
     rows = [(row, question) for row, question in enumerate(questions) if question.id not in left_out]

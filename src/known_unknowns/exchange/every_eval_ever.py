@@ -29,8 +29,7 @@ from known_unknowns.metrics.dual import DUAL
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.summary import main_parser, shows
 from known_unknowns.records import FAILED, OVERALL, AnsweredTurn, Metric, Question, Score
-from known_unknowns.scoring.dialogues import read_scores, read_turns
-from known_unknowns.scoring.table import final_answers
+from known_unknowns.scoring.dialogues import final_answers, read_scores, read_turns
 from known_unknowns.tables import Part
 from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__

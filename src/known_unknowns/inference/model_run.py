@@ -19,6 +19,7 @@ from known_unknowns.inference import bound_protocols, lazy_engine, shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
+from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.records import Question, Reply, sample_of
 
 Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
@@ -47,7 +48,7 @@ def infer(
     Parameters
     ----------
     questions, variants, records : Path
-        The benchmark's folders: of its images, of its variants, and of the records of shards.
+        The benchmark's folders: of its questions and images, of its variants, and of the records of shards.
     ask_again : collection of str
         The keys of turns that are asked although they have replies, which the new ones replace.
     settings : mapping, optional
@@ -61,6 +62,7 @@ def infer(
     entry = params.model(model).asked_in(benchmark)
     number = shards.shards_of(entry)
     cells = cells_of(params, model, benchmark, variants)
+    check_turns(params, benchmark, cells, questions / "questions.parquet")
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
         kept.forget(ask_again)
         engine, outcome = _run(
@@ -99,6 +101,7 @@ def infer_shard(
     """
     entry = params.model(model).asked_in(benchmark)
     cells = cells_of(params, model, benchmark, variants)
+    check_turns(params, benchmark, cells, questions / "questions.parquet")
     with shards.ShardJournal(journal, shard) as kept:
         engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)

@@ -258,7 +258,7 @@ def refusal_bounds(attempted: np.ndarray, abstained: np.ndarray, would_be_right:
         ``<metric>_low_bound`` and ``<metric>_high_bound``. They are equal if every answer is known.
     """
     unknown = np.isnan(would_be_right)
-    found = {}
+    found: dict[str, Statistic] = {}
     for bound, guess in ((LOW_BOUND, True), (HIGH_BOUND, False)):
         right = np.where(unknown, guess, would_be_right == 1)
         found |= {name + bound: each for name, each in refusals(attempted, abstained, right).items()}
@@ -376,5 +376,7 @@ def estimated(
         sizes=np.stack([by_group(each.sizes) for each in found], axis=1),
         binary=binary,
         proportion=np.array([each.proportion for each in found]),
+        lowest=np.full(len(found), -np.inf),  # `widened` knows the limits
+        highest=np.full(len(found), np.inf),
         reasons={name: each.reason for name, each in statistics.items() if each.reason},
     )

@@ -62,12 +62,13 @@ def across_seeds(seeds: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     asked = [scored.questions for scored in seeds]
     same, agreement, content, position, alone, informative = _pair_shares(asked, [scored.choice for scored in seeds])
     all_questions = np.ones(len(asked[0]))
+    fewest = min((len(q.options) - 2 for q in asked[0] if len(q.options) > 2), default=1)
     return {
         "same_answer": Ratio(same, all_questions),
         "content_agreement": Ratio(agreement, all_questions),
         "content_kept": Ratio(content, informative),
         "position_kept": Ratio(position, informative),
-        "position_alone": Ratio(alone, informative, proportion=False),
+        "position_alone": Ratio(alone, informative, lowest=-1 / fewest),
     }
 
 

@@ -43,6 +43,8 @@ class Estimates:
         Number of answers to each question.
     seed_correlation : ndarray, shape (metrics,), optional
         Correlation of the groups' residuals between the seeds; NaN without residuals. None with one seed.
+    lowest, highest : ndarray, shape (metrics,)
+        The lowest and the highest value that each metric can have. They limit its interval.
     reasons : mapping from str to str
         Why metrics are undefined, by name; of the others, nothing is in the denominator.
     """
@@ -56,6 +58,8 @@ class Estimates:
     sizes: np.ndarray
     binary: np.ndarray
     proportion: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
     areas: frozenset[str] = frozenset()
     seeds: int = 1
     seed_correlation: np.ndarray | None = None
@@ -74,6 +78,7 @@ class Estimates:
                     if is_proportion
                     else intervals.mean_bounds(*part, confidence=confidence)
                 )
+        low, high = np.maximum(low, self.lowest), np.minimum(high, self.highest)
         found = [
             Interval(a, b, method) for a, b, method in zip(low.tolist(), high.tolist(), self._methods(), strict=True)
         ]
@@ -92,7 +97,8 @@ class Estimates:
     def select(self, names: Sequence[str]) -> Estimates:
         """Return some of the metrics."""
         at = [self.names.index(name) for name in names]
-        chosen = {name: getattr(self, name)[at] for name in ("value", "denominator", "binary", "proportion")}
+        of_metrics = ("value", "denominator", "binary", "proportion", "lowest", "highest")
+        chosen = {name: getattr(self, name)[at] for name in of_metrics}
         return replace(self, names=list(names), residuals=self.residuals[:, at], sizes=self.sizes[:, at], **chosen)
 
     def _methods(self) -> list[str]:
@@ -132,10 +138,10 @@ def ratio_estimates(
     above, below = (
         np.array([np.asarray(ratio[part], dtype=np.float64) for ratio in ratios.values()]) for part in range(2)
     )
-    bounded = np.array([ratio.proportion for ratio in ratios.values()])
+    lowest = np.array([ratio.lowest for ratio in ratios.values()])
     return {
         category: _estimate(
-            names, above.compress(members, axis=1), below.compress(members, axis=1), bounded, column[members]
+            names, above.compress(members, axis=1), below.compress(members, axis=1), lowest, column[members]
         )
         for category, members in categories.items()
     }
@@ -170,6 +176,8 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
         sizes=np.sum([part.sizes for part in parts], axis=0),
         binary=np.all([part.binary for part in parts], axis=0),
         proportion=np.all([part.proportion for part in parts], axis=0),
+        lowest=np.min([part.lowest for part in parts], axis=0),
+        highest=np.max([part.highest for part in parts], axis=0),
         areas=parts[0].areas,
         seeds=len(parts),
         reasons={name: reason for part in parts for name, reason in part.reasons.items()},
@@ -178,7 +186,7 @@ def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
 
 
 def _estimate(
-    names: list[str], above: np.ndarray, below: np.ndarray, bounded: np.ndarray, column: np.ndarray
+    names: list[str], above: np.ndarray, below: np.ndarray, lowest: np.ndarray, column: np.ndarray
 ) -> Estimates:
     """Estimate ratios of ``above`` and ``below``, arrays of shape (metrics, questions)."""
     groups, column = np.unique(column, return_inverse=True)
@@ -194,7 +202,9 @@ def _estimate(
         residuals=numerators - np.where(total > 0, value, 0) * denominators,
         sizes=denominators,
         binary=((above == np.round(above)) & (below == np.round(below))).all(axis=1),
-        proportion=bounded & ((above >= 0) & (above <= below)).all(axis=1),
+        proportion=(lowest == 0) & ((above >= 0) & (above <= below)).all(axis=1),
+        lowest=np.where((above < 0).any(axis=1) & (lowest == 0), -np.inf, lowest),
+        highest=np.where((above <= below).all(axis=1), 1.0, np.inf),
     )
 
 
@@ -242,6 +252,8 @@ def with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.n
         sizes=np.column_stack([estimated.sizes, sizes]),
         binary=np.append(estimated.binary, False),
         proportion=np.append(estimated.proportion, True),
+        lowest=np.append(estimated.lowest, 0.0),
+        highest=np.append(estimated.highest, 1.0),
         areas=estimated.areas | {name},
         reasons=estimated.reasons,
     )

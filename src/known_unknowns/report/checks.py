@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import json_files
-from known_unknowns.benchmark.published import DATA, PERCENT, Finding
+from known_unknowns.benchmark.published import CHANGES, DATA, PERCENT
 from known_unknowns.comparison.audit import audit, published
-from known_unknowns.comparison.audit.output import place
+from known_unknowns.comparison.audit.issues import Issue, grouped, place, places
+from known_unknowns.comparison.audit.output import version
 from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
 from known_unknowns.report.formatting import DASH, Cell, Row, Table, make_row, make_table
@@ -78,12 +79,25 @@ def _severities(findings: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
     ]
 
 
-def findings(found: Sequence[Finding], title: str) -> Table | None:
-    """Return the findings of the audit by table, each with its arithmetic; None without findings."""
-    rows = [
-        (finding.table, make_row(place(finding), (finding.printed, finding.sentence, finding.arithmetic)))
-        for finding in found
-    ]
+def issues(found: Sequence[Issue], title: str) -> Table | None:
+    """Return the issues of the audit, the most important first; None without issues."""
+    rows = []
+    for number, issue in enumerate(found, 1):
+        cells = (Cell(text, kind="text") for text in (issue.issue, issue.cause or DASH, places(issue.findings)))
+        rows.append((CHANGES[issue.changes], make_row(f"{number}", cells)))
+    caption = f"{title}: issues in the published numbers"
+    return make_table(caption, "Number", ("issue", "cause", "where"), _banded(rows)) if rows else None
+
+
+def findings(found: Sequence[Issue], title: str) -> Table | None:
+    """Return the findings of the audit by issue, each with its arithmetic; None without findings."""
+    rows = []
+    for number, issue in enumerate(found, 1):
+        for finding in issue.findings:
+            head = f"{finding.table}, {place(finding)}"
+            rows.append(
+                (f"{number}. {issue.issue}", make_row(head, (finding.printed, finding.sentence, finding.arithmetic)))
+            )
     caption = f"{title}: findings on the published numbers"
     return make_table(caption, "Cell", ("printed", "finding", "arithmetic"), _banded(rows)) if rows else None
 
@@ -107,6 +121,17 @@ def _banded(rows: Iterable[tuple[str, Row]]) -> list[Row]:
     return [row for name, members in groups for row in (make_row(name, ()), *(row for _, row in members))]
 
 
-def audit_tables(benchmark: str, title: str, counted: Mapping[str, float]) -> dict[str, Table | None]:
-    """Return both tables of the audit of a benchmark; ``counted`` is empty without a check of the published data."""
-    return {"findings": findings(audit(benchmark), title), "data": data_numbers(benchmark, title, counted)}
+def audit_tables(benchmark: str, title: str, counted: Mapping[str, float]) -> dict[str, Any]:
+    """Return the tables of the audit of a benchmark, and the versions of the papers that it is about.
+
+    ``counted`` is empty without a check of the published data.
+    """
+    numbers = published(benchmark)
+    found = grouped(numbers, audit(benchmark))
+    return {
+        "count": len(found),
+        "issues": issues(found, title),
+        "findings": findings(found, title),
+        "data": data_numbers(benchmark, title, counted),
+        "versions": [version(source) for source in numbers.sources],
+    }

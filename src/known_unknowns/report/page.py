@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
-from known_unknowns.benchmark import caveats, registry
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.comparison.pairs import read_model_comparison
 from known_unknowns.edition_files import EditionFiles
@@ -122,7 +122,7 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
     models, variants = {m.model for m in measured}, {m.variant for m in measured}
     return Run(
         benchmark=benchmark,
-        section=replace(section(benchmark), title=caveats.title(params, benchmark)),
+        section=section(benchmark),
         numbers=numbers,
         models=tuple(sorted((m for m in params.models if m in models), key=lambda m: is_baseline(params, m))),
         variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),

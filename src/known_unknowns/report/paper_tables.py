@@ -95,7 +95,8 @@ def paper_table(
                 body.append(_our_row(run, layout, model, row, verdicts))
     first = next(iter(rows.values()))
     groups, columns = _headings(first, layout)
-    caption, corner = f"{layout.title}, with {confidence(run)} intervals of ours", "Model"
+    version = f" (published: {first[0].version})" if first[0].version else ""
+    caption, corner = f"{layout.title}{version}, with {confidence(run)} intervals of ours", "Model"
     feet = tuple(foot(first, footnotes))
     table = make_table(caption, corner, columns, body, groups=groups, foot=feet, moves_n=True)
     return PaperTable(name, table, {mark: text for text, mark in footnotes.of.items()}, layout.collapsed)

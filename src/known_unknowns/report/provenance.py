@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
-from known_unknowns.data import licences, lock_file, provenance
+from known_unknowns.benchmark import registry
+from known_unknowns.data import lock_file, provenance
 from known_unknowns.edition_files import replies_table
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
@@ -117,7 +118,7 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     commits = ", ".join(str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks)
     names = {"redistribute": "may be redistributed", "why": "reason"}
     words = {True: "yes", False: "no"}
-    of_data = licences.terms_of(benchmark, entry)
+    of_data = registry.terms_of(benchmark, entry)
     terms = {
         names.get(name, name): words[value] if isinstance(value, bool) else value
         for name, value in of_data.as_dict().items()

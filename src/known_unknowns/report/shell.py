@@ -98,8 +98,6 @@ def render(
     shell = Shell(
         file, params.edition, links(params), texts, _policy(texts, policy or {}), caveats.caveat(params), tuple(missing)
     )
-    marks = {caveats.mark(params, name) for name in params.benchmarks}
-    environment.globals["mark"] = marks.pop() if len(marks) == 1 else ""  # else titles of benchmarks alone have it
     return environment.get_template(template).render(shell=shell, **values)
 
 

@@ -249,11 +249,8 @@ def has_refusals(run: Run) -> bool:
 def all_variants(run: Run) -> Table:
     """Return accuracy under every parser, refusals, and the other outcomes per model and variant."""
     refusals = has_refusals(run)
-    recognised = {
-        name: label
-        for name, label in RECOGNISED_HEADINGS.items()
-        if (refusals if name == "recognised_refused" else _is_defined(run, name))
-    }
+    parts = RECOGNISED if refusals else RECOGNISED[:1]  # without refusals, all of it is abstained
+    recognised = {name: RECOGNISED_HEADINGS[name] for name in parts if _is_defined(run, name)}
     details = recognised | (_REFUSALS if refusals else {}) | _ACCURACIES | _OUTCOMES
     groups = {"right, by parser": [(ACCURACY, parser, run.parser_name(parser)) for parser in run.parsers]}
     if OFFICIAL in run.parsers and run.section.official_metrics:

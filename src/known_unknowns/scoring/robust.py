@@ -6,6 +6,7 @@ import re
 from functools import cache, wraps
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.image_places import has_mark
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, Parser, offered_options, parse_label
 from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import CUT, NOT_OFFERED, UNPARSED, AnsweredTurn, Question, Reply
@@ -39,7 +40,7 @@ def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
         question.text,
         refusal_means(question),
         cut=ended_by_limit(turn.reply),
-        removed=question.removed,
+        removed=tuple(text for text in question.removed if not has_mark(text)),
     )
     if parsed.label in options:
         return parse_label(parsed.label, question)

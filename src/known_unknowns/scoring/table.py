@@ -15,10 +15,7 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input, parsers_with
-from known_unknowns.scoring.dialogues import combine_views as combine_views
-from known_unknowns.scoring.dialogues import final_answers as final_answers
-from known_unknowns.scoring.dialogues import read_turns as read_turns
-from known_unknowns.scoring.dialogues import score_turn as score_turn
+from known_unknowns.scoring.dialogues import combine_views, read_turns, score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.robust import noting_removed
 from known_unknowns.tables.parquet import Cell, Source

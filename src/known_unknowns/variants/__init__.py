@@ -17,6 +17,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from known_unknowns.benchmark.image_places import UNASSIGNED
 from known_unknowns.benchmark.option_references import (
     keeps_its_meaning,
     keeps_its_meaning_without_answer,
@@ -316,7 +317,7 @@ VARIANTS: Mapping[str, Variant] = by_name(
         Variant(text_only, needs=IMAGE, removes=frozenset({"images"}), content_free=True),
         Variant(shuffled_options, keeps_meaning=keeps_its_meaning),
         Variant(shuffled_all_options, keeps_meaning=keeps_its_meaning),
-        Variant(corrected),
+        Variant(corrected, corrects=True),
     ]
 )
 """The variants of all benchmarks."""
@@ -359,15 +360,22 @@ def apply(
     return known[entry.function](question, seed=seed, **entry.arguments)
 
 
-def unclear(
-    entry: ResolvedVariant, questions: Iterable[Question], *, known: Mapping[str, Variant] = VARIANTS
-) -> frozenset[str]:
-    """Return the ids of the questions that a variant leaves out because options that speak of others would mislead."""
-    keeps_meaning = known[entry.function].keeps_meaning
-    if keeps_meaning is None:
-        return frozenset()
-    return frozenset(question.id for question in questions if not keeps_meaning(question))
-
-
 UNCLEAR = "an option speaks of others, and its meaning would change"
-"""Why `unclear` questions are left out."""
+UNOWNED = "it is unknown which option has which image"
+"""Why a variant that moves or removes options leaves questions out (`left_out`)."""
+
+
+def left_out(
+    entry: ResolvedVariant, questions: Iterable[Question], *, known: Mapping[str, Variant] = VARIANTS
+) -> dict[str, str]:
+    """Return the ids of the questions that a variant leaves out, with the reason: `UNCLEAR` or `UNOWNED`."""
+    keeps_meaning = known[entry.function].keeps_meaning
+    reasons: dict[str, str] = {}
+    if keeps_meaning is None:
+        return reasons
+    for question in questions:
+        if question.extra.get(UNASSIGNED):
+            reasons[question.id] = UNOWNED
+        elif not keeps_meaning(question):
+            reasons[question.id] = UNCLEAR
+    return reasons

@@ -11,7 +11,6 @@ from typing import Any
 from known_unknowns.config import Params, RespondentModel, TransformersModel
 from known_unknowns.data import lock_file, released_cells, rerun_stamp
 from known_unknowns.inference.shards import Shard, record_path, shards_of
-from known_unknowns.variants import corrections
 from known_unknowns.workflow import selection
 from known_unknowns.workflow.code_digest import code_of
 
@@ -101,14 +100,9 @@ def weights(params: Params, model: str) -> list[str]:
     return sorted(path.as_posix() for path in files if path.suffix != ".dvc") + adapter
 
 
-def shards(params: Params, model: str) -> int | None:
-    """Return the number of shards of a model; None if one job asks all questions."""
-    return shards_of(params.model(model))
-
-
 def shard_records(params: Params, model: str, benchmark: str) -> list[str]:
     """Return the records of a model's shards of a benchmark."""
-    count, folder = shards(params, model) or 0, Path("<results>", "shards", model, benchmark)
+    count, folder = shards_of(params.model(model)) or 0, Path("<results>", "shards", model, benchmark)
     return [record_path(folder, Shard(number, count)).as_posix() for number in range(1, count + 1)]
 
 
@@ -118,26 +112,6 @@ def threads(params: Params, model: str) -> int:
     if launch := getattr(entry, "launch", None):
         return int(2 + launch.tensor_parallel_size)  # vLLM has a process for each GPU and two more
     return (entry.threads or 2) if isinstance(entry, TransformersModel) else 1
-
-
-def table_threads(params: Params, benchmark: str) -> int:
-    """Return the processes that convert a benchmark. One is enough for rendered scenes."""
-    return 1 if params.data(benchmark).source == "scenes" else 2
-
-
-def gpus(params: Params, model: str) -> int:
-    """Return the number of GPUs of a job that asks a model. It counts only if a profile limits the resource."""
-    return params.model(model).gpus
-
-
-def gpus_besides_shards(params: Params, model: str) -> int:
-    """Return the same for the job that writes the tables: after shards it loads no model."""
-    return 0 if shards(params, model) else gpus(params, model)
-
-
-def variant_files(params: Params, variant: str) -> list[str]:
-    """Return the files that a variant reads, such as corrections."""
-    return sorted(corrections.files(params.variant(variant)))
 
 
 def error_tables(params: Params, root: Path = Path()) -> list[str]:
@@ -193,14 +167,6 @@ class RuleFunctions:
         entry = self.params.data(wildcards.benchmark)
         return rerun_stamp.rule_parameter(Path(self.data, "raw", wildcards.benchmark), entry)
 
-    def table_threads(self, wildcards: Any) -> int:
-        """Return the processes that convert a benchmark."""
-        return table_threads(self.params, wildcards.benchmark)
-
-    def variants(self, wildcards: Any) -> list[str]:
-        """Return the tables of a benchmark's variants."""
-        return Targets(self.params).variant_tables(wildcards.benchmark)
-
     def answered_variants(self, wildcards: Any) -> list[str]:
         """Return the tables of the variants that a model answered, and of those whose released replies count for them.
 
@@ -221,10 +187,6 @@ class RuleFunctions:
         """Return the .dvc file that pins a benchmark's published files, if there is one."""
         return _existing([f"{self.data}/raw/{wildcards.benchmark}.dvc"])
 
-    def weights(self, wildcards: Any) -> list[str]:
-        """Return the files of a model in a local folder."""
-        return weights(self.params, wildcards.model)
-
     def probe(self, wildcards: Any) -> list[str]:
         """Return the record that a model can answer; nothing for a scripted respondent, which always can."""
         scripted = isinstance(self.params.model(wildcards.model), RespondentModel)
@@ -244,13 +206,18 @@ class RuleFunctions:
         """Return a function of a model's entry and a benchmark as a function of the wildcards."""
         return lambda wildcards: function(self.params, wildcards.model, wildcards.benchmark, *arguments)
 
-    def gpus(self, model: str, number: Callable[[Params, str], int] = gpus) -> int:
+    def gpus(self, model: str) -> int:
         """Return the number of GPUs of a model's job: at most all of the run.
 
-        If they are too few for the model, it can still have all of its replies in the journal.
+        If they are too few for the model, it can still have all of its replies in the journal. The number counts only
+        if a profile limits the resource.
         """
-        needed = number(self.params, model)
+        needed = self.params.model(model).gpus
         return needed if self.gpus_of_run is None else min(needed, self.gpus_of_run)
+
+    def gpus_besides_shards(self, model: str) -> int:
+        """Return the same for the job that writes the tables: after shards it loads no model."""
+        return 0 if shards_of(self.params.model(model)) else self.gpus(model)
 
     def of_attempt(self, function: Callable[..., Any]) -> Callable[[Any, int], Any]:
         """Return a function of a model's entry and the attempt, which is 1 unless a job of a cluster failed before."""

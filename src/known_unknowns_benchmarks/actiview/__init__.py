@@ -17,7 +17,7 @@ class ActiView(Benchmark):
         HeadlineNumber("mixed", "mixed accuracy", variants=("mixed",)),
         HeadlineNumber("average", "mean accuracy of zooming and shifting", variants=("average",)),
         HeadlineNumber("full_image", "accuracy on the full image (control)", variants=("full_image",)),
-        *RECOGNISED,
+        RECOGNISED[0],  # no question offers a refusal, so that a reply can only abstain
     )
     published_protocols = {
         "full_image": PublishedProtocol("full_image"),

@@ -14,7 +14,7 @@ from known_unknowns.benchmark.exchange import Exchange, FileFormat, Prediction, 
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import parse_reply, reply_text
 from known_unknowns.records import AnsweredTurn, Question
-from known_unknowns.scoring.table import score_turn
+from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns_benchmarks.actiview.loader import NAME
 
 

@@ -83,14 +83,14 @@ class Outcomes:
 
     def difference(self, metric: Metric, first: pd.Series, second: pd.Series) -> Metric:
         """Return the paired difference in accuracy: ``second`` minus ``first``."""
-        return self._ratio(metric, second - first, None, proportion=False, suffix=", paired")
+        return self._ratio(metric, second - first, None, lowest=-1.0, suffix=", paired")
 
     def _ratio(
-        self, metric: Metric, above: pd.Series, below: pd.Series | None, *, proportion: bool = True, suffix: str = ""
+        self, metric: Metric, above: pd.Series, below: pd.Series | None, *, lowest: float = 0.0, suffix: str = ""
     ) -> Metric:
         below_values = np.ones(len(above)) if below is None else below.to_numpy(float)
         column, _ = self._groups.factorize()
-        ratio = Ratio(above.to_numpy(float), below_values, proportion)
+        ratio = Ratio(above.to_numpy(float), below_values, lowest)
         everything = np.ones(len(above), dtype=bool)
         estimated = ratio_estimates({metric.name: ratio}, {OVERALL: everything}, column)[OVERALL]
         interval = estimated.intervals(self._statistics.confidence)[0]

@@ -9,14 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from known_unknowns.benchmark.published import ALL, IMPOSSIBLE, ONLY_IF, Finding, Published, PublishedCell
+from known_unknowns.benchmark.published import ALL, Finding, Published, PublishedCell
 from known_unknowns.comparison.audit.checks import distribution, is_possible_spread
-from known_unknowns.comparison.audit.relations import (
-    Derived,
-    inconsistent,
-    product,
-    rounding_error,
-)
+from known_unknowns.comparison.audit.grim import grim_counts
+from known_unknowns.comparison.audit.relations import Derived, inconsistent, product, rounding_error
 from known_unknowns_benchmarks.mmsap.format import BASIC, BEYOND, KNOW, SUBSETS
 
 TableRow = Mapping[str, PublishedCell]
@@ -74,13 +70,23 @@ def _rates(published: Published) -> Iterator[Finding]:
                     f"Times the Answer Rate of {rate.printed} it is {value:.2f}; Table 1 has {score.printed}.",
                     f"{rate.printed} x {accuracy.printed} / 100 = {value:.2f}, against score_kk = {score.printed}",
                 )
-        refused = _refused(scores[f"{KNOW} score_ku"], rates[f"{KNOW} Answer Rate"])
-        if refused.value < refused.cell.value - refused.tolerance:
-            rate = rates[f"{KNOW} Answer Rate"]
-            text = f"More than all refusals: Table 2's Answer Rate of {rate.printed} leaves {refused.value:.2f}."
-            yield refused.finding(text)
+        yield from _more_than_refused(scores[f"{KNOW} score_ku"], rates[f"{KNOW} Answer Rate"])
         beyond = _refused(scores[f"{BEYOND} score_ku"], rates[f"{BEYOND} Answer Rate"])
         yield from inconsistent([beyond], "All refusals are right here: Table 2's Answer Rate leaves {}.")
+
+
+def _more_than_refused(score: PublishedCell, rate: PublishedCell) -> Iterator[Finding]:
+    """Flag a score_ku above all refusals, which the Answer Rate leaves; name the count that gives both numbers."""
+    refused = _refused(score, rate)
+    if refused.value >= score.value - refused.tolerance:
+        return
+    text = f"More than all refusals: Table 2's Answer Rate of {rate.printed} leaves {refused.value:.2f}."
+    n, runs = score.questions or 0, score.runs
+    of_one_run, of_all = grim_counts(score.printed, n), grim_counts(f"{refused.value:.{rate.decimals}f}", n * runs)
+    if common := set(of_one_run) & set(of_all):
+        count = min(common)
+        text += f" {count} refusals in all {runs} runs give it over {n}, and the Answer Rate over {n * runs:,}."
+    yield refused.finding(text)
 
 
 def _refused(cell: PublishedCell, rate: PublishedCell) -> Derived:
@@ -120,12 +126,10 @@ def _unknown_knowns(published: Published) -> Iterator[Finding]:
         unknown = refusals.value * (100 - rate.value) / n
         slack = _MEANS + rounding_error(refusals) * 100 / n + rounding_error(rate) * refusals.value / n
         arithmetic = f"{refusals.printed} x (100 - {rate.printed}) / {n}"
-        ratios = "the rate is a mean of the runs' rates, and those of runs with more refusals are "
-        strength = ONLY_IF + ratios + ("lower" if score.value > unknown else "higher")
-        if score.value - score.half_unit > 100 * refusals.value / n:
-            strength = IMPOSSIBLE
         derived = Derived(score, unknown, slack, arithmetic)
-        yield from inconsistent([derived], "Table 4's refusals and rate give {}.", strength)
+        # A rate that is the mean of the runs' rates explains a difference, but not a score above all refusals.
+        if score.value - score.half_unit > 100 * refusals.value / n:
+            yield from inconsistent([derived], "Table 4's refusals and rate give {}.")
         known = rate.value / 100 * n
         if known > refusals.value:
             yield Finding.of(

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks, reference_findings
+from known_unknowns.benchmark.image_places import has_mark
 from known_unknowns.config import DataEntry
 from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
-from known_unknowns_benchmarks.multiple_choice.loader import copies_note, image_findings, refusal_note
+from known_unknowns_benchmarks.multiple_choice.loader import copies_note, image_findings, position_note, refusal_note
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
 from known_unknowns_benchmarks.multiple_choice.settings import Settings
 
@@ -23,6 +24,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Qua
     findings += [*_repeated(drafts), *image_findings(drafts)]
     findings.append(Finding(NOTE, "refusal", "", refusal_note(drafts, chosen)))
     findings += [Finding(NOTE, "circular-copies", "", text) for text in copies_note(drafts)]
+    findings += [Finding(WARNING, "answer-place", "", text) for text in position_note(drafts)]
     used = ", ".join(f"{part}: {' and '.join(sorted(names)) or 'none'}" for part, names in drafts.columns.items())
     findings.append(Finding(NOTE, "columns", "", f"{used}; the answers are read as {drafts.answer_is or 'nothing'}"))
     return _quantities(drafts), findings
@@ -35,7 +37,7 @@ def _quantities(drafts: Drafts) -> list[Quantity]:
         "questions with a refusal option": sum(d.refusal is not None for d in questions),
         "questions whose right option is the refusal": sum(d.refusal == d.answer is not None for d in questions),
         "questions without an image": sum(not d.images for d in questions),
-        "questions that shuffles and nota_only leave out": sum(any(_references(d)) for d in questions),
+        "questions that shuffles and nota_only leave out": sum(any(_left_out(d)) for d in questions),
     }
     options = Counter(len(draft.options) for draft in questions)
     numbers |= {f"questions with {count} options": number for count, number in sorted(options.items())}
@@ -46,19 +48,25 @@ def _quantities(drafts: Drafts) -> list[Quantity]:
 
 def _of_question(draft: Draft) -> Iterator[Finding]:
     where = f"{draft.file.name}, row {draft.number}"
-    texts = Counter(plain(option.text) for option in draft.options)
+    texts = Counter(plain(option.text) for option in draft.options if not (draft.has_marks and has_mark(option.text)))
     for text, count in texts.items():
         if count > 1:
             yield Finding(WARNING, "option-twice", where, f"{count} options read {text!r}")
     for text in leaks(draft.options):
         yield Finding(NOTE, "leak", where, text)
-    yield from _references(draft)
+    yield from _left_out(draft)
 
 
-def _references(draft: Draft) -> Iterator[Finding]:
-    """Options that speak of other options or of places, by which variants leave the question out."""
+def _left_out(draft: Draft) -> Iterator[Finding]:
+    """Why variants that move or remove options leave the question out."""
     where = f"{draft.file.name}, row {draft.number}"
-    return reference_findings(draft.options, refusal=draft.refusal, where=where)
+    yield from reference_findings(draft.options, refusal=draft.refusal, where=where)
+    if draft.has_marks and draft.numbered_options() is None:
+        text = (
+            f"it cannot be told which of {len(draft.images)} images the options have; shuffles and nota_only leave the "
+            "question out. Number the images in the texts (<image 1>), or give each image one mark (<image>)"
+        )
+        yield Finding(WARNING, "image-owner", where, text)
 
 
 def _repeated(drafts: Drafts) -> Iterator[Finding]:

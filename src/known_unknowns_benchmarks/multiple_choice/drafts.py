@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from known_unknowns.benchmark.image_places import has_mark, numbered_options
 from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
@@ -52,6 +53,19 @@ class Draft:
     has_id: bool
     answer: int | None = None
     copy_of: str = ""
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether the texts say where images stand (`known_unknowns.benchmark.image_places`)."""
+        texts = (self.hint, self.text, *(option.text for option in self.options))
+        return bool(self.images) and any(map(has_mark, texts))
+
+    def numbered_options(self) -> tuple[Option, ...] | None:
+        """Return the options with the numbers of their images; None if it cannot be told which images are theirs."""
+        texts = numbered_options((self.hint, self.text), [option.text for option in self.options], len(self.images))
+        if texts is None:
+            return None
+        return tuple(replace(option, text=text) for option, text in zip(self.options, texts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark.checks import Finding, choice_findings
+from known_unknowns.benchmark.image_places import IMAGES_IN_TEXT, UNASSIGNED
 from known_unknowns.benchmark.images import ImageStore
 from known_unknowns.benchmark.interface import Contents
-from known_unknowns.benchmark.protocol import IMAGE_PLACE, IMAGES_IN_TEXT
 from known_unknowns.config import DataEntry
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Question
@@ -23,6 +23,8 @@ from known_unknowns_benchmarks.multiple_choice.settings import Settings
 NAME = "multiple_choice"
 _ID_DIGITS = 12
 _SHOWN_TEXTS, _SHOWN_COLUMNS = 5, 10
+_FEWEST_PLACES, _LARGEST_SHARE = 10, 0.9
+"""From how many answerable questions, and from which share of one place among their right options, it is noted."""
 
 
 def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
@@ -41,6 +43,7 @@ def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
             refusal_note(drafts, chosen),
             *unused_note(drafts),
             *copies_note(drafts),
+            *position_note(drafts),
             *(each.text for each in image_findings(drafts)),
         ),
     )
@@ -87,6 +90,21 @@ def copies_note(drafts: Drafts) -> tuple[str, ...]:
     return (f"{text}; circular_accuracy counts a question as right if it and all its copies are",)
 
 
+def position_note(drafts: Drafts) -> tuple[str, ...]:
+    """Say if the right option nearly always stands at one place. The refusal as the right option does not count."""
+    places = [draft.answer for draft in drafts.questions if draft.answer not in (None, draft.refusal)]
+    if len(places) < _FEWEST_PLACES:
+        return ()
+    ((place, count),) = Counter(places).most_common(1)
+    if count < _LARGEST_SHARE * len(places):
+        return ()
+    share = f"{count} of {len(places)} answerable questions ({100 * count / len(places):.0f}%)"
+    text = (
+        f"the right option is number {place + 1} in {share}: a model that prefers this place is right without looking"
+    )
+    return (f"{text}; shuffle the options in the files, or use the numbers of shuffled_options",)
+
+
 def load(
     raw: Path,
     folder: Path,
@@ -126,14 +144,17 @@ def _question(draft: Draft, images: tuple[Image, ...], name: str, settings: Sett
     extra: dict[str, Any] = {"file": draft.file.name, "row": draft.number, "question_id": name}
     optional: dict[str, Any] = {"hint": draft.hint, "copy_of": draft.copy_of}
     optional |= {"prompt": settings.prompt, "refusal_prompt": settings.refusal_prompt}
-    if images and any(map(IMAGE_PLACE.search, (draft.text, *(option.text for option in draft.options)))):
-        optional[IMAGES_IN_TEXT] = True
+    options = draft.options
+    if draft.has_marks:
+        numbered = draft.numbered_options()
+        options = options if numbered is None else numbered
+        optional |= {IMAGES_IN_TEXT: True, UNASSIGNED: numbered is None}
     extra |= {key: value for key, value in optional.items() if value}
     return Question(
         id=name,
         benchmark=NAME,
         text=draft.text,
-        options=draft.options,
+        options=options,
         answer=draft.answer,
         refusal=draft.refusal,
         images=images,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from known_unknowns.benchmark.image_places import has_mark
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import Question
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
@@ -59,5 +60,6 @@ def official(text: str, question: Question) -> ParsedAnswer:
     found = _START.match(text)
     if found:
         return parse_label(found[1], question)
-    same = [option.label for option in question.options if plain(option.text) == plain(text) != ""]
+    options = [option for option in question.options if not has_mark(option.text)]
+    same = [option.label for option in options if plain(option.text) == plain(text) != ""]
     return parse_label(same[0] if len(same) == 1 else None, question)

@@ -18,7 +18,7 @@ from itertools import permutations
 import numpy as np
 from PIL import Image, ImageDraw
 
-from known_unknowns_benchmarks.actiview import prompts as prompts
+from known_unknowns_benchmarks.actiview import prompts
 from known_unknowns_pocket.benchmarks import actiview_questions
 from known_unknowns_pocket.benchmarks import actiview_scenes as drawing
 from known_unknowns_pocket.benchmarks.object_names import matching, pair_name, phrase, plural

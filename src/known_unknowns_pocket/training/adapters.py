@@ -22,7 +22,7 @@ from known_unknowns_pocket.training.batches import Packer
 from known_unknowns_pocket.training.loop import MOST_GRADIENT, Report, StageBatches, build_heads, log_line
 from known_unknowns_pocket.training.settings import Settings, adapter_stage
 
-RANK = 4
+_RANK = 4
 _LAYERS = r"model\.language_model\.layers\.\d+\.(self_attn|mlp)\.\w+_proj"
 
 
@@ -32,7 +32,6 @@ def train_adapter(
     model: Path,
     out: Path,
     *,
-    rank: int = RANK,
     report: Report | None = None,
     report_every: int = 50,
 ) -> Path:
@@ -45,7 +44,7 @@ def train_adapter(
     """
     stage = adapter_stage(settings, sibling)
     base, processor = _load(model, settings)
-    adapted = _with_adapter(base, rank, settings.seed)
+    adapted = _with_adapter(base, settings.seed)
     heads = build_heads(processor.tokenizer, settings.shape)
     batches = StageBatches(Packer(processor.tokenizer, settings.shape.grid), stage, settings)
     weights = [weight for weight in adapted.parameters() if weight.requires_grad]
@@ -80,7 +79,7 @@ def _load(folder: Path, settings: Settings) -> tuple[LlavaForConditionalGenerati
     return model.eval(), processor
 
 
-def _with_adapter(model: LlavaForConditionalGeneration, rank: int, seed: int) -> Any:
+def _with_adapter(model: LlavaForConditionalGeneration, seed: int) -> Any:
     try:
         import peft
     except ImportError as error:
@@ -89,7 +88,7 @@ def _with_adapter(model: LlavaForConditionalGeneration, rank: int, seed: int) ->
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 reads a property that transformers renames
         torch.manual_seed(seed)
-        return peft.get_peft_model(model, peft.LoraConfig(r=rank, lora_alpha=rank, target_modules=_LAYERS))
+        return peft.get_peft_model(model, peft.LoraConfig(r=_RANK, lora_alpha=_RANK, target_modules=_LAYERS))
 
 
 def _save(adapted: Any, out: Path) -> None:

@@ -21,7 +21,7 @@ from transformers import (
 )
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
-from known_unknowns_benchmarks.actiview import prompts as prompts
+from known_unknowns_benchmarks.actiview import prompts
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES as PLACED
 
 PAD, BOS, EOS, IMAGE = "<pad>", "<s>", "</s>", "<image>"

@@ -32,6 +32,7 @@ Report = Callable[[dict[str, Any]], None]
 CHECKPOINT = "checkpoint.pt"
 _LOG = "log.jsonl"
 MOST_GRADIENT = 1.0
+_WEIGHT_DECAY = 0.05
 _VOCABULARY_MIX = SampleMix(subtasks=4, questions=8, unanswerable=6, text_tasks=2, emblems=0.2)
 
 
@@ -90,17 +91,14 @@ def log_line(stage: str, step: int, started: float, learned: StepResult) -> dict
     return {"stage": stage, "step": step, "seconds": seconds, "loss": loss} | right
 
 
-def train(
-    settings: Settings, out: Path, *, work: Path, workers: int = 1, report: Report | None = None, report_every: int = 50
-) -> Path:
+def train(settings: Settings, out: Path, *, work: Path, report: Report | None = None, report_every: int = 50) -> Path:
     """Train the pocket model, save it to ``out`` in half precision with its processor, and return ``out``.
 
-    A run that was stopped continues after its last finished stage. Set the number of threads with
-    torch.set_num_threads.
+    A run that was stopped continues after its last finished stage.
 
     The folder ``work`` gets the checkpoint and the log (JSON lines: stage, step, seconds, loss, accuracy by head), of
-    which ``report`` gets each line, after every ``report_every`` steps; ``workers`` processes make batches. Raises
-    ValueError if ``work`` has a checkpoint of other settings.
+    which ``report`` gets each line, after every ``report_every`` steps. Raises ValueError if ``work`` has a checkpoint
+    of other settings.
     """
     work.mkdir(parents=True, exist_ok=True)
     tokenizer = build_tokenizer(corpus(settings.shape, settings.vocabulary_samples))
@@ -114,7 +112,7 @@ def train(
     for number, stage in enumerate(settings.stages[finished:], start=finished):
         batches = StageBatches(packer, stage, settings)
         optimisers = _prepare(settings, number, model, heads, packer)
-        loader = DataLoader(batches, batch_size=None, num_workers=workers, prefetch_factor=4 if workers else None)
+        loader = DataLoader(batches, batch_size=None, num_workers=1, prefetch_factor=4)
         started = time.perf_counter()
         for step, batch in enumerate(loader):
             learned = _step(stage, step, batch, model, heads, optimisers)
@@ -179,14 +177,16 @@ def _prepare(
         if weight.requires_grad:
             hidden = weight.ndim == 2 and name.startswith("model.") and ".layers." in name
             (matrices if hidden else words if "embed_tokens" in name else others).append(weight)
-    decay = settings.weight_decay
-    rest = [{"params": words, "weight_decay": decay, "share": stage.embedding_rate}] * bool(words) + [
-        {"params": [weight for weight in others if (weight.ndim >= 2) == decays], "weight_decay": decay * decays}
+    rest = [{"params": words, "weight_decay": _WEIGHT_DECAY, "share": stage.embedding_rate}] * bool(words) + [
+        {
+            "params": [weight for weight in others if (weight.ndim >= 2) == decays],
+            "weight_decay": _WEIGHT_DECAY * decays,
+        }
         for decays in (True, False)
     ]
     return [
         torch.optim.AdamW(rest, betas=(0.9, 0.98), fused=True),
-        torch.optim.Muon(matrices, weight_decay=decay, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.Muon(matrices, weight_decay=_WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"),
     ]
 
 

@@ -88,14 +88,13 @@ class TrainingSample:
     names: tuple[int, ...] = ()  # for each colour, the stand-in that names it; empty if colours have their own names
 
 
-def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix | None = None) -> TrainingSample:
-    """Return a random sample that depends on ``seed`` alone; without ``mix`` it has no prompts.
+def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix) -> TrainingSample:
+    """Return a random sample that depends on ``seed`` alone.
 
     ``side`` is the side of the image in pixels, ``grid`` the number of patches along it.
     """
     rng = random.Random(f"pocket-training/{seed}")
     kind = rng.random()
-    mix = mix or SampleMix()
     if rng.random() < mix.emblems:
         scene, emblem = emblem_scene(seed, rng, _aspect(rng))
         pixels = render_pixels(scene, rng, side)

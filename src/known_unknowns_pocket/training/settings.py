@@ -90,7 +90,6 @@ class Settings:
         ),
         Stage("focus", steps=3600, samples=48, learning_rate=1.5e-3, warm_up=100, actiview_share=0.4),
     )
-    weight_decay: float = 0.05
     vocabulary_samples: int = 400
 
 

@@ -7,12 +7,13 @@ import pytest
 from known_unknowns.benchmark.terms import read_terms
 from known_unknowns.errors import ConfigError
 
+PAPER = "@misc{x, title={T}, author={Ann Bee}, year=2024}"
 SOUND = "licence: CC BY 4.0\nredistribute: true\nwhy: it says so\nparts: {sounds: not granted}\n"
 
 
 def test_a_licence_file(tmp_path):
     (tmp_path / "licence.yaml").write_text(SOUND)
-    terms = read_terms(tmp_path, "roses", "Roses")
+    terms = read_terms(tmp_path, "Roses")
     assert terms.as_dict() == {
         "title": "Roses",
         "licence": "CC BY 4.0",
@@ -27,13 +28,11 @@ def test_a_licence_file(tmp_path):
 
 
 def test_without_a_licence_file_nothing_may_be_redistributed(tmp_path):
-    (tmp_path / "citation.bib").write_text("@misc{x, title={T}, author={Ann Bee}, year=2024}")
+    (tmp_path / "citation.bib").write_text(PAPER)
     terms = read_terms(tmp_path, "roses")
     assert not terms.redistribute and terms.title == "roses"
     assert terms.why == "its licence is unknown: add licence.yaml to the folder of roses"
-    assert terms.as_text().endswith(
-        "Ann Bee. T. 2024.\n\n```bibtex\n@misc{x, title={T}, author={Ann Bee}, year=2024}\n```\n"
-    )
+    assert terms.as_text().endswith(f"\n```bibtex\n{PAPER}\n```\n")
 
 
 @pytest.mark.parametrize(
@@ -42,8 +41,8 @@ def test_without_a_licence_file_nothing_may_be_redistributed(tmp_path):
         ("[", "not valid YAML"),
         ("- licence", "keys and values"),
         (SOUND + "license: MIT\n", "did you mean 'licence'"),
-        (SOUND.replace("true", "'no'"), "redistribute: 'no' is not of type bool"),
-        (SOUND.replace("why: it says so\n", ""), "the key why is missing"),
+        (SOUND.replace("true", "'no'"), "licence.yaml: redistribute: 'no' is not valid"),
+        (SOUND.replace("why: it says so\n", ""), "licence.yaml: why: this key is required"),
     ],
 )
 def test_an_invalid_file_is_refused_by_name(tmp_path, text, message):

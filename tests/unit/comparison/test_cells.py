@@ -14,7 +14,7 @@ PAPER = SHARED / "papers" / "004_231fee036f060948.txt"
 
 GOOD = """
 benchmark: toy
-sources: {paper: A paper}
+sources: {paper: {reference: A paper, version: first}}
 blocks:
   - table: Table 1
     source: paper
@@ -37,7 +37,7 @@ def test_decimals_are_kept_as_printed(tmp_path: Path) -> None:
     both, red = read(toy(tmp_path, GOOD), benchmark="toy").cells
     assert (both.value, both.decimals, both.printed, both.half_unit) == (69.3, 2, "69.30", 0.005)
     assert (red.value, red.decimals, red.printed, red.half_unit) == (7.0, 0, "7", 0.5)
-    assert (red.source, red.note, red.category) == ("A paper", "odd", "Red")
+    assert (red.source, red.note, red.category) == ("A paper (first)", "odd", "Red")
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_a_table_may_continue_in_a_further_file(tmp_path: Path) -> None:
     further.write_text("blocks:" + blocks.replace("One", "Two").replace("69.30", "5"), encoding="utf-8")
     numbers = read(toy(tmp_path, GOOD), further, benchmark="toy")
     assert [(c.row, c.printed, c.source) for c in numbers.cells if c.column == "All"] == [
-        ("One", "69.30", "A paper"),
-        ("Two", "5", "A paper"),
+        ("One", "69.30", "A paper (first)"),
+        ("Two", "5", "A paper (first)"),
     ]
     further.write_text("blocks:" + blocks, encoding="utf-8")
     with pytest.raises(DataError, match=r"further\.yaml: .*One.* occurs twice"):

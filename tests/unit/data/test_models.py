@@ -8,14 +8,8 @@ from hashlib import sha256
 import pytest
 from huggingface_hub import constants
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-
-from safetensors.torch import save
-
 from known_unknowns.config import TransformersModel, typed_model
 from known_unknowns.data import lock_file
-from known_unknowns.engines import _checkpoint
 from known_unknowns.errors import ConfigError, DataError
 
 from .conftest import ROOT
@@ -23,7 +17,9 @@ from .conftest import ROOT
 REPOSITORY = "tester/pocket"
 
 
-def load(entry: dict) -> _checkpoint.Checkpoint:
+def load(entry: dict):
+    from known_unknowns.engines import _checkpoint
+
     return _checkpoint.load("mine", TransformersModel(**entry), "cpu")
 
 
@@ -35,6 +31,8 @@ NEWER = FILES | {"generation_config.json": FILES["generation_config.json"].repla
 @pytest.fixture
 def hub(serve, tmp_path, monkeypatch):
     """A hub with the pocket model, an empty cache, and a lock in the working directory."""
+    import transformers
+
     hub = serve()
     hub.commit(REPOSITORY, FILES, kind="model")
     monkeypatch.setattr(transformers.utils.hub, "_hf_api", None)  # it knows the hub of its first use
@@ -75,6 +73,9 @@ def test_corrupted_files_of_the_hub_or_the_cache_are_refused(hub, tmp_path):
 
 def test_an_adapter_is_verified_before_it_is_merged(hub, tmp_path):
     """The adapter is in a subfolder, which the loader of models does not read."""
+    import torch
+    from safetensors.torch import save
+
     name = "base_model.model.model.language_model.layers.0.mlp.up_proj"
     model = load(ENTRY).model
     height, width = model.model.language_model.layers[0].mlp.up_proj.weight.shape
@@ -105,7 +106,9 @@ def test_code_of_a_repository_is_verified_before_it_runs(hub, tmp_path, monkeypa
         (key,) = entries
         entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
     hub.faults["code.py"] = ["flip"]
-    monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
+    monkeypatch.setattr(
+        "known_unknowns.engines._checkpoint._from_pretrained", lambda *_, **__: pytest.fail("it was run")
+    )
     with pytest.raises(DataError, match=r"code\.py"):
         load(ENTRY | {"trust_remote_code": True})
 
@@ -117,7 +120,9 @@ def test_code_of_another_repository_is_refused_before_it_runs(hub, monkeypatch):
     with lock_file.update() as entries:
         (key,) = entries
         entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
-    monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
+    monkeypatch.setattr(
+        "known_unknowns.engines._checkpoint._from_pretrained", lambda *_, **__: pytest.fail("it was run")
+    )
     with pytest.raises(
         ConfigError, match=r"auto_map in config\.json names code of another repository, other/repository--"
     ):

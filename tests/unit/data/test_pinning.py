@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from known_unknowns.cli import share
+from known_unknowns.config import Params
 from known_unknowns.data import pinning
-from known_unknowns.data.pinning import Pin, record_results, stages_of
+from known_unknowns.data.pinning import Pin, stages_of
 from known_unknowns.errors import ConfigError, DataError
 
 DVC = """
@@ -37,6 +38,15 @@ def test_an_edition_of_any_name_has_its_stage(tmp_path):
 def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
     called = []
     monkeypatch.setattr(pinning, "_dvc", lambda *arguments, root: called.append(arguments))
+    data = {"source": "scenes", "seed": 1, "images": 1, "questions_per_image": 1, "revision": "unpinned"}
+    names = ("mine", "tiny", "absent")
+
+    def record_results(edition, root):
+        editions = {name: {"benchmarks": ["humblebench"], "models": [], "seeds": [0]} for name in names}
+        benchmarks = {"humblebench": {"data": dict.fromkeys(names, data)}}
+        params = Params({"edition": edition, "editions": editions, "benchmarks": benchmarks})
+        return pinning.record_results(params, root=root)
+
     assert not record_results("mine", root=tmp_path)
     (tmp_path / "dvc.yaml").write_text(DVC)
     assert not record_results("mine", root=tmp_path)  # no output, and not a repository of DVC
@@ -48,10 +58,15 @@ def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
     assert called == []
     assert record_results("mine", root=tmp_path)
     assert called == [("commit", "--force", "mine")]
+    questions = Path("data/mine/questions/humblebench")
+    (tmp_path / questions).mkdir(parents=True)
+    assert record_results("mine", root=tmp_path)
+    assert called[1:] == [("add", questions), ("commit", "--force", "mine")]
+    assert (tmp_path / "data/mine/questions/humblebench.dvc").is_file()
 
 
 def test_a_permission_for_data_is_refused_where_no_data_are_pinned(monkeypatch):
-    monkeypatch.setattr(pinning, "record_results", lambda edition: pytest.fail("the results were recorded"))
+    monkeypatch.setattr(pinning, "record_results", lambda settings: pytest.fail("the results were recorded"))
     with pytest.raises(
         ConfigError, match=r"--redistribute: .* run {2}known-unknowns pin --redistribute mmsap$"
     ) as raised:

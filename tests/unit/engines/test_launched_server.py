@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.config import typed_model
 from known_unknowns.data import provenance
 from known_unknowns.engines import gpus, launched_server, memory_needs, stopping

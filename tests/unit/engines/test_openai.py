@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-pytest.importorskip("openai")
-
 from known_unknowns.config import OpenAIModel
 from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.engines.endpoint.settings import EndpointSettings

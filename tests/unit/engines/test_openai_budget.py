@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint.budget import Budget, BudgetExhaustedError, UsageEstimator
 from known_unknowns.engines.prices import Price, Usage

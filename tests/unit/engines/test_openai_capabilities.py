@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("openai")
-
 from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring import has_input
 from tests.servers.client import ask, engine, turns

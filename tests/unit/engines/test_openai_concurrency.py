@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines.endpoint.request import CACHE_SIZE
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image

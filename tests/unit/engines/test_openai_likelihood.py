@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines.endpoint.replies import prompt_continuation
 from known_unknowns.engines.unusable import UNSUPPORTED, class_of
 from known_unknowns.records import Continuation, Turn

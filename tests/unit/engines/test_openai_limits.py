@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns.engines.endpoint.replies import ErrorMessage, fitting_limit
 from known_unknowns.errors import ConfigError
 from tests.servers.client import ask, turn, turns

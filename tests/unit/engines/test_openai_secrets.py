@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-pytest.importorskip("openai")
-
 from known_unknowns import tables
 from known_unknowns.config import OpenAIModel, Params
 from known_unknowns.data.questions import normalise, vary

@@ -119,7 +119,7 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     entry = PARAMS.every_variant.get(variant) or config.ResolvedVariant(function=variant)
     known = variants_of(benchmark)
     originals = published(benchmark, data)
-    left_out = variants.unclear(entry, originals, known=known)
+    left_out = variants.left_out(entry, originals, known=known)
     asked = [variants.apply(entry, q, seed=SEED, known=known) for q in originals if q.id not in left_out]
     turns = [turn for question in asked for turn in dialogue(rng, benchmark, variant, question, messy)]
     write_questions(folder / "variants", variant, SEED, asked)

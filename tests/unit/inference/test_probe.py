@@ -20,7 +20,6 @@ from known_unknowns.inference.probe import probe
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error, seeing
 
-pytest.importorskip("openai")
 HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
 WEIGHTS = len(HEADER).to_bytes(8, "little") + HEADER + bytes(8)
 

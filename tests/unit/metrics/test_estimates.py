@@ -8,8 +8,8 @@ from known_unknowns.metrics.estimates import mean_over_seeds, ratio_estimates, w
 from known_unknowns.metrics.intervals import CLUSTERED, FEW_GROUPS, MEAN, SINGLE, clustered_interval
 
 
-def of(numerator, denominator, column, *, proportion=True):
-    ratio = Ratio(np.array(numerator, float), np.array(denominator, float), proportion)
+def of(numerator, denominator, column, *, lowest=0.0):
+    ratio = Ratio(np.array(numerator, float), np.array(denominator, float), lowest)
     return ratio_estimates({"r": ratio}, {"all": np.ones(len(column), dtype=bool)}, np.array(column))["all"]
 
 
@@ -18,13 +18,13 @@ def test_the_method_is_named():
     assert of(flags, one, range(24)).intervals(0.95)[0].method == SINGLE
     assert of(flags, one, [n // 2 for n in range(24)]).intervals(0.95)[0].method == CLUSTERED
     assert of(flags, one, [n // 4 for n in range(24)]).intervals(0.95)[0].method == FEW_GROUPS
-    assert of(flags, one, range(24), proportion=False).intervals(0.95)[0].method == MEAN
+    assert of(flags, one, range(24), lowest=-1.0).intervals(0.95)[0].method == MEAN
 
 
 def test_negative_ratios_have_the_t_interval():
-    interval = of([-1.0, 1, 1, -1, 0, 1], [1.0] * 6, range(6)).intervals(0.95)[0]
+    interval = of([-1.0, 1, 1, -1, 0, 1], [1.0] * 6, range(6), lowest=-1.0).intervals(0.95)[0]
     # t with 5 degrees of freedom, 2.570582; mean 1/6, standard deviation sqrt(29/30) = 0.983192
-    assert (interval.low, interval.high) == pytest.approx((1 / 6 - 1.031793, 1 / 6 + 1.031793), abs=1e-5)
+    assert (interval.low, interval.high) == (pytest.approx(1 / 6 - 1.031793, abs=1e-5), 1)
 
 
 def test_a_mean_over_seeds_with_equal_denominators_is_one_proportion_of_all_answers():
@@ -65,3 +65,9 @@ def test_the_variance_of_an_area_is_that_of_the_jackknife():
     without = np.array([13, 2, 7, 5]) / 18
     variance = 4 / 3 * (area.residuals[:, -1] ** 2).sum() / area.sizes[:, -1].sum() ** 2
     assert variance == pytest.approx(3 / 4 * ((without - without.mean()) ** 2).sum())
+
+
+def test_an_interval_ends_where_the_ratio_does():
+    """Four groups of a difference from -1/3 to 1: the t interval would reach from -1 to 1.6."""
+    found = of(np.array([1, 1, -1 / 3, -1 / 3]), np.ones(4), range(4), lowest=-1 / 3).intervals(0.95)[0]
+    assert (found.low, found.high) == (-1 / 3, 1)

@@ -169,6 +169,25 @@ def test_a_checkpoint_that_does_not_sample_has_no_samples(tmp_path):
         run(tmp_path, several(2), Params(raw))
 
 
+def test_samples_show_the_answers_that_a_server_changes_at_temperature_0(tmp_path):
+    """Of ten questions, q3 has another answer at its second request."""
+    pytest.importorskip("openai")
+    from tests.servers.endpoint import LETTERS, MODEL, Endpoint, Response, answer_to, completion
+
+    def reply(request):
+        letter = answer_to(request.question)
+        if request.question == "q3" and request.attempt:
+            letter = LETTERS[LETTERS.index(letter) - 1]
+        return Response(200, completion(request.question, content=letter))
+
+    questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(10)]
+    with Endpoint(reply=reply) as server:
+        entry = {"engine": "openai", "source": MODEL, "base_url": server.url, "samples": 2}
+        metrics, record = run(tmp_path, questions, Params(settings(2).raw | {"models": {"m": entry}}))
+    assert record["facts"]["decoding"]["temperature"] == 0
+    assert pick(metrics, "answer_changes", seed=None).value == pytest.approx(1 / 10)
+
+
 def test_the_sample_is_part_of_the_key_and_the_seed_is_not():
     turns = {seed: Turn("1", "answer", ("Which?",), ("A", "B"), seed=seed) for seed in (0, 4, SAMPLE, SAMPLE + 4)}
     keys = {seed: turn.key({"engine": "x"}) for seed, turn in turns.items()}

@@ -134,7 +134,7 @@ def test_the_declared_numbers_are_the_columns_and_the_primary_one_is_that_of_the
     rows += [metric(name, "original", "both_right", value) for name, value in (("pocket", 0.2), ("oracle", 1.0))]
     found = Overview(replace(found.run, numbers=MetricIndex(rows)), [], [])
     assert sentences(found)[:2] == (
-        "pocket has the highest share of both on HumbleBench (rendered): 20.0% [15.0, 25.0], n = 200.",
+        "pocket has the highest share of both on HumbleBench: 20.0% [15.0, 25.0], n = 200.",
         "There is no paired test of this number.",
     )
     assert list(cells(found)["pocket"].items()) == [("share of both", "20.0"), ("unusable", "–"), ("accuracy", "80.0")]
@@ -176,7 +176,7 @@ def test_the_matrix_has_the_primary_number_of_every_benchmark_with_its_questions
     found = overview()
     assert matrix([found]) is None  # one benchmark, and no model of the catalogue
     made = matrix([found, found])
-    assert made is not None and [head.text for head in made.columns] == ["HumbleBench (rendered)"] * 2
+    assert made is not None and [head.text for head in made.columns] == ["HumbleBench"] * 2
     assert [(row.heads[0].text, row.kind, row.cells[0].text) for row in made.rows] == [
         ("pocket", "", "60.0"),
         ("pocket-never-refuses", "", "10.0"),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from known_unknowns.comparison import MetricIndex
 from known_unknowns.edition_files import scores_table
 from known_unknowns.errors import DataError
+from known_unknowns.metrics.proportions import constant_answer
 from known_unknowns.records import ANSWERED, OVERALL, UNPARSED, Metric, Score
 from known_unknowns.report.page import run_of
 from known_unknowns.report.section import section
-from known_unknowns.report.tables import Run, all_variants, disagreement, error_shares, headline
+from known_unknowns.report.tables import Run, all_variants, by_category, disagreement, error_shares, headline
 from known_unknowns.tables import write_scores
 from known_unknowns.workflow.rule_functions import error_tables
 from known_unknowns_construction.review.error_analysis import ErrorShare, write_table
@@ -23,6 +26,9 @@ from .conftest import write
 from .fake_run import make, params
 
 HOSTILE = '"><img src=x onerror=alert(1)>'
+
+
+FOOT = ("chance", "constant answer")
 
 
 def metric(variant: str, parser: str, name: str, value: float) -> Metric:
@@ -49,6 +55,22 @@ def test_without_content_only_official_scores_and_what_was_recognised_are_shown(
     assert noise["right, unread all right"] == "–" and noise["recognised"] == noise["of it abstained"] == "25.0"
     headline_labels = [head.text for head in headline(shown).columns]
     assert headline_labels.count("robust") == 1 and headline_labels.count("of it refused") == 1
+
+
+def test_the_constant_answer_stands_beside_chance_with_its_label() -> None:
+    accuracy = replace(metric("original", "official", "accuracy", 0.75), n=4)
+    rows = [accuracy, replace(accuracy, name="chance", value=0.2), constant_answer(accuracy, np.array(list("ACCB")))]
+    shown = run_of(params(), MetricIndex(rows), "humblebench")
+    chance, constant = ({row.heads[0].text: row.cells for row in headline(shown).foot}[name][0] for name in FOOT)
+    assert (chance.text, constant.text, constant.note) == ("20.0", "50.0", "C")
+    for table in (all_variants(shown), by_category(shown)):
+        labels = [head.text for head in table.columns]
+        cells = dict(zip(labels, table.rows[0].cells, strict=True))
+        assert (cells["chance"].text, cells["constant answer"].text, cells["constant answer"].note) == (
+            "20.0",
+            "50.0",
+            "C",
+        )
 
 
 def score(parser: str, outcome: str, choice: int | None, question: str) -> Score:

@@ -44,7 +44,7 @@ def flags(run: TinyRun, model: int, cell: int, parser: int):
 def test_the_index(run):
     manifest, index = index_of(run)
     assert manifest["models"] == [["pocket", False], ["pocket-never-refuses", False], ["always_a", True]]
-    assert manifest["benchmarks"][0][:3] == ["humblebench", "HumbleBench (rendered)", 6]
+    assert manifest["benchmarks"][0][:3] == ["humblebench", "HumbleBench", 6]
     assert index["ids"] == ["q1", "q2", "q3", "q4", "q5", "q6"]
     assert [index["categories"][code] for code in index["category"]][:3] == ["Object", "Object", "Relation"]
     assert [(cell[0], cell[2]) for cell in index["cells"]] == [("original", 0), ("nota_only", 0), ("noise", 0)]

@@ -73,7 +73,7 @@ def test_a_link_opens_a_question(visit):
 def test_unknown_names_in_a_link_are_reported(visit):
     notice = "(() => { const n = document.getElementById('notice'); return n.hidden ? '' : n.textContent; })()"
     visit.show("#benchmark=humblebench&question=absent")
-    assert visit.evaluate(notice) == "HumbleBench (rendered) has no question \u201cabsent\u201d."
+    assert visit.evaluate(notice) == "HumbleBench has no question \u201cabsent\u201d."
     visit.show("#benchmark=none&model=nobody&other=noone&variant=nothing&seed=7")
     text = visit.evaluate(notice)
     for name in ("\u201cnone\u201d", "\u201cnobody\u201d", "\u201cnoone\u201d", "\u201cnothing\u201d", "seed 7"):

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("openai")
-
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, MachineError

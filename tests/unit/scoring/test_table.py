@@ -9,7 +9,8 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DamagedError, DataError
 from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Option, Question, Reply, Score
-from known_unknowns.scoring.table import final_answers, parse, read_turns, score_table, score_turn
+from known_unknowns.scoring.dialogues import final_answers, read_turns, score_turn
+from known_unknowns.scoring.table import parse, score_table
 from known_unknowns.variants import without_refusal
 from tests import cells
 from tests.cells import ONE

@@ -11,6 +11,7 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
+from known_unknowns.inference.shards import shards_of
 from known_unknowns.workflow import configuration, needs, rule_functions
 from known_unknowns.workflow.needs import ModelNeeds
 from known_unknowns.workflow.rule_functions import RuleFunctions
@@ -130,7 +131,8 @@ def test_the_job_that_writes_the_tables_of_shards_needs_no_model(tmp_path):
 )
 def test_a_server_has_the_gpus_that_share_its_model(entry, gpus, threads):
     found = params_of(entry)
-    assert rule_functions.gpus(found, "m") == rule_functions.gpus_besides_shards(found, "m") == gpus
+    functions = RuleFunctions(found, "data")
+    assert functions.gpus("m") == functions.gpus_besides_shards("m") == gpus
     assert rule_functions.threads(found, "m") == threads
 
 
@@ -153,7 +155,7 @@ def test_a_model_has_as_many_shards_as_the_gpus_of_the_run_are_enough_for(entry,
     for gpus, count in on.items():
         params = params_of(entry)
         found = rule_functions.with_shards(params, gpus)
-        assert rule_functions.shards(found, "m") == count
+        assert shards_of(found.model("m")) == count
         assert RuleFunctions(found, "data", gpus).gpus("m") == min(of_job, 99 if gpus is None else gpus)
         assert found.raw == (params if count == entry.get("shards") else params_of(entry | {"shards": count})).raw
         assert found.model("m").reply_keys() == params.model("m").reply_keys()

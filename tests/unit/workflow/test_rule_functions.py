@@ -63,7 +63,7 @@ def test_an_imported_model_needs_the_variants_that_it_answered(functions: RuleFu
     functions = RuleFunctions(type(functions.params)(raw), "data/pocket")
     noise = "<results>/variants/humblebench/noise.parquet"
     assert functions.answered_variants(of(benchmark="humblebench", model="oracle")) == [noise]
-    every = functions.variants(of(benchmark="humblebench"))
+    every = Targets(functions.params).variant_tables("humblebench")
     assert noise in every and len(every) == 8
     assert functions.answered_variants(of(benchmark="humblebench", model="always_a")) == every
 

@@ -40,7 +40,6 @@ TABLES = {"summarise", "compare", "compare_models", "report", "question_browser"
 SHOWN = {*TABLES, "released_numbers", "reply_tables", "summarise"}
 CONSTRUCT = {step for step in STEPS if step.startswith("construct")}
 MODEL = {"probe", "infer", "parse", "measure", "judge", "import_released", *SHOWN}
-CELLS = {"infer", "parse", "judge", "measure", "import_released", *SHOWN}
 
 
 def of(step: str) -> dict[str, str]:
@@ -63,40 +62,19 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
 @pytest.mark.parametrize(
     ("path", "value", "steps"),
     [
-        ("models.hosted.decoding", {"temperature": 1}, MODEL),
-        ("models.hosted.asked", {"humblebench": {"system": "Be brief."}}, MODEL - {"probe", "judge"}),
-        ("models.hosted.asked", {"mmsap": {"system": "Be brief."}}, {"import_released", *SHOWN}),
-        ("models.hosted.concurrency", 3, {"import_released", *SHOWN}),
-        ("models.oracle.behaviour", "always_a", {"judge", *SHOWN}),
         (
             "models.scripted-constructor.decoding",
             {"temperature": 1},
             CONSTRUCT - {"construct_graphs", "construct_release"},
         ),
-        ("protocols.single_turn.max_new_tokens", 17, CELLS),
-        ("protocols.forced_choice.max_new_tokens", 17, {"judge", *TABLES}),  # of another benchmark
-        ("variants.noise.noise_seed", 1, {"vary", *CELLS}),
-        ("variants.blank", {"protocol": "forced_choice"}, CELLS),
-        ("benchmarks.humblebench.protocol", "forced_choice", CELLS),
-        (
-            "benchmarks.humblebench.data.pocket.images",
-            3,
-            {"fetch", "questions", "check", "vary", *CELLS} - {"judge"} | TABLES,
-        ),
-        ("benchmarks.humblebench.sources", {}, set()),
-        ("benchmarks.mmsap.data.pocket.images", 3, TABLES),
-        ("parsers", ["official"], {"parse", "measure", *SHOWN}),
-        ("statistics.confidence", 0.9, {"measure", *SHOWN, "construct", "construct_release"}),
         ("tracking.experiment", "other", {"track"}),
         ("judge.prompt", 2, {"judge", *SHOWN}),
-        ("editions.pocket.seeds", [0, 1], {"vary", *CELLS}),
-        ("editions.pocket.models", ["hosted"], {"judge", *SHOWN}),
         ("editions.full.models", ["hosted"], {"compare", "report"}),  # the advice has the numbers that it judges
         ("construction.pocket.seed", 3, CONSTRUCT - {"construct_graphs", "construct_attributes"}),
     ],
 )
-def test_a_changed_key_runs_the_steps_that_read_it_again(raw, path, value, steps):
-    """Of all steps, for one key of each kind. tests/workflow/test_every_key.py has every key."""
+def test_a_changed_key_of_a_step_outside_a_run_runs_it_again(raw, path, value, steps):
+    """tests/workflow/test_every_key.py has the keys of the steps of a run."""
 
     def change(raw: dict[str, Any]) -> None:
         *above, last = path.split(".")
@@ -128,17 +106,6 @@ def test_the_time_limit_of_a_server_changes_no_reply(raw, key):
     assert steps == (MODEL if decides else {"import_released", *SHOWN})
 
 
-def test_the_order_of_keys_and_of_models_runs_nothing_that_takes_long(raw):
-    def reorder(raw: dict[str, Any]) -> None:
-        for section in ("models", "protocols", "variants", "benchmarks"):
-            raw[section] = dict(reversed(raw[section].items()))
-        raw["models"]["hosted"] = dict(reversed(HOSTED.items()))
-
-    assert changed(raw, reorder) == set()
-    models = list(reversed(raw["editions"]["pocket"]["models"]))
-    assert changed(raw, lambda raw: raw["editions"]["pocket"].update(models=models)) == {"judge", *SHOWN}
-
-
 def test_parse_reads_what_the_model_keeps_of_its_replies_to_the_benchmark(raw):
     raw = deepcopy(raw)
     raw["models"]["hosted"] |= {"kept": "is (.)", "asked": {"humblebench": {"kept": "says (.)"}}}
@@ -147,12 +114,6 @@ def test_parse_reads_what_the_model_keeps_of_its_replies_to_the_benchmark(raw):
         for name in ("humblebench", "mmsap")
     ]
     assert kept == ["says (.)", "is (.)"]
-
-
-def test_editions_with_the_same_data_share_its_steps(params):
-    other = Params(dict(params.raw) | {"edition": "pocket_siblings"})
-    for step in ("fetch", "questions", "check"):
-        assert compared(params, step, **of(step)) == compared(other, step, **of(step))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The audit of published numbers: what they imply, recomputed from the printed digits.
 
 `audit` runs the checks that apply to any benchmark (`checks`), the `relations` that its published.yaml declares, and
-its own ``audit`` function. `relations` and `grim` have the building blocks.
+its own ``audit`` function. `relations` and `grim` have the building blocks. `issues` groups the findings by cause.
 """
 
 from __future__ import annotations

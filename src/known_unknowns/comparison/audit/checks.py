@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from statistics import fmean
-from typing import Any
 
 from known_unknowns.benchmark.published import (
     ALL,
     DATA,
-    IMPOSSIBLE,
     MODEL,
+    NOT_ROUNDING,
     ONLY_IF,
     PERCENT,
     QUESTIONS,
@@ -22,9 +20,12 @@ from known_unknowns.benchmark.published import (
     Published,
     PublishedCell,
 )
-from known_unknowns.comparison.audit.grim import grim_counts, grimmer, nearest_percentages
+from known_unknowns.comparison.audit.grim import grim_counts, grimmer, implied_n, nearest_percentages
 from known_unknowns.comparison.audit.relations import ROUNDING
-from known_unknowns.records import OVERALL
+
+_OTHER_N = 10
+"""The number of questions that explains percentages may differ by as many from the stated one."""
+_FEWEST = 2  # some number of questions near the stated one explains almost any single percentage
 
 
 def generic_checks(published: Published) -> Iterator[Finding]:
@@ -34,7 +35,6 @@ def generic_checks(published: Published) -> Iterator[Finding]:
     yield from unknown_models(published.cells)
     yield from impossible_percentages(published.cells)
     yield from impossible_spreads(published.cells)
-    yield from broken_orders(published)
 
 
 def identical_rows(published: Published) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each number that differs from the first print of the same number.
 
     The finding is on the cell with fewer decimals, or else on the later one. Further findings name two models whose
-    numbers are exchanged, and another model if at least two odd numbers of a row are all those of exactly this model.
+    numbers are exchanged, and another model if at least two differing numbers of a row are all those of this one only.
 
     Two cells are the same number if they have the same model, variant, metric, category and parser, and were measured
     on the same data. The one with fewer decimals may be the rounded other one.
@@ -117,7 +117,7 @@ def _other_model(
     if len(row) > 1 and len(models) == 1:
         same = [first[models[0], *_number_key(cell)[1:]] for cell in row]
         for cell in row:
-            text = f"It is the number of {models[0]}, as are the other odd numbers of the row."
+            text = f"It is the number of {models[0]}, as are the other differing numbers of the row."
             arithmetic = "; ".join(
                 f"{_with_count(one)} as in {_with_count(two)}" for one, two in zip(row, same, strict=True)
             )
@@ -156,48 +156,6 @@ def unknown_models(cells: Sequence[PublishedCell]) -> Iterator[Finding]:
             )
 
 
-def broken_orders(published: Published) -> Iterator[Finding]:
-    """Yield a finding for each order of two numbers that the text states and the printed numbers contradict.
-
-    Each side is a cell, or the mean of several: of all rows of a table, or of several columns. Rounding can explain the
-    mean of the half units of the cells.
-    """
-    by_key = {cell.key: cell for cell in published.cells}
-    for order in published.orders:
-        (one, value, slack), (_, than, more_slack) = (
-            _side(published, by_key, order[name]) for name in ("cell", "than")
-        )
-        times = order.get("times", 1)
-        sign = {"above": 1, "below": -1}[order["is"]]
-        if sign * (value - times * than) > -(slack + times * more_slack + ROUNDING):
-            continue
-        decimals = max(one.decimals, 2)
-        first, second = (f"{number:.{decimals}f}" for number in (value, than))
-        arithmetic = f"{first} {'<' if sign > 0 else '>'} {second}" + (f" x {times}" if times != 1 else "")
-        table, row, column = order["cell"]
-        yield Finding(
-            published.benchmark,
-            table,
-            ALL if row == ALL else row,
-            column,
-            one.printed if row != ALL else first,
-            f"By {order['source']}, {order['statement']}.",
-            arithmetic,
-            ONLY_IF + order["only_if"] if "only_if" in order else IMPOSSIBLE,
-        )
-
-
-def _side(
-    published: Published, by_key: Mapping[tuple[str, str, str], PublishedCell], names: Sequence[Any]
-) -> tuple[PublishedCell, float, float]:
-    """Return a cell of one side of an order, the side's number and the largest rounding error of it."""
-    table, row, columns = names
-    rows = [name for _, name in published.rows(table)] if row == ALL else [row]
-    columns = [columns] if isinstance(columns, str) else columns
-    cells = [by_key[table, name, column] for name in rows for column in columns]
-    return cells[0], fmean(cell.value for cell in cells), fmean(cell.half_unit for cell in cells)
-
-
 def _denominator(cell: PublishedCell) -> int | None:
     """Return the number of answers that a percentage counts: questions times runs."""
     return cell.questions * cell.runs if cell.countable and cell.questions else None
@@ -206,24 +164,46 @@ def _denominator(cell: PublishedCell) -> int | None:
 def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each percentage or mean that no whole count produces, rounded or truncated (GRIM).
 
-    A mean over several runs may also be the mean of rounded or truncated numbers of each run.
+    A mean over several runs may also be the mean of rounded or truncated numbers of each run. Another number of
+    questions can explain percentages: it is named if it is near the stated one and explains several of a table.
     """
+    found: dict[tuple[str, int], list[PublishedCell]] = {}
     for cell in cells:
         if not cell.countable or cell.kind == DATA:
             continue
         n = {QUESTIONS: cell.runs, VIEWS: _denominator(cell)}.get(cell.unit, _denominator(cell))
-        scale = 100 if cell.unit == PERCENT else 1
-        if n is None or grim_counts(cell.printed, n, scale=scale):
-            continue
-        ways = [(cut, of_rounded) for cut in (False, True) for of_rounded in {False, cell.runs > 1}]
-        if not any(grim_counts(cell.printed, n, scale=scale, truncated=cut, of_rounded=each) for cut, each in ways):
-            yield _impossible(cell, n, scale, IMPOSSIBLE)
-        elif cell.runs > 1 and cell.spread is None and cell.category != OVERALL:  # a total follows from its parts
-            condition = "it was truncated, or the number of each run was rounded or truncated before the mean"
-            yield _impossible(cell, n, scale, ONLY_IF + condition)
+        if n is not None and not _is_possible(cell, n):
+            found.setdefault((cell.table, n), []).append(cell)
+    for (_, n), of_table in found.items():
+        other = _other_n([cell for cell in of_table if cell.unit == PERCENT and cell.runs == 1], n)
+        for cell in of_table:
+            yield _impossible(cell, n, other)
 
 
-def _impossible(cell: PublishedCell, n: int, scale: int, strength: str) -> Finding:
+def _is_possible(cell: PublishedCell, n: int) -> bool:
+    scale = 100 if cell.unit == PERCENT else 1
+    return any(
+        grim_counts(cell.printed, n, scale=scale, truncated=truncated, of_rounded=of_rounded)
+        for truncated in (False, True)
+        for of_rounded in {False, cell.runs > 1}
+    )
+
+
+def _other_n(cells: Sequence[PublishedCell], n: int) -> str:
+    """Return the number of questions next to ``n`` that explains all percentages, and how; empty if there is none."""
+    printed = list(dict.fromkeys(cell.printed for cell in cells))
+    if len(printed) < _FEWEST:
+        return ""
+    for distance in range(1, _OTHER_N + 1):
+        for other in (n - distance, n + distance):
+            for truncated, how in ((False, "rounded"), (True, "truncated")):
+                if other > 0 and implied_n(printed, other, first=other, truncated=truncated):
+                    return f"; {other:,}, {how}, gives {', '.join(printed)}"
+    return ""
+
+
+def _impossible(cell: PublishedCell, n: int, other: str) -> Finding:
+    scale = 100 if cell.unit == PERCENT else 1
     below, above = (
         nearest_percentages(cell.printed, n) if scale == 100 else (int(cell.value * n), int(cell.value * n) + 1)
     )
@@ -235,10 +215,8 @@ def _impossible(cell: PublishedCell, n: int, scale: int, strength: str) -> Findi
     return Finding.of(
         cell,
         f"No count among {of} gives it; the nearest is {scale * nearest / n:.{cell.decimals}f}.",
-        f"{below:,} / {n:,} = {low} and {above:,} / {n:,} = {high}; neither rounds "
-        + ("nor truncates " if strength == IMPOSSIBLE else "")
-        + f"to {cell.printed}",
-        strength,
+        f"{below:,} / {n:,} = {low} and {above:,} / {n:,} = {high}; neither rounds nor truncates to {cell.printed}",
+        f"{ONLY_IF}it is of another number of questions{other}" if cell.unit == PERCENT else NOT_ROUNDING,
     )
 
 
@@ -256,7 +234,7 @@ def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
                 "No counts in the runs have this mean and this standard deviation.",
                 f"no {cell.runs} counts of {cell.questions:,} with the mean {cell.printed} have the standard deviation "
                 f"{cell.spread:.{cell.decimals}f} with ddof = 0 or 1, whether or not each run was rounded",
-                IMPOSSIBLE,
+                NOT_ROUNDING,
             )
 
 

@@ -60,21 +60,21 @@ def nearest_percentages(printed: str, n: int) -> tuple[int, int]:
     return below, below + 1
 
 
-def implied_n(percentages: list[str], limit: int) -> int | None:
-    """Return the smallest n up to ``limit`` that produces all printed percentages from whole counts; None if none does.
+def implied_n(percentages: Sequence[str], last: int, *, first: int = 1, truncated: bool = False) -> int | None:
+    """Return the smallest n from ``first`` to ``last`` that produces all printed percentages from whole counts.
 
-    It is the number of items, or a divisor of it.
+    They are rounded, or all ``truncated``. None if no n does. With ``first`` 1, it is the number of items or a divisor.
     """
-    smallest = 1
+    intervals = []
     for text in percentages:
-        low, high = (end / PERCENT for end in printed_interval(text))
-        (a, b), (c, d) = low.as_integer_ratio(), high.as_integer_ratio()
-        # a count lies between low * n and high * n; whole numbers, as this loop is long
-        found = next((n for n in range(smallest, limit + 1, smallest) if -(-a * n // b) <= c * n // d), None)
-        if found is None:
-            return None
-        smallest = found
-    return smallest
+        low, high = (end / PERCENT for end in printed_interval(text, truncated=truncated))
+        intervals.append((*low.as_integer_ratio(), *high.as_integer_ratio()))
+    for n in range(first, last + 1):
+        # The first count is not below low * n. Whole numbers, as this loop is long; a truncated number is below high.
+        counts = [(-(-a * n // b), c * n, d) for a, b, c, d in intervals]
+        if all(count * d < most if truncated else count * d <= most for count, most, d in counts):
+            return n
+    return None
 
 
 def grimmer(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from known_unknowns.benchmark.published import DATA, IMPOSSIBLE, ONLY_IF, PERCENT, Finding, Published, PublishedCell
+from known_unknowns.benchmark.published import DATA, NOT_ROUNDING, PERCENT, Finding, Published, PublishedCell
 
 Cells = Mapping[str, PublishedCell]
 
@@ -42,13 +42,13 @@ class Derived:
         """Whether the cell and its value from other cells agree."""
         return abs(self.value - self.cell.value) <= self.tolerance
 
-    def finding(self, text: str, strength: str = IMPOSSIBLE) -> Finding:
+    def finding(self, text: str) -> Finding:
         """Return the finding that the cell does not follow. ``{}`` in the text is the implied value."""
         decimals = self.cell.decimals if _are_counts([self.cell]) else max(self.cell.decimals, _DECIMALS)
         shown = f"{self.value:,.{decimals}f}"
         explained = f"; rounding explains at most {self.tolerance:.3f}" if self.tolerance > 2 * ROUNDING else ""
         arithmetic = f"{self.arithmetic} = {shown}; printed {self.cell.printed}{explained}"
-        return Finding.of(self.cell, text.replace("{}", shown), arithmetic, strength)
+        return Finding.of(self.cell, text.replace("{}", shown), arithmetic, NOT_ROUNDING)
 
 
 def rounding_error(cell: PublishedCell) -> float:
@@ -100,8 +100,7 @@ def product(cell: PublishedCell, one: PublishedCell, other: PublishedCell, *, un
     error, other_error = rounding_error(one), rounding_error(other)
     slack = (one.value * other_error + other.value * error + error * other_error) / unit
     over = "" if unit == 1 else f" / {unit:,g}"
-    exact = _are_counts([one, other])
-    return Derived(cell, value, 0.0 if exact else slack, f"{one.printed} x {other.printed}{over}")
+    return Derived(cell, value, slack, f"{one.printed} x {other.printed}{over}")
 
 
 def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Derived:
@@ -109,14 +108,14 @@ def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Der
     return Derived(cell, 100 * part.value / whole.value, 0.0, f"100 x {part.printed} / {whole.printed}")
 
 
-def inconsistent(derived: Iterable[Derived], text: str, strength: str = IMPOSSIBLE) -> Iterator[Finding]:
+def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:
     """Yield a finding for each value that does not follow, and for two of one column that fit after an exchange.
 
     ``text`` is the sentence of the findings; ``{}`` in it is the implied value.
     """
     odd = [one for one in derived if not one.is_consistent]
     for one in odd:
-        yield one.finding(text, strength)
+        yield one.finding(text)
         for other in odd:
             if one is not other and _are_exchanged(one, other):
                 yield Finding.of(
@@ -153,8 +152,7 @@ def declared_relations(published: Published) -> Iterator[Finding]:
             for name, parts in relation.get("at_most", {}).items():
                 if name in found:
                     yield from _at_most(found[name], [found[part] for part in parts], relation)
-        strength = ONLY_IF + relation["only_if"] if "only_if" in relation else IMPOSSIBLE
-        yield from inconsistent(derived, _filled(relation.get("text", ""), [*named.values()]), strength)
+        yield from inconsistent(derived, relation.get("text", ""))
 
 
 def _groups(published: Published, relation: Mapping[str, Any]) -> list[Cells]:
@@ -170,7 +168,7 @@ def _groups(published: Published, relation: Mapping[str, Any]) -> list[Cells]:
 
 
 def _derived(cells: Cells, relation: Mapping[str, Any]) -> Iterator[Derived]:
-    for kind in ("mean", "sum", "share", "product"):
+    for kind in ("mean", "sum", "share"):
         for name, names in relation.get(kind, {}).items():
             if name not in cells or any(part not in cells for part in names):
                 continue
@@ -183,19 +181,15 @@ def _derived(cells: Cells, relation: Mapping[str, Any]) -> Iterator[Derived]:
             elif kind == "sum":
                 yield total(cell, parts)
             else:
-                yield (ratio if kind == "share" else product)(cell, *parts)
+                yield ratio(cell, *parts)
 
 
 def _at_most(cell: PublishedCell, bounds: Sequence[PublishedCell], relation: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding if a number exceeds one of others by more than their rounding, or at all ``as_printed``."""
+    """Yield a finding if a number exceeds one of others by more than their rounding."""
     least = min(bounds, key=lambda bound: bound.value)
-    slack = 0.0 if relation.get("as_printed") else sum(each.half_unit for each in (cell, *bounds)) + ROUNDING
+    slack = sum(each.half_unit for each in (cell, *bounds)) + ROUNDING
     if cell.value > least.value + slack:
-        yield Finding.of(cell, _filled(relation["text"], bounds), f"{cell.printed} > {least.printed}")
-
-
-def _filled(text: str, parts: Sequence[PublishedCell]) -> str:
-    """Write printed numbers in place of {0}, {1}, ..."""
-    for number, part in enumerate(parts):
-        text = text.replace(f"{{{number}}}", part.printed)
-    return text
+        text = relation["text"]
+        for number, bound in enumerate(bounds):
+            text = text.replace(f"{{{number}}}", bound.printed)
+        yield Finding.of(cell, text, f"{cell.printed} > {least.printed}")

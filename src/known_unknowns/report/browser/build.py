@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns.benchmark import caveats
+from known_unknowns.benchmark import registry
 from known_unknowns.files import write_text
 from known_unknowns.progress import progress
 from known_unknowns.report import shell
@@ -60,7 +60,7 @@ def build(params: Params, *, results: Path, data: Path, out: Path, root: Path | 
             "edition": params.edition,
             "version": __version__,
             "models": [[model, params.model(model).engine == "respondent"] for model in params.models],
-            "benchmarks": [[name, caveats.title(params, name), *entry] for name, entry in described],
+            "benchmarks": [[name, registry.get(name).title, *entry] for name, entry in described],
         }
         folder.chmod(0o755)
         shutil.rmtree(out.parent / SHARDS, ignore_errors=True)

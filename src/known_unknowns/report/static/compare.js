@@ -71,7 +71,7 @@ document.addEventListener("DOMContentLoaded", () => {
       : `Of ${rows.length} comparisons, ${names[0]} is better in ${counts.better}, ${names[1]} in ${counts.worse}; `
         + `in ${rows.length - counts.better - counts.worse} they cannot be distinguished.`;
     const table = element("table", { class: "data" },
-      element("caption", {}, `${names[0]} and ${names[1]} on the same questions, in percent ${document.body.dataset.mark || ""}`.trim()),
+      element("caption", {}, `${names[0]} and ${names[1]} on the same questions, in percent`),
       element("thead", {}, element("tr", {}, ...["Benchmark", "Variant", ...heads].map((head) =>
         element("th", { scope: "col", class: "number" }, element("span", { class: "name" }, head))))),
       element("tbody", {}, ...rows.map((row) => line(row, names, row[1] !== a))));

@@ -67,7 +67,7 @@ def test_the_released_data_have_the_stated_numbers():
     clues = sum(clue != "no" for row in rows for clue in row["contains_bbox"])
     stated = {row: cells["ActiView"].printed for (_, row), cells in PUBLISHED.rows("Released data").items()}
     assert stated == {
-        "Images": str(len({row["images"][0] for row in rows})),
+        "Paths of images": str(len({row["images"][0] for row in rows})),
         "Questions": str(len(rows)),
         "Fewest options": str(min(options)),
         "Most options": str(max(options)),
@@ -106,7 +106,6 @@ def test_a_row_without_some_questions_is_consistent():
     [
         ("Table 13", "LLaVA-1.6 13B", "Zooming ACC_QA", "Table 7 has 65.23."),  # the numbers of LLaVA-1.6 7B
         ("Table 13", "SEAL", "Shifting-R R_select", "With 3.83 of four views in use, Equation 1 gives at least 93.38"),
-        ("Table 10", "GPT-4o", "Type I AVG", "best in the average of this type; 2 models are better"),
         ("Table 14", "LLaVA-1.6 13B", "4 splits, AVG", "it is 55.54; 16 splits then change it by +2.73, not by -1.27"),
     ],
 )
@@ -123,9 +122,16 @@ OTHERS = [
     ("Table 4", "Average", "ACC*", "The 6 people give 83.69. Without User6 it follows.", "= 83.69; printed 84.67"),
     # Idefics2-8B-base: 48.62 + 49.54 + 47.69 + 47.69 = 193.54
     ("Table 7", "all", "AVG", "27 of 27 rows do not follow", "/ 4 = 48.38; printed 48.86"),
-    ("Table 15", "all", "all", "they are in 1 of 4", "LLaVA-1.6 13B: -5.23 and -2.16"),
+    ("Table 15", "all", "all", "zooming drops for 2, shifting for 2, and both for 1", "LLaVA-1.6 13B: -5.23 and -2.16"),
     ("Table 2", "Qwen2-VL", "Shifting-R", "Released output has 61.54.", "61.23 (199 of 325)"),
-    ("Table 1", "Images", "ActiView", "Released data has 315.", "314"),
+    # Type I: Gemini-1.5-pro is above 80.56 in Table 10; GPT-4o has the best Type III in Tables 9 to 12
+    (
+        "Appendix F.2",
+        "GPT-4o",
+        "Type I AVG",
+        "in 3 of 4 tables, but in all of Type III AVG",
+        "Table 10: Gemini-1.5-pro has 83.33",
+    ),
     # 859 - 4 x 42 = 691 views of 325 questions
     ("Appendix A.3", "Views with clues per question", "ActiView", "without them it is 2.13.", "859 / 325 = 2.64"),
 ]
@@ -148,13 +154,9 @@ def test_no_other_place_of_these_tables_is_flagged():
     # used views leave at least 859 - (1300 - 325 u) annotated ones: 42.1, 41.8, 25.1 and 48.5 percent of 859
     assert everyone - shifted == {"Claude 3.5 Sonnet", "Gemini-1.5-pro", "LLaVA-OneVision", "GLM-4V-9B"}
     for number in (9, 10, 11):
-        assert flagged(f"Table {number}") <= {("Brote-IM-XL-3B", "all"), ("GPT-4o", "Type I AVG")}
-    assert flagged("Table 12") == {("GPT-4o", "Type I AVG"), ("Mini-Gemini-7B", "Type I AVG")}
-    assert flagged("Table 9") == {("Brote-IM-XL-3B", "all")}  # GPT-4o's 80.56 is the best there
-    assert {f.table for f in findings()} == {
-        *(f"Table {n}" for n in range(1, 16)),
-        *("Section 5", "Section 5, data", "Appendix A.3", "Appendix C", "Appendix F.2", "Appendix F.3"),
-    }
+        assert flagged(f"Table {number}") == {("Brote-IM-XL-3B", "all")}
+    assert not flagged("Table 1") and not flagged("Table 12")
+    assert flagged("Table 3") == {("Qwen2-VL", "ACC")}  # shifts may exceed views: some selections are invalid
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,6 @@ def test_the_check_counts_what_the_paper_counts_otherwise():
     assert codes["error", "no-images"] == 1 and codes["note", "shared-image"] == 10
     wrong = {number.name: (number.observed, number.expected) for number in checked.quantities if number.agrees is False}
     assert wrong == {
-        "images, by path": (315, 314),
         "right by guessing (%)": (34.24, 33.95),
         "views with clues a question, by contains_bbox": (2.13, 2.64),
     }

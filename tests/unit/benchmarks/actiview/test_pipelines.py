@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from known_unknowns import engines
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.scoring.table import score_turn
+from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from tests.factories import PARSER_NAMES, asked_by, model_entry

@@ -11,7 +11,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.protocols import check_arguments
 from known_unknowns.records import AnsweredTurn, Reply
-from known_unknowns.scoring.table import combine_views, score_turn
+from known_unknowns.scoring.dialogues import combine_views, score_turn
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
 from tests.factories import asked_by, model_entry, right

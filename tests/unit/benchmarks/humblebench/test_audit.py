@@ -58,8 +58,17 @@ def test_chance_on_humblebench_e():
     assert one.printed == "20" and "gives 24.27" in one.finding and "(85.43%)" in one.arithmetic
 
 
-def test_there_are_no_other_findings():
-    assert len(findings()) == 1 + 1 + 12 + 1 + 1 + 3 + 1
+def test_the_right_options_are_not_balanced():
+    """Always C: 27.07%, 7.07 points above the 20% of random guessing."""
+    one = found("Figure 2", "C", "Share of right options")
+    assert "relatively balanced" in one.finding and one.arithmetic.startswith("27.07 - 20 = 7.07 points")
+    shares = [cell for cell in CELLS if cell.table == "Figure 2" and cell.decimals == 2]
+    assert sum(cell.value for cell in shares) == pytest.approx(100)
+
+
+def test_the_other_findings_are_names_and_last_digits():
+    tables = {f.table for f in findings()} - {"Figure 2", "Figure 4", "Section 3.2, random guess"}
+    assert tables == {"Table 3", "Section 3.2", "Section 3.3, second mention", "Algorithm 1"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from known_unknowns.comparison.audit import audit, audit_published, published
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Reply, Score
-from known_unknowns.scoring.table import parse, score_turn
+from known_unknowns.scoring.dialogues import score_turn
+from known_unknowns.scoring.table import parse
 from known_unknowns.variants import apply
 from known_unknowns.variants.of_benchmark import variants_of
 from known_unknowns.workflow import configuration

@@ -94,7 +94,10 @@ def test_the_identical_rows_are_flagged_on_every_cell_and_no_others():
 
 def test_other_inconsistencies():
     found = containing("Answer Rate")
-    assert {key: re.findall(r"\d+\.\d+", text)[-1 if "give" in text else 1] for key, text in found.items()} == {
+    numbers = {key: re.findall(r"\d+\.\d+", text) for key, text in found.items()}
+    assert {
+        key: those[1 if "leaves" in found[key] or "Times" in found[key] else -1] for key, those in numbers.items()
+    } == {
         ("Table 1", "Qwen-VL-Chat-7b", "KnowVisQA score_ku"): "0.29",  # 100 - 99.71 refused, but 1.43 rightly refused
         ("Table 1", "Qwen-VL-Max", "KnowVisQA score_ku"): "3.09",  # 100 - 96.91 refused, but 3.77 rightly refused
         ("Table 1, first preprint", "LLaVA-13b", "BasicVisQA"): "68.14",  # 0.9880 x 68.97, but 68.25
@@ -148,12 +151,24 @@ def test_further_findings(table, row, column, printed, text, arithmetic):
     assert text in found.finding and arithmetic in found.arithmetic
 
 
-def test_there_are_no_other_findings():
-    """2 identical rows, 4 totals, 5 of answer rates, 6 of Table 4, 2 impossible shares, 2 that only truncation or
-    rounding in each run gives, 1 of Section 4.4, and 11 of data and text.
+def test_the_cause_of_a_score_above_all_refusals():
+    """5 / 350 = 1.43% and 5 / 1,750 = 0.29%. 3.77 and 3.09 have no such count: 13.2 / 350 and 54 / 1,750."""
+    found = containing("More than all refusals")
+    causes = {row: text.partition("leaves ")[2] for (_, row, _), text in found.items()}
+    assert causes == {
+        "Qwen-VL-Chat-7b": "0.29. 5 refusals in all 5 runs give it over 350, and the Answer Rate over 1,750.",
+        "Qwen-VL-Max": "3.09.",
+    }
 
-    Gemini's Answer Rate of 97.13 is possible: five truncated rates can have this truncated mean (`test_grim`)."""
-    assert len(audit("mmsap")) == 2 + 4 + 5 + 6 + 2 + 2 + 1 + 11
+
+def test_what_rounding_in_each_run_or_the_mean_of_rates_explains_is_no_finding():
+    """Gemini's 70.85 and 97.13 (`test_grim`), and GPT-4V's 12.06, where 56.6 x (100 - 26.19) / 350 is 11.94."""
+    places = {(f.table, f.row, f.column) for f in audit("mmsap")}
+    assert not places & {
+        ("Table 1", "Gemini 1.0 Pro Vision", "KnowVisQA score_kk"),
+        ("Table 2", "Gemini 1.0 Pro Vision", "KnowVisQA Answer Rate"),
+        ("Table 1", "GPT-4V", "KnowVisQA score_ku"),
+    }
 
 
 def test_the_spread_as_published():

@@ -15,7 +15,7 @@ from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Metric, Question, Reply, Score
-from known_unknowns.scoring.table import score_turn
+from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns_benchmarks.mmsap.metrics import QUADRANTS, ratios
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says

@@ -206,3 +206,25 @@ def test_a_named_refusal_that_no_question_has(tmp_path):
     folder = own_folder(tmp_path / "own", [row(0)])
     message = problems(folder, refusal="None of these")
     assert "no question has the refusal option 'None of these'" in message and "'Red'" in message
+
+
+@pytest.mark.parametrize(
+    ("answers", "share"),
+    [
+        ("A" * 12, "number 1 in 12 of 12 answerable questions (100%)"),
+        ("C" * 12, "number 3 in 12 of 12 answerable questions (100%)"),
+        ("A" * 10 + "B", "number 1 in 10 of 11 answerable questions (91%)"),
+        ("A" * 12 + "D" * 8, "number 1 in 12 of 12 answerable questions (100%)"),  # D is the refusal
+        ("A" * 9 + "BC", None),
+        ("A" * 9, None),  # too few to say
+        ("D" * 12, None),
+    ],
+)
+def test_a_right_option_that_always_stands_at_one_place_is_a_warning_with_the_share(answers, share, tmp_path):
+    folder = own_folder(tmp_path / "own", [row(number, answer=answer) for number, answer in enumerate(answers)])
+    checked = check("multiple_choice", folder, settings=data_entry("folder"))
+    found = [(finding.severity, finding.text) for finding in checked.findings if finding.code == "answer-place"]
+    notes = [note for note in BENCHMARK.contents(folder).notes if "this place" in note]
+    assert [text for _, text in found] == notes
+    assert [severity for severity, _ in found] == ([] if share is None else ["warning"])
+    assert share is None or share in notes[0]

@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import Batches
 from known_unknowns.engines._checkpoint import weights_sha256

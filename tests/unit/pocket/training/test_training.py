@@ -116,7 +116,7 @@ def test_a_stopped_training_continues_and_only_the_tower_changes_in_the_last_sta
             raise Stopped
 
     with pytest.raises(Stopped):
-        train(SMOKE, tmp_path / "model", work=tmp_path, workers=0, report=stop, report_every=1)
+        train(SMOKE, tmp_path / "model", work=tmp_path, report=stop, report_every=1)
     assert not (tmp_path / "model").exists()
     before, after = (torch.load(folder / CHECKPOINT, weights_only=True) for folder in (tmp_path, trained))
     moved = {
@@ -128,7 +128,7 @@ def test_a_stopped_training_continues_and_only_the_tower_changes_in_the_last_sta
     assert any(name.endswith("weight") for name in moved["model"])
 
     lines = []
-    resumed = train(SMOKE, tmp_path / "model", work=tmp_path, workers=0, report=lines.append, report_every=1)
+    resumed = train(SMOKE, tmp_path / "model", work=tmp_path, report=lines.append, report_every=1)
     assert [(line["stage"], line["step"]) for line in lines] == [("focus", 1), ("focus", 2)]
     for name in ("tokenizer.json", "config.json"):
         assert (resumed / name).read_bytes() == (trained / "model" / name).read_bytes(), name
@@ -138,7 +138,7 @@ def test_a_stopped_training_continues_and_only_the_tower_changes_in_the_last_sta
     for name, weight in ours.items():
         torch.testing.assert_close(weight, theirs[name], atol=1e-3, rtol=1e-2)
     with pytest.raises(ValueError, match="other settings"):
-        train(dataclasses.replace(SMOKE, seed=4), tmp_path / "out", work=tmp_path, workers=0)
+        train(dataclasses.replace(SMOKE, seed=4), tmp_path / "out", work=tmp_path)
 
 
 @pytest.fixture(scope="session")
