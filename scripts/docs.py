@@ -40,8 +40,6 @@ GROUPS = {
         "verdicts",
         "audit",
         "metrics",
-        "intervals",
-        "confidence",
         "model_comparison",
         "parsers",
     ),
