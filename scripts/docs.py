@@ -37,10 +37,8 @@ GROUPS = {
     "Results": (
         "report",
         "question_browser",
-        "verdicts",
-        "audit",
+        "comparison",
         "metrics",
-        "model_comparison",
         "parsers",
     ),
     "Construct and review": ("construction", "review"),
