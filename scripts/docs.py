@@ -30,7 +30,6 @@ GROUPS = {
         "data",
         "models",
         "endpoints",
-        "released_predictions",
         "rescore",
         "sharing",
     ),
