@@ -31,11 +31,9 @@ GROUPS = {
         "models",
         "endpoints",
         "rescore",
-        "sharing",
     ),
     "Results": (
         "report",
-        "question_browser",
         "comparison",
         "metrics",
         "parsers",
