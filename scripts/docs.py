@@ -39,7 +39,7 @@ GROUPS = {
         "parsers",
     ),
     "Construct and review": ("construction", "review"),
-    "Internals": ("architecture", "faults", "shared_prefixes"),
+    "Internals": ("architecture", "shared_prefixes"),
 }
 """The pages in docs/, in the order of the site. A page that is missing here stops the build."""
 UNLISTED = frozenset({"bench", "tests"})
