@@ -38,7 +38,7 @@ GROUPS = {
         "metrics",
         "parsers",
     ),
-    "Construct and review": ("construction", "review"),
+    "Construct and review": ("construction",),
     "Internals": ("architecture", "shared_prefixes"),
 }
 """The pages in docs/, in the order of the site. A page that is missing here stops the build."""
