@@ -75,8 +75,6 @@ ELSEWHERE = {
     "snakemake --workflow-profile profiles/slurm": "tests/workflow/test_slurm.py",
     "dvc": "tests/workflow/test_dvc.py",
     "pytest tests/unit/test_architecture.py": "tests/unit/test_architecture.py",
-    "known-unknowns bundle": "tests/workflow/test_open.py",
-    "known-unknowns models add": "tests/unit/cli/test_new_model.py",
 }
 """The beginning of a command, and the test that runs commands of this kind with data and models of its own."""
 NOT_RUN = {
