@@ -96,28 +96,14 @@ class PaddingCheck:
         return f"its logits differ by {found:.2g} of their standard deviation from those of each prompt alone, {where}"
 
     def _difference(self, lengths: Sequence[int], encode: Encode) -> tuple[float, bool]:
-        """Return the difference of the first logits, and whether the batch had padding."""
+        """Return the difference of the logits, and whether the batch had padding."""
         by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
         pair = [by_length[-1], by_length[0]]
-        alone = [check.reference(self._model, encode([index]), steps=1)[0][0] for index in pair]
+        alone = [check.reference(self._model, encode([index])) for index in pair]
         try:
             encode(range(len(lengths)))
             batch = encode(pair)
         except (ValueError, TypeError) as error:  # some processors cannot stack images with unequal numbers of tiles
             raise _NoBatch(" ".join(str(error).split())[:_LONGEST_REASON]) from error
-        together = first_logits(self._model, batch)
-        found = max(check.difference(row, single) for row, single in zip(together, alone, strict=True))
-        return found, not bool(batch["attention_mask"].all())
-
-
-@torch.inference_mode()
-def first_logits(model: Any, inputs: Any) -> torch.Tensor:
-    """Return the logits (rows, vocabulary) of the first token of a batch, by ``generate``."""
-    made = model.generate(
-        **inputs.to(model.device, dtype=model.dtype),
-        generation_config=model.generation_config,
-        max_new_tokens=1,
-        return_dict_in_generate=True,
-        output_logits=True,
-    )
-    return made.logits[0].float()
+        padded = not bool(batch["attention_mask"].all())
+        return check.batch_difference(self._model, batch, alone), padded
