@@ -125,6 +125,12 @@ def difference(found: torch.Tensor, expected: torch.Tensor) -> float:
     return distance / deviation if deviation else distance
 
 
+def failure(error: Exception) -> str:
+    """Return an error of a model as the reason why a way of computing is not used."""
+    first_line = str(error).partition("\n")[0]
+    return f"the model fails when it is computed in this way ({type(error).__name__}: {first_line})"
+
+
 def sample(prompts: Sequence[Prompt], most: int = 3) -> list[int]:
     """Return the indices of up to ``most`` prompts of one head: the longest, the shortest, and the first."""
     by_length = sorted(range(len(prompts)), key=lambda index: len(prompts[index].ids))

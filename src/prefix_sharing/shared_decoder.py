@@ -265,7 +265,7 @@ class SharedPrefixDecoder:
         except (torch.OutOfMemoryError, MemoryError):
             raise
         except Exception as error:  # any error of a model that does not support it
-            self.disable(plan, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            self.disable(plan, check.failure(error))
             return
         self.differences[plan] = max(worst, apart, self.differences.get(plan, 0.0))
         if not worst <= check.TOLERANCE:

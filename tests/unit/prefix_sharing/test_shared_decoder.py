@@ -152,6 +152,16 @@ class Unmasked(torch.nn.Module):
         return self.attention(*args, attention_mask=None, **kwargs)
 
 
+class UnmaskedInTheSecondRow(Unmasked):
+    """The same for the second of several rows, which is neither the longest nor the shortest."""
+
+    def forward(self, *args, attention_mask=None, **kwargs):
+        if attention_mask is not None and len(attention_mask) > 1:
+            attention_mask = attention_mask.clone()
+            attention_mask[1] = True
+        return self.attention(*args, attention_mask=attention_mask, **kwargs)
+
+
 class UnmaskedAtTheFourthToken(Unmasked):
     """The same from the fourth token of a reply to a prompt of six tokens."""
 
@@ -166,10 +176,11 @@ def test_a_padded_batch_that_changes_results_is_noticed():
     )
     torch.manual_seed(0)
     right = transformers.LlamaForCausalLM(config).eval()
-    wrong, late = copy.deepcopy(right), copy.deepcopy(right)
+    wrong, middle, late = (copy.deepcopy(right) for _ in range(3))
+    middle.model.layers[0].self_attn = UnmaskedInTheSecondRow(middle.model.layers[0].self_attn)
     wrong.model.layers[0].self_attn = Unmasked(wrong.model.layers[0].self_attn)
     late.model.layers[0].self_attn = UnmaskedAtTheFourthToken(late.model.layers[0].self_attn)
-    texts = [[5, 6, 7, 8, 9, 10], [11, 12], [13, 14, 15]]
+    texts = [[5, 6, 7, 8, 9, 10], [13, 14, 15], [11, 12], [16, 17, 18, 19]]
 
     def encode(indices):
         longest = max(len(texts[index]) for index in indices)
@@ -177,9 +188,9 @@ def test_a_padded_batch_that_changes_results_is_noticed():
         ids = torch.tensor(rows)
         return transformers.BatchFeature({"input_ids": ids, "attention_mask": (ids > 0).long()})
 
-    for model, fault in ((right, ""), (wrong, "differ by"), (late, "differ by")):
+    for model, fault in ((right, ""), (wrong, "differ by"), (middle, "differ by"), (late, "differ by")):
         padding = PaddingCheck(model)
-        padding.check([len(text) for text in texts], encode)
+        padding.check(len(texts), encode)
         assert (padding.fault == "") == (fault == "")
         assert fault in padding.fault
         assert padding.difference is not None
