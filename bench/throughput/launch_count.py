@@ -26,10 +26,12 @@ Stages = Mapping[str, tuple[Any, str]]
 
 
 def decoder_stages() -> dict[str, tuple[Any, str]]:
-    """Return the stages of prefix sharing."""
+    """Return the stages of prefix sharing. A CPU has pieces and segments, a GPU prefixes and trees."""
     return {
         "prefixes": (prefix_plans.PrefixPlans, "from_features"),
+        "pieces": (prefix_plans.PrefixPlans, "compute_chains"),
         "trees": (shared_decoder, "forward_trees"),
+        "segments": (shared_decoder, "forward_segments"),
         "gather": (rows, "_gather_caches"),
         "step": (rows.RowContinuation, "step"),
         "decode": (shared_decoder, "decode"),
