@@ -117,7 +117,7 @@ class TransformersEngine:
                 tokens_per_pass=self._capacity.tokens_per_pass,
             )
         except Exception as error:  # of models that do not support it
-            self._sharing_error = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            self._sharing_error = str(error) if isinstance(error, ValueError) else check.failure(error)
             return None
 
     def _facts(self, entry: TransformersModel) -> dict[str, Any]:
@@ -356,7 +356,7 @@ class TransformersEngine:
             except Exception as error:
                 if isinstance(error, (RuntimeError, MemoryError)) and _device.is_out_of_memory(error):
                     raise
-                decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                decoder.disable_all(check.failure(error))
         return [self._scorer.plain(turn, self._prompts.build_batch([turn], folder)) for turn in turns]
 
     def _generate_shared(self, turns: Sequence[Turn], prompts: Sequence[Prompt], folder: Path) -> list[Reply]:
@@ -373,7 +373,7 @@ class TransformersEngine:
                 except Exception as error:
                     if isinstance(error, (RuntimeError, MemoryError)) and _device.is_out_of_memory(error):
                         raise
-                    decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                    decoder.disable_all(check.failure(error))
                     break
                 for row, index in enumerate(indices):
                     replies[index] = self._replies.build(turns[index], prompts[index].ids, tokens[row], recorder, row)
@@ -411,7 +411,7 @@ class TransformersEngine:
             def encode(indices: Sequence[int], members: Sequence[Turn] = members) -> Any:
                 return self._prompts.build_batch([members[index] for index in indices], folder)
 
-            self._padding.check([len(turn.text) for turn in members], encode)
+            self._padding.check(len(members), encode)
             if self._padding.fault:
                 self._unshared_batch_size = 1
                 return
