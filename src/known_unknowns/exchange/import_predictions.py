@@ -22,12 +22,12 @@ import yaml
 
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import QuestionTurns
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.exchange.matching import left_out_note, match, with_prompts
-from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.reader import parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import PredictionFile
 from known_unknowns.config import DataEntry, ResolvedVariant
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_entry
 from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, collect_questions, guess_function
-from known_unknowns.exchange.formats import PredictionFile
-from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match, with_prompts
-from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.matching import have_logprobs, left_out_note, match, with_prompts
+from known_unknowns.exchange.reader import file_names, parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns.variants.of_benchmark import variant_of

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import QuestionTurns
 from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.config import Statistics
-from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply

@@ -1,4 +1,7 @@
-"""Parse tables in CSV, TSV, JSON, JSON lines, XLSX and Parquet into rows that know their line, for error messages."""
+"""Parse tables in CSV, TSV, JSON, JSON lines, XLSX and Parquet into rows that know their line, for error messages.
+
+The readers of pandas are not used: they fill the missing cells of a short line, and do not name the line of a mistake.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from io import StringIO
 from itertools import zip_longest
@@ -27,6 +30,14 @@ MAX_SHEET_BYTES = 2**27
 """Largest size of an Excel file when it is unpacked, in bytes."""
 MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
 """Largest numbers of columns and cells of an Excel sheet, with the empty ones, and of values of a Parquet file."""
+_OTHER_FORMS: Mapping[bytes, str] = {
+    b"version https://git-lfs.github.com/spec/": "a pointer to Git LFS",
+    b"\x1f\x8b": "compressed with gzip",
+    b"PK\x03\x04": "a zip archive",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
+"""The first bytes of files that are no UTF-8 text, and what the file is."""
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -40,6 +51,33 @@ def parse_table(file: Path) -> list[Row]:
     DataError
         If there are no rows, or if a line is not a row; the message names the line.
     """
+    return _nonempty(file, _table(file))
+
+
+def parse_rows(file: Path, problems: list[DataError] | None = None) -> list[Row]:
+    """Parse a table, or a JSON file that is one object, which is one row.
+
+    With a list of ``problems``, errors of single lines of JSON are added to it, and the other lines are read.
+    """
+    suffix = file.suffix.lower()
+    if suffix == ".jsonl" and problems is not None:
+        return _nonempty(file, _json_lines(file, problems))
+    if suffix == ".json":
+        content = parse_json(file)
+        if isinstance(content, dict):
+            return [Row(file, 1, content)]
+        return _nonempty(file, _list_rows(file, content))
+    return parse_table(file)
+
+
+def _nonempty(file: Path, rows: Iterable[Row]) -> list[Row]:
+    found = list(rows)
+    if not found:
+        raise DataError("holds no rows", file=file)
+    return found
+
+
+def _table(file: Path) -> Iterator[Row]:
     parsers = {
         ".jsonl": _json_lines,
         ".json": _json_list,
@@ -54,10 +92,7 @@ def parse_table(file: Path) -> list[Row]:
     if suffix not in parsers:
         unpack = "; unpack compressed files first" if suffix in COMPRESSED else ""
         raise DataError(f"unknown suffix {suffix!r}; known are {', '.join(parsers)}{unpack}", file=file)
-    found = list(parsers[suffix](file))
-    if not found:
-        raise DataError("holds no rows", file=file)
-    return found
+    return parsers[suffix](file)
 
 
 def read_text(file: Path) -> str:
@@ -65,6 +100,9 @@ def read_text(file: Path) -> str:
     if not file.is_file():
         raise DataError("no such file", file=file)
     data = file.read_bytes()
+    for start, form in _OTHER_FORMS.items():
+        if data.startswith(start):
+            raise DataError(f"the file is {form}, not UTF-8 text", file=file)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -82,20 +120,30 @@ def parse_json(file: Path) -> Any:
         raise DataError(f"not JSON: {error}", file=file) from error
 
 
-def _json_lines(file: Path) -> Iterator[Row]:
+def _json_lines(file: Path, problems: list[DataError] | None = None) -> Iterator[Row]:
     content = read_text(file)
     if content.lstrip().startswith("["):  # a JSON list under another suffix
         yield from _json_list(file)
         return
-    for line, entry in enumerate(content.split("\n"), start=1):  # not splitlines: strings can contain U+2028
-        if not entry.strip():
+    lines = content.split("\n")  # not splitlines: strings can contain U+2028
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
             continue
         try:
-            values = _loads(entry)
-        except ValueError as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-            raise DataError(f"not JSON: {reason}", file=file, line=line) from error
-        yield _object(file, line, values)
+            yield _object(file, number, _line(file, number, line, is_last=number == len(lines)))
+        except DataError as error:
+            if problems is None:
+                raise
+            problems.append(error)
+
+
+def _line(file: Path, number: int, line: str, *, is_last: bool) -> Any:
+    try:
+        return _loads(line)
+    except ValueError as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+        end = "; the file ends within the line" if is_last else ""
+        raise DataError(f"not JSON: {reason}{end}", file=file, line=number) from error
 
 
 def _loads(content: str) -> Any:
@@ -111,7 +159,10 @@ def _loads(content: str) -> Any:
 
 
 def _json_list(file: Path) -> Iterator[Row]:
-    values = parse_json(file)
+    return _list_rows(file, parse_json(file))
+
+
+def _list_rows(file: Path, values: Any) -> Iterator[Row]:
     if not isinstance(values, list):
         raise DataError("not a list of objects, which a JSON file of predictions is", file=file)
     for entry, value in enumerate(values, start=1):
