@@ -31,13 +31,13 @@ MAX_SHEET_BYTES = 2**27
 MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
 """Largest numbers of columns and cells of an Excel sheet, with the empty ones, and of values of a Parquet file."""
 _OTHER_FORMS: Mapping[bytes, str] = {
-    b"version https://git-lfs.github.com/spec/": "a pointer to Git LFS",
-    b"\x1f\x8b": "compressed with gzip",
-    b"PK\x03\x04": "a zip archive",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
+    b"version https://git-lfs.github.com/spec/": "a pointer to Git LFS; get the file itself with git lfs pull",
+    b"\x1f\x8b": "compressed with gzip; unpack it",
+    b"PK\x03\x04": "a zip archive; unpack it",
+    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
 }
-"""The first bytes of files that are no UTF-8 text, and what the file is."""
+"""The first bytes of files without readable text, what the file is, and the remedy."""
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -61,7 +61,10 @@ def parse_rows(file: Path, problems: list[DataError] | None = None) -> list[Row]
     """
     suffix = file.suffix.lower()
     if suffix == ".jsonl" and problems is not None:
-        return _nonempty(file, _json_lines(file, problems))
+        rows = list(_json_lines(file, problems))
+        if problems and not rows:
+            raise problems[0]
+        return _nonempty(file, rows)
     if suffix == ".json":
         content = parse_json(file)
         if isinstance(content, dict):
@@ -102,7 +105,7 @@ def read_text(file: Path) -> str:
     data = file.read_bytes()
     for start, form in _OTHER_FORMS.items():
         if data.startswith(start):
-            raise DataError(f"the file is {form}, not UTF-8 text", file=file)
+            raise DataError(f"the file is {form}", file=file)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -123,8 +126,12 @@ def parse_json(file: Path) -> Any:
 def _json_lines(file: Path, problems: list[DataError] | None = None) -> Iterator[Row]:
     content = read_text(file)
     if content.lstrip().startswith("["):  # a JSON list under another suffix
-        yield from _json_list(file)
-        return
+        try:
+            yield from list(_json_list(file))
+            return
+        except DataError:
+            if problems is None:
+                raise
     lines = content.split("\n")  # not splitlines: strings can contain U+2028
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -260,6 +267,6 @@ def parse_identifier(row: Row, name: str) -> str:
     value = row.fields[name]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip(" \ufffd\t\n"):
         raise row.error(f"the {name} is {value!r}, which names no question")
     return str(value).strip()

@@ -115,6 +115,7 @@ EXCHANGE = Exchange(
             benchmark=NAME,
             suffix=f".{NAME}.jsonl",
         ),
+        FileFormat(name=f"{NAME} (answers only)", fields=("question_id", "model_answer"), reply="model_answer"),
     ),
     embedded_question=embedded_question,
     published_label="label",
