@@ -61,6 +61,8 @@ class Prediction:
         Log-probabilities of the labels as the first token of the reply.
     finish : str
         Why the reply ended, if the format has it ("length": at the limit of its length).
+    stated : mapping of str to float
+        How right the reply is by the file's own scorers (0 to 1), by their names.
     """
 
     row: Row
@@ -74,6 +76,7 @@ class Prediction:
     likelihoods: tuple[float, ...] | None = None
     logprobs: Mapping[str, float] | None = None
     finish: str = "stop"
+    stated: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -109,8 +112,12 @@ class FileFormat:
         The field that holds the fields of the question; by default, they are fields of the row.
     has_turns : bool
         Whether a row can have the plain format's fields of a turn: step, sample, finish, logprobs.
+    stated : mapping of str to str
+        Names of the file's own scorers, by the field with their results (0 or 1).
     stated_accuracy : callable, optional
         ``(row) -> accuracy`` that the file states, or None.
+    facts : callable, optional
+        ``(row) -> facts`` that the file states of its model: name, settings and versions.
     write : callable, optional
         ``(pairs of a question and a turn) -> text`` of the file.
     every_turn : bool
@@ -132,7 +139,9 @@ class FileFormat:
     failure: str = ""
     question: str = ""
     has_turns: bool = False
+    stated: Mapping[str, str] = field(default_factory=dict)
     stated_accuracy: Callable[[Row], float | None] | None = None
+    facts: Callable[[Row], Mapping[str, Any]] | None = None
     write: Callable[[Sequence[tuple[Question, AnsweredTurn]]], str] | None = None
     every_turn: bool = False
     whole_question: bool = False
@@ -142,12 +151,16 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class PredictionFile:
-    """A parsed file of predictions. ``stated_accuracy`` is the one that the file itself has, if any."""
+    """A parsed file of predictions.
+
+    ``stated_accuracy`` is the one that the file itself has, if any, and ``facts`` what it says of its model.
+    """
 
     file: Path
     format: FileFormat
     predictions: tuple[Prediction, ...]
     stated_accuracy: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +179,8 @@ class Exchange:
     published_label : str
         The key of ``Question.extra`` with the label as published, if there is one. The generic formats export it as
         ``published_label``.
+    has_texts : bool
+        Whether questions can be without an image, so that a file without images has such questions.
     stand_ins : mapping of str to str
         Paths of images that the benchmark's code shows in place of a question's own, to the function of the variant.
     """
@@ -174,6 +189,7 @@ class Exchange:
     embedded_question: Callable[[Mapping[str, Any], str, str], Question] | None = None
     exported_extra: tuple[str, ...] = ()
     published_label: str = ""
+    has_texts: bool = False
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 

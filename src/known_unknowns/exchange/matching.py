@@ -86,6 +86,17 @@ def _ordered(
     return published if max(numbers) >= len(questions) else questions
 
 
+def by_sample(files: Sequence[PredictionFile]) -> list[list[PredictionFile]]:
+    """Return the files with the predictions of each sample. DataError if the numbers of the samples have a gap."""
+    numbers = sorted({prediction.sample for file in files for prediction in file.predictions})
+    if numbers != list(range(len(numbers))):
+        raise DataError(f"the samples are {', '.join(map(str, numbers))}; count them from 0", file=file_names(files))
+    return [
+        [replace(file, predictions=tuple(p for p in file.predictions if p.sample == number)) for file in files]
+        for number in numbers
+    ]
+
+
 def left_out_note(questions: Sequence[Question], published: Sequence[Question]) -> tuple[str, ...]:
     """Return how many published questions the variant leaves out; () if none."""
     count = len(published) - len(questions)
@@ -144,6 +155,9 @@ def _check_options(prediction: Prediction, question: Question) -> None:
             )
 
 
+STATED = "stated"
+"""The key of `Reply.details` with the outcomes by the scorers of the file."""
+
 _STEPS = (VIEW, ANSWER, FORCED)
 """The steps of a question, in the order in which they are asked. There can be several views."""
 
@@ -161,6 +175,8 @@ def _turns(question: Question, predictions: Sequence[Prediction]) -> list[Answer
 def _turn(question: Question, number: int, prediction: Prediction) -> AnsweredTurn:
     offered = without_refusal(question) if prediction.step == FORCED else question
     reply = _reply(prediction, offered)
+    if prediction.stated:
+        reply = replace(reply, details={STATED: prediction.stated})
     return AnsweredTurn(question.id, number, prediction.step, "", (), offered.labels, "", reply)
 
 

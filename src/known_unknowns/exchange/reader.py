@@ -4,7 +4,9 @@
 |------------|---------------------------------------|--------------------------------------------------------------|
 | plain      | any program; ``csv`` and ``jsonl``    | question_id, prediction; step, sample, finish, logprobs      |
 | vlmevalkit | VLMEvalKit                            | index, prediction; question_id, question, A, B, ..., answer  |
-| lmms_eval  | lmms-eval, ``--log_samples``          | doc_id, filtered_resps; resps, doc, target                   |
+| lmms_eval  | lmms-eval, lm-evaluation-harness      | doc_id, filtered_resps; resps, doc, target, filter           |
+| inspect    | inspect_ai, ``.json`` and ``.eval``   | one object: eval, samples                                    |
+| openai     | batch services: the output file       | custom_id (the question's id), response; error               |
 
 A benchmark adds the formats of its own tools (`known_unknowns.benchmark.exchange.Exchange`). A file holds replies;
 their outcomes follow when it is scored.
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,10 +48,27 @@ FORMATS = (
         has_turns=True,
     ),
     FileFormat(
+        name="inspect",
+        fields=("eval", "samples"),
+        expand=harness_logs.expand_inspect,
+        question="question",
+        has_turns=True,
+        facts=harness_logs.inspect_facts,
+    ),
+    FileFormat(
+        name="openai_batch",
+        fields=("custom_id", "response"),
+        expand=harness_logs.expand_batch,
+        question="question",
+        has_turns=True,
+        facts=harness_logs.batch_facts,
+    ),
+    FileFormat(
         name="vlmevalkit",
         fields=("index", "prediction"),
         id=("question_id", "index"),
         failure=writers.FAILURE,
+        stated={"hit": "VLMEvalKit"},
         write=writers.write_vlmevalkit,
         suffix=".tsv",
     ),
@@ -57,6 +77,9 @@ FORMATS = (
     FileFormat(name="jsonl", write=writers.write_jsonl, every_turn=True),
 )
 """The formats for every benchmark, in the order in which they are tried."""
+
+
+_HITS = ("0", "1", "0.0", "1.0")
 
 
 @cache
@@ -80,7 +103,8 @@ def parse_file(file: Path, problems: list[DataError] | None = None) -> Predictio
         raise DataError(f"the fields are those of no known format ({fields}); known are {known}", file=file)
     predictions = tuple(_without_filters(_predictions(format, rows, problems)))
     stated = format.stated_accuracy(rows[0]) if format.stated_accuracy else None
-    return PredictionFile(file, format, predictions, stated)
+    facts = format.facts(rows[0]) if format.facts else {}
+    return PredictionFile(file, format, predictions, stated, facts)
 
 
 def _has_fields(row: Row, format: FileFormat) -> bool:
@@ -104,18 +128,24 @@ def _predictions(format: FileFormat, rows: Iterable[Row], problems: list[DataErr
                 _report(error, problems)
 
 
-def _without_filters(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
-    """Leave out the lines of lm-evaluation-harness that repeat a reply under another filter. Raw replies are scored."""
-    first: dict[tuple[str, int], Prediction] = {}
+def _without_filters(predictions: Iterable[Prediction]) -> list[Prediction]:
+    """Join the lines of lm-evaluation-harness with the same raw reply under other filters: it is scored once."""
+    kept: list[Prediction] = []
+    places: dict[tuple[str, int], int] = {}
     for prediction in predictions:
         filter = prediction.row.fields.get("filter")
-        if filter is None:
-            yield prediction
+        place = places.setdefault((prediction.name, prediction.sample), len(kept))
+        if filter is None or place == len(kept):
+            kept.append(prediction)
             continue
-        same = first.setdefault((prediction.name, prediction.sample), prediction)
-        is_repeated = (same.text, same.likelihoods) == (prediction.text, prediction.likelihoods)
-        if same is prediction or not is_repeated or same.row.fields["filter"] == filter:
-            yield prediction
+        first = kept[place]
+        is_repeated = (first.text, first.likelihoods) == (prediction.text, prediction.likelihoods)
+        of_first = first.row.fields["filter"]
+        if is_repeated and filter != of_first and not first.stated.keys() & prediction.stated.keys():
+            kept[place] = replace(first, stated={**first.stated, **prediction.stated})
+        else:
+            kept.append(prediction)
+    return kept
 
 
 def _report(error: DataError, problems: list[DataError] | None) -> None:
@@ -140,6 +170,13 @@ def _prediction(format: FileFormat, row: Row) -> Prediction:
         known |= _turn(row)
     if known.get("likelihoods") is not None:
         error = None
+    if values.get("error") and format.expand is not None:
+        text, error = "", str(values["error"])
+    stated = dict(values.get("stated") or {}) if format.expand is not None else {}
+    for name, scorer in format.stated.items():
+        if str(values.get(name)) in _HITS:
+            stated[scorer] = float(values[name])
+    known["stated"] = stated
     return Prediction(row, text, error, **known)
 
 
@@ -186,3 +223,13 @@ def _label_logprobs(row: Row) -> dict[str, float] | None:
 def file_names(files: Sequence[PredictionFile]) -> str:
     """Return the names of the files, for error messages."""
     return ", ".join(str(file.file) for file in files)
+
+
+def facts_note(file: PredictionFile) -> str:
+    """Return what a file says of its model, as a text; "" if it says nothing."""
+    stated = dict(file.facts)
+    settings = [
+        f"{name} {value}" for name, value in {**stated.pop("settings", {}), **stated.pop("packages", {})}.items()
+    ]
+    facts = [f"{name} {value}" for name, value in stated.items()]
+    return f"{file.file} states {', '.join([*facts, *settings])}" if file.facts else ""

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from known_unknowns import json_files
 from known_unknowns.benchmark.exchange import Row
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.exchange.eval_log import read_eval_log
 from known_unknowns.files import COMPRESSED
 from known_unknowns.files.csv_cells import unescape_cell
 
@@ -55,7 +56,7 @@ def parse_table(file: Path) -> list[Row]:
 
 
 def parse_rows(file: Path, problems: list[DataError] | None = None) -> list[Row]:
-    """Parse a table, or a JSON file that is one object, which is one row.
+    """Parse a table, or a JSON file that is one object, which is one row. A log ``.eval`` is such an object too.
 
     With a list of ``problems``, errors of single lines of JSON are added to it, and the other lines are read.
     """
@@ -65,12 +66,14 @@ def parse_rows(file: Path, problems: list[DataError] | None = None) -> list[Row]
         if problems and not rows:
             raise problems[0]
         return _nonempty(file, rows)
+    if suffix == ".eval":
+        return [Row(file, 1, read_eval_log(file))]
     if suffix == ".json":
         content = parse_json(file)
         if isinstance(content, dict):
             return [Row(file, 1, content)]
         return _nonempty(file, _list_rows(file, content))
-    return parse_table(file)
+    return _nonempty(file, _table(file, also=[".eval"]))
 
 
 def _nonempty(file: Path, rows: Iterable[Row]) -> list[Row]:
@@ -80,7 +83,7 @@ def _nonempty(file: Path, rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def _table(file: Path) -> Iterator[Row]:
+def _table(file: Path, also: Sequence[str] = ()) -> Iterator[Row]:
     parsers = {
         ".jsonl": _json_lines,
         ".json": _json_list,
@@ -94,7 +97,7 @@ def _table(file: Path) -> Iterator[Row]:
     suffix = file.suffix.lower()
     if suffix not in parsers:
         unpack = "; unpack compressed files first" if suffix in COMPRESSED else ""
-        raise DataError(f"unknown suffix {suffix!r}; known are {', '.join(parsers)}{unpack}", file=file)
+        raise DataError(f"unknown suffix {suffix!r}; known are {', '.join([*parsers, *also])}{unpack}", file=file)
     return parsers[suffix](file)
 
 
@@ -184,8 +187,13 @@ def _object(file: Path, line: int, values: Any) -> Row:
 
 def _separated(file: Path) -> Iterator[Row]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # chains of thought exceed the default
+    text = read_text(file)
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    reader = csv.reader(StringIO(read_text(file), newline=""), delimiter=delimiter, strict=True)
+    first = text.partition("\n")[0]
+    # Excel writes CSV files with semicolons where the comma is the decimal sign.
+    if delimiter == "," and "," not in first and ";" in first:
+        delimiter = ";"
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
         header = next(reader, [])
@@ -196,7 +204,7 @@ def _separated(file: Path) -> Iterator[Row]:
             if cells:
                 if len(cells) != len(header):
                     raise DataError(f"{len(cells)} cells under {len(header)} columns", file=file, line=line)
-                texts = map(unescape_cell, cells) if delimiter == "," else cells
+                texts = cells if delimiter == "\t" else map(unescape_cell, cells)
                 yield Row(file, line, dict(zip(header, texts, strict=True)))
             line = reader.line_num + 1
     except csv.Error as error:
