@@ -275,6 +275,8 @@ class ImportedModel(_Published):
     """Not a key either: no job asks the model."""
     cells: dict[str, dict[str, Seeds]] = {}
     """The benchmarks, variants and seeds that were imported. Of released replies, it is found in the files."""
+    samples: Count = 1
+    """The number of imported replies to each question."""
     released: dict[Name, Text] = {}
     """Benchmark to the model's name in its released files."""
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from known_unknowns.benchmark.question_text import parse_question
-from known_unknowns.data.released_reader import Numbers, ReleasedReader, ReplyRow, Setting
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.released_reader import Numbers, ReleasedReader, ReplyRow, Setting
 from known_unknowns.records import OVERALL, Image, Question
 from known_unknowns_benchmarks.humblebench.loader import LETTERS, NAME, REFUSAL
 from known_unknowns_benchmarks.humblebench.official import letter, released_label
