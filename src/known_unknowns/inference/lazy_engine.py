@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 from known_unknowns import engines, json_files
 from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel
 from known_unknowns.data import lock_file
-from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn
+from known_unknowns.engines import Batches, Engine, RemembersSettings, ScriptedEngine, UsesProvenTurn
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
@@ -88,7 +88,10 @@ def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngi
 def without_loading(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngine | None:
     """Return the same engine; None if its facts are known only after the model is loaded, or its server is started."""
     if not _is_loaded(entry):
-        return engines.create(name, entry)
+        created: Engine | ScriptedEngine = engines.create(name, entry)
+        if isinstance(created, RemembersSettings):
+            created.settings_folder = journal.parent
+        return created
     stored = _read(facts_file(journal))
     if stored is not None and _is_of(stored, entry) and _is_locked_at(entry, stored["facts"]):
         return LazyEngine(name, entry, stored)

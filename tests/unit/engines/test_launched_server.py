@@ -157,11 +157,11 @@ def test_one_that_dies_at_the_start_shows_the_end_of_its_log():
 def test_one_that_dies_in_the_middle_stops_the_run_and_the_same_command_continues():
     start = time.monotonic()
     with pytest.raises(MachineError, match=r"ended \(exit status 7\)(.|\n)*asked q\d\nCUDA error: an illegal"):
-        infer(6, "--dies-after", "4", concurrency=1)
+        infer(6, "--dies-after", "6", concurrency=1)
     assert time.monotonic() - start < 20
     with Journal(JOURNAL) as kept:
         assert len(kept) == 4
-    assert infer(6, "--dies-after", "4", concurrency=1)[0] == 2
+    assert infer(6, "--dies-after", "6", concurrency=1)[0] == 2
     assert len(servers()) == 2
 
 
