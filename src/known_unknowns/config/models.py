@@ -410,9 +410,15 @@ class Launch(Entry):
             option = word.partition("=")[0].lstrip("-").replace("_", "-") if word.startswith("-") else ""
             if instead := _NO_ARGUMENTS.get(option):
                 raise ValueError(f"{word.partition('=')[0]} is not allowed in a command or its arguments; {instead}")
+            if _SECRET_OPTION.search(option):
+                raise ValueError(
+                    f"{word.partition('=')[0]} takes a secret, which would be recorded with every run; set it in the "
+                    "environment, which the server has as well (HF_TOKEN)"
+                )
         return self
 
 
+_SECRET_OPTION = re.compile(r"(^|-)(token|api-key|password|passphrase|secret|credentials?)$")
 _NO_ARGUMENTS = {
     **dict.fromkeys(("tensor-parallel-size", "tp"), "write launch.tensor_parallel_size"),
     **dict.fromkeys(("quantization", "q"), "write launch.quantization"),

@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 from known_unknowns import engines, json_files
 from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel
 from known_unknowns.data import lock_file
-from known_unknowns.engines import Batches, Engine, RemembersSettings, ScriptedEngine, UsesProvenTurn
+from known_unknowns.engines import Batches, Engine, RemembersSettings, ScriptedEngine, UsesProvenTurn, launched_server
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
@@ -151,7 +151,11 @@ def _is_of(stored: Mapping[str, Any], entry: TransformersModel | OpenAIModel) ->
 def _origin(entry: ModelSettings) -> dict[str, Any]:
     """What determines the facts: the entry and, in this process, the files of a local folder and the engines' code."""
     if not isinstance(entry, TransformersModel):
-        return {"entry": _settings(entry)} | ({"code": _code()} if _is_loaded(entry) else {})
+        origin = {"entry": _settings(entry)} | ({"code": _code()} if _is_loaded(entry) else {})
+        if isinstance(entry, OpenAIModel) and entry.launch is not None:
+            files = launched_server.config_files(launched_server.command_of(entry, entry.launch))
+            origin |= {"files": files} if files else {}
+        return origin
     folder, adapter = Path(entry.source).expanduser(), lock_file.adapter_folder(entry.source, entry.adapter)
     return {
         "entry": _settings(entry),
