@@ -13,12 +13,12 @@ from known_unknowns import tables
 from known_unknowns.config import OpenAIModel, Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.inference.probe import probe
 from tests.factories import published_row, variant_entry, write_published
 from tests.paths import ROOT, SOURCE
-from tests.servers.client import engine
+from tests.servers.client import engine, turn
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
 
 KEY = "sk-proj-0123456789abcdefSECRET"
@@ -102,6 +102,20 @@ def test_the_key_is_not_in_errors(tmp_path):
         said = run(tmp_path, server, max_retries=0, patience=0.5)
     assert "Error: " in said and KEY not in said
     assert not [name for name, text in written(tmp_path).items() if KEY in text]
+
+
+@pytest.mark.parametrize("place", ["error", "finish_reason", "model"])
+def test_the_key_is_not_in_the_error_of_replies_with_status_200(tmp_path, place, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def reply(request):
+        body = completion(request.question)
+        (body["choices"][0] if place == "finish_reason" else body)[place] = f"bad {KEY}"
+        return Response(200, body)
+
+    with Endpoint(reply=reply) as server, pytest.raises(KnownUnknownsError, match=r"\[key\]") as raised:
+        list(engine(server.url).answer([turn(f"q{number}") for number in range(20)], folder=tmp_path))
+    assert KEY not in str(raised.value) and KEY not in capsys.readouterr().err
 
 
 def test_a_missing_key_is_named(monkeypatch, tmp_path):

@@ -15,6 +15,7 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from known_unknowns.engines import stopping
+from known_unknowns.engines.endpoint import surroundings
 from known_unknowns.engines.endpoint.budget import Budget
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.engines.prices import Usage
@@ -96,8 +97,11 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
     `MAX_REPLY_BYTES` is returned without its body, with the header `TOO_LONG`.
     """
 
-    def __init__(self, *, request_limits: RequestLimits, budget: Budget, deadline: float, **options: Any) -> None:
+    def __init__(
+        self, *, request_limits: RequestLimits, budget: Budget, deadline: float, base_url_path: str, **options: Any
+    ) -> None:
         super().__init__(**options)
+        self._base_url_path = base_url_path
         self._request_limits, self._budget, self._deadline = request_limits, budget, deadline
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -142,7 +146,11 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
         return response
 
     async def _bounded_send(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
-        response = await super().send(request, **options | {"stream": True})
+        try:
+            response = await super().send(request, **options | {"stream": True})
+        except httpx2.ConnectError as error:
+            surroundings.raise_for_certificate(error, self._base_url_path)
+            raise
         for _ in range(MAX_REDIRECTS):
             target = response.next_request
             # The HTTP client drops the key from redirects to another host, port or to an unencrypted connection.
@@ -185,23 +193,31 @@ def redirect_error(response: httpx2.Response, key: ApiKey, path: str) -> ConfigE
     )
 
 
+def without_limits() -> RequestLimits:
+    """Return limits that limit nothing."""
+    return RequestLimits(RateLimiter(None), RateLimiter(None))
+
+
 def connect(settings: EndpointSettings, *, request_limits: RequestLimits, budget: Budget) -> AsyncOpenAI:
     """Create the client of a model's endpoint. Call it inside the event loop that uses it.
 
-    Raises ConfigError if the API key is not in the environment.
+    Raises ConfigError if the API key is not in the environment, or a proxy or a certificate file there is not valid.
     """
+    key = settings.key().reveal()
     timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout), pool=None)
-    http = LimitedHttpClient(
-        request_limits=request_limits,
-        budget=budget,
-        deadline=settings.timeout,
-        follow_redirects=False,
-        trust_env=settings.launched_key is None,  # no proxy reaches a server of this job
-        timeout=timeout,
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
-    )
+    with surroundings.named(settings.path("base_url")):
+        http = LimitedHttpClient(
+            request_limits=request_limits,
+            budget=budget,
+            deadline=settings.timeout,
+            base_url_path=settings.path("base_url"),
+            follow_redirects=False,
+            trust_env=not surroundings.is_loopback(settings.base_url),  # no proxy reaches a server of this machine
+            timeout=timeout,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
+        )
     return AsyncOpenAI(
-        api_key=settings.key().reveal(),
+        api_key=key,
         base_url=settings.base_url,
         timeout=timeout,
         max_retries=settings.max_retries,

@@ -60,7 +60,9 @@ MAX_CHARACTERS = 1_000_000
 """A longer text is not an answer."""
 _MAX_WORDS = 500
 _MAX_NAME = 100
-_VERSION = re.compile(r"[-@:]\d[\d.-]*")  # "-2024-08-06", "-002"; not the "-7b" of another model
+_MONTH, _DAY = "(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
+_VERSION = re.compile(rf"[-@](?:20\d\d-?{_MONTH}-?{_DAY}|{_MONTH}-?{_DAY}|2\d{_MONTH}|00\d)")
+"""A date ("-2024-08-06", "@20250514", "-0613") or a number ("-002"); not the "-5" or "-7b" of another model."""
 
 
 class UnreadableReplyError(Exception):

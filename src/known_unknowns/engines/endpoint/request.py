@@ -31,7 +31,7 @@ import httpx2
 import openai
 
 from known_unknowns.engines import stopping, unusable
-from known_unknowns.engines.endpoint import replies
+from known_unknowns.engines.endpoint import replies, surroundings
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.client import (
     CURRENT_REQUEST,
@@ -261,10 +261,9 @@ class Requester:
         except openai.APITimeoutError:
             raise RetryableError(f"no reply within {self.settings.timeout:g} s") from None
         except openai.APIConnectionError as error:
-            cause = error.__cause__
-            raise RetryableError(
-                f"no connection, or it broke ({type(cause).__name__ if cause else 'unknown'})"
-            ) from None
+            reason = type(error.__cause__ or error).__name__
+            through = surroundings.through(self.settings.base_url)
+            raise RetryableError(f"no connection{through}, or it broke ({reason})") from None
         except openai.APIStatusError as error:
             return self._without_answer(error)
 

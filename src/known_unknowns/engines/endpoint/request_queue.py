@@ -236,7 +236,7 @@ class RequestQueue:
         settings = self._requester.settings
         if self._failing_since is None:
             self._failing_since = pending.asked
-            print_message(settings.name, f"the endpoint fails ({reason}); pausing, then asking the next question")
+            self._report(f"the endpoint fails ({reason}); pausing, then asking the next question")
         waited = time.monotonic() - self._failing_since
         if waited >= settings.patience:
             self._stop = _no_answer(waited, reason)
@@ -259,8 +259,7 @@ class RequestQueue:
             if self._stop is not None or stopping.requested():
                 return []
             if first:
-                text = f"the endpoint fails ({reason}); pausing, then trying it with an answered question"
-                print_message(self._requester.settings.name, text)
+                self._report(f"the endpoint fails ({reason}); pausing, then trying it with an answered question")
             first = False
             await stopping.sleep(min(pause, patience - waited))
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -292,9 +291,7 @@ class RequestQueue:
     def _requeue_or_fail(self, pending: PendingTurn, error: RetryableError | UnreadableReplyError) -> Rows:
         if isinstance(error, WrongModelError) and not self.answered:
             self._stop = ConfigError(
-                self._requester.key.redact(
-                    f"{error}; if that is the model you mean, say so: answers_as: {error.model}"
-                ),
+                f"{error}; if that is the model you mean, say so: answers_as: {error.model}",
                 path=self._requester.settings.path("source"),
             )
             return []
@@ -313,6 +310,9 @@ class RequestQueue:
         failed = Reply("", finish=ERROR, error=str(error))
         details = {"attempts": pending.attempts, "faults": pending.faults}
         return self._hold(pending, self._requester.with_details(failed, details))
+
+    def _report(self, text: str) -> None:
+        print_message(self._requester.settings.name, self._requester.key.redact(text))
 
     def _timed(self, batch: Rows) -> Rows:
         """Set each reply's share of the wall-clock time since the last batch."""
