@@ -43,6 +43,9 @@ _WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "decoding.max_new_tokens": {"max_new_tokens": None},
     "reasoning": {"reasoning": {}},
     "processor": {"processor": None},
+    "template": {"template": None},
+    "extra": {"extra": None},
+    "stream": {"stream": False},
     "top_logprobs": {"top_logprobs": 0},
     "system": {"system": None},
 }

@@ -31,7 +31,7 @@ import httpx2
 import openai
 
 from known_unknowns.engines import stopping, unusable
-from known_unknowns.engines.endpoint import replies, surroundings
+from known_unknowns.engines.endpoint import replies, stream, surroundings
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.client import (
     CURRENT_REQUEST,
@@ -337,6 +337,8 @@ def _parsed(response: httpx2.Response) -> Any:
     if TOO_LONG in response.headers:
         raise replies.UnreadableReplyError(f"the reply is longer than {MAX_REPLY_BYTES:,} bytes")
     try:
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            return stream.completion(response.content)
         return json.loads(response.content)
     except ValueError:
         content = response.content

@@ -71,6 +71,9 @@ class EndpointSettings:
     repetition_penalty: float | None = None
     stop: Sequence[str] | None = None
     processor: Mapping[str, Any] | None = None
+    template: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] | None = None
+    stream: bool = False
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     top_logprobs: int = 20
     image: ImageSettings = field(default_factory=ImageSettings)
@@ -131,6 +134,8 @@ class EndpointSettings:
             | ({"quality": self.image.quality} if self.image.format == "jpeg" else {}),
             **_set(
                 processor=self.processor,
+                template=self.template,
+                extra=self.extra,
                 limit_name=None if self.limit_name == LIMIT_NAMES[0] else self.limit_name,
                 structured=None if self.structured else False,
             ),
@@ -153,8 +158,11 @@ class EndpointSettings:
             "repetition_penalty": self.repetition_penalty,
             "stop": self.stop,
             "mm_processor_kwargs": self.processor,
+            "chat_template_kwargs": self.template,
             "reasoning_effort": self.reasoning.get("effort"),
         }
+        if self.stream:
+            parameters |= {"stream": True, "stream_options": {"include_usage": True}}
         if turn.continuations is not None:
             parameters |= _OF_PROMPT
         elif turn.labels and self.top_logprobs:
@@ -162,7 +170,7 @@ class EndpointSettings:
         if turn.json_schema and self.structured:
             schema = {"name": "reply", "schema": json.loads(turn.json_schema), "strict": True}
             parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return {name: value for name, value in parameters.items() if value is not None}
+        return {name: value for name, value in parameters.items() if value is not None} | dict(self.extra or {})
 
     def path(self, key: str) -> str:
         """Return the dotted path of one of the entry's keys, for errors."""
