@@ -58,6 +58,13 @@ class UsesProvenTurn(Protocol):
     proven: Turn | None
 
 
+@runtime_checkable
+class RemembersSettings(Protocol):
+    """An engine whose settings were found before the first question, and are in a file of ``settings_folder``."""
+
+    settings_folder: Path | None
+
+
 class Engine(_Described, Protocol):
     """A model. It receives turns only, never their answer keys."""
 

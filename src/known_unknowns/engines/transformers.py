@@ -83,7 +83,7 @@ class TransformersEngine:
         # A longer prompt in a batch would change the positions of a shorter one.
         unshared = 1 if has_length_dependent_positions(model) else min(_UNSHARED_BATCH_SIZE, self._capacity.batch_size)
         self._unshared_batch_size = entry.batch_size or unshared
-        self._prompts = PromptBuilder(self.checkpoint, self.system)
+        self._prompts = PromptBuilder(self.checkpoint, self.system, entry.template)
         self._generation = Generation(self.checkpoint)
         self._marks = entry.reasoning.marks if entry.reasoning else None
         self._replies = ReplyBuilder(self.checkpoint, entry.dtype, self._marks)
@@ -130,7 +130,9 @@ class TransformersEngine:
             "dtype": entry.dtype,
             "decoding": decoding,
             "system": self.system,
-        } | ({"reasoning": self._marks} if self._marks else {})
+            **({"reasoning": self._marks} if self._marks else {}),
+            **({"template": entry.template} if entry.template else {}),
+        }
 
     def _about(self) -> dict[str, Any]:
         return {
