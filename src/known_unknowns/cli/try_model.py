@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from known_unknowns import config, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS
 from known_unknowns.config import ImportedModel, ModelEntry, Params, catalogue
+from known_unknowns.data.lock_file import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, new_model
 from known_unknowns.engines.stopping import StoppedError
@@ -62,7 +64,7 @@ def try_(
         str | None, typer.Option(help="The address of openai:NAME. [default: OPENAI_BASE_URL, or else OpenAI's own]")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check the model, print the estimate, and ask nothing.")
+        bool, typer.Option("--dry-run", help="Print the model's entry for params.yaml, check it, and ask nothing.")
     ] = False,
 ) -> None:
     """Ask a model a sample of one benchmark, and print its accuracy, abstention and unusable replies.
@@ -70,6 +72,9 @@ def try_(
     The model is checked first. The questions are asked as published and, if the benchmark has a refusal option, without
     their right option. The results are an edition of their own in results/. The same command with a larger limit asks
     only the questions that are missing. The key of an endpoint is in OPENAI_API_KEY.
+
+    With --dry-run, the entry of the model is printed: a folder's has the sha256 of the weights, a repository's the
+    commit, and both have the dtype and the number of parameters. No weights are downloaded.
 
     \b
     Examples:
@@ -91,6 +96,8 @@ def try_(
     entry = trying.model(chosen.name)
     for note in (*chosen.notes, *notes):
         print(f"note: {note}")
+    if dry_run:
+        print(_entry_text(chosen, entry), flush=True)
     found = probe(chosen.name, entry)
     print(f"Model      {chosen.name}: {_checked(found)}")
     print(f"Estimate   {needs.estimate(trying, chosen.name, benchmark, limit)}", flush=True)
@@ -111,6 +118,16 @@ def try_(
         f"Report     snakemake --configfile {settings}\n"
         f"Open       known-unknowns open --params {files.results}/params.yaml --edition {name}"
     )
+
+
+def _entry_text(model: _Model, entry: ModelEntry) -> str:
+    """Return the model's entry as text, with what to do with it."""
+    if model.entry is None:
+        head = f"Entry      params.yaml or the catalogue has this one; name {model.name} in an edition's models"
+    else:
+        head = f"Entry      paste it below `models` in params.yaml, and name {model.name} in an edition's models"
+    dumped = yaml.safe_dump({model.name: entry.as_dict()}, sort_keys=False, allow_unicode=True, width=10**6)
+    return f"{head}\n{textwrap.indent(dumped, '  ')}"
 
 
 def _checked(found: Mapping[str, Any]) -> str:
@@ -140,9 +157,12 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
             return _Model(same)
         entry = {"engine": "openai", "source": source} | ({} if base_url is None else {"base_url": base_url})
         return _Model(_free_name(source, known), entry)
-    if same := _of_source(known, "transformers", os.path.normpath(given)):
+    is_folder = Path(given).expanduser().is_dir()
+    same = _of_source(known, "transformers", os.path.normpath(given))
+    # An entry of a folder that has no sha256 cannot be run; the entry that is printed has it.
+    if same and (not is_folder or is_folder_pin(known[same]["revision"])):
         return _Model(same)
-    if not Path(given).expanduser().is_dir() and "/" not in given:
+    if not is_folder and "/" not in given:
         raise ConfigError(f"there is no folder {given!r} here; {unknown_name(given, known)}", path="MODEL")
     found = new_model.describe(given)
     if found.entry["dtype"] == "float16" and not memory_needs.this_machine().gpus:

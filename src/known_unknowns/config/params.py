@@ -18,6 +18,7 @@ from known_unknowns.config.sections import (
     HttpData,
     Judge,
     ListedProtocol,
+    Report,
     Statistics,
     Tracking,
     VariantEntry,
@@ -107,6 +108,11 @@ class Params:
     def statistics(self) -> Statistics:
         """Settings of the confidence intervals."""
         return _typed(TypeAdapter(Statistics), self.raw["statistics"], "statistics")
+
+    @property
+    def report(self) -> Report:
+        """Settings of the report."""
+        return _typed(TypeAdapter(Report), self.raw.get("report", {}), "report")
 
     @property
     def tracking(self) -> Tracking:

@@ -30,7 +30,8 @@ _COMPUTATIONS = ("sharing", "certificate", "rendering")
 class Data:
     """The source and the ``terms`` of a benchmark's data.
 
-    ``pin`` is the hash in its .dvc file, ``locked`` the revision in params.lock.yaml.
+    ``pin`` is the hash in its .dvc file, ``locked`` the revision in params.lock.yaml. ``redistribute`` is whether its
+    files, and copies of its images, may be passed on.
     """
 
     benchmark: str
@@ -38,6 +39,7 @@ class Data:
     pin: str | None
     locked: str | None
     terms: Mapping[str, Any]
+    redistribute: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,13 @@ class RunDescription:
     versions: Mapping[str, str] = field(default_factory=dict)
     commit: str | None = None
     dirty: bool | None = None
+    images: bool = True
+    """Whether the question browser has copies of the images."""
+
+    @property
+    def restricted(self) -> list[str]:
+        """The benchmarks whose images may not be passed on."""
+        return [each.benchmark for each in self.data if not each.redistribute]
 
 
 def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> RunDescription:
@@ -99,6 +108,7 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
         versions=provenance.package_versions(PACKAGES),
         commit=commit,
         dirty=dirty,
+        images=params.report.images,
     )
 
 
@@ -108,12 +118,14 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     commits = ", ".join(str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks)
     names = {"redistribute": "may be redistributed", "why": "reason"}
     words = {True: "yes", False: "no"}
+    of_data = registry.terms_of(benchmark, entry)
     terms = {
         names.get(name, name): words[value] if isinstance(value, bool) else value
-        for name, value in registry.terms_of(benchmark, entry).as_dict().items()
+        for name, value in of_data.as_dict().items()
     }
     pin = provenance.dvc_hash(data / "raw" / benchmark)
-    return Data(benchmark, entry.as_dict(), pin, locked.describe() if locked else commits or None, terms)
+    revision = locked.describe() if locked else commits or None
+    return Data(benchmark, entry.as_dict(), pin, revision, terms, of_data.redistribute)
 
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:

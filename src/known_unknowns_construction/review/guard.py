@@ -1,4 +1,4 @@
-"""A server on this machine: its token, its socket, and what every request to it passes: path, host, origin, token."""
+"""The server of a review: its token, its socket, and what every request to it passes: path, host, origin, token."""
 
 from __future__ import annotations
 
