@@ -166,6 +166,7 @@ OTHERS = {
     "tracking.uri": ("sqlite:///other.db", NOTHING),  # disabled
     "tracking.artifacts": ("elsewhere", NOTHING),
     "tracking.experiment": ("other", NOTHING),
+    "report.images": (False, TABLES),
     "models.uniform.behaviour": ("always_a", NOTHING),  # of no edition here
     "editions.full.seeds": ([1], NOTHING),
     "construction.pocket.seed": (3, NOTHING),
@@ -214,6 +215,7 @@ def together() -> list[tuple[dict[str, Any], Plan]]:
         ([key.removeprefix("protocols.single_turn.") for key in OTHERS], sections.ProtocolEntry, set()),
         ([key.removeprefix("statistics.") for key in OTHERS], sections.Statistics, set()),
         ([key.removeprefix("tracking.") for key in OTHERS], sections.Tracking, {"enabled"}),
+        ([key.removeprefix("report.") for key in OTHERS], sections.Report, set()),
         ([key.partition(".")[0] for key in [*every(), "edition"]], sections.Configuration, set()),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,

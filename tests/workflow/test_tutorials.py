@@ -98,10 +98,6 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
     shell(published, "known-unknowns metrics --out metrics.csv")
     header, *rows = (root / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert header.startswith("model,benchmark,variant,") and rows
-    shutil.copytree(ROOT / "docs", root / "docs", ignore=shutil.ignore_patterns("example"))
-    shell(published, "make findings")
-    for name in ("findings.md", "humblebench_e.svg"):
-        assert (root / "docs" / name).read_bytes() == (ROOT / "docs" / name).read_bytes()
 
     (line, number) = re.search(r"HumbleBench: .*: (make run EDITION=full) \((\d+) numbers\)", printed).groups()
     assert {row.verdict for row in compared(published, "pocket")} == {"not comparable"}
@@ -111,6 +107,17 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
     assert len(judged) == int(number) > 0
     assert {row.model for row in after if row.verdict not in UNJUDGED} == {"qwen2.5-vl-7b"}
     assert f"Verdicts   {number} of " in printed
+
+
+def test_make_findings_writes_the_page_and_its_figure(untouched, tmp_path):
+    project = untouched.twin(tmp_path / "project")
+    with_environment(project)
+    shutil.copytree(ROOT / "docs", project.root / "docs", ignore=shutil.ignore_patterns("example"))
+    numbers = "src/known_unknowns_benchmarks/humblebench/published.yaml"  # `untouched` has ten questions there
+    shutil.copy2(ROOT / numbers, project.root / numbers)
+    shell(project, "make findings")
+    for name in ("findings.md", "humblebench_e.svg"):
+        assert (project.root / "docs" / name).read_bytes() == (ROOT / "docs" / name).read_bytes()
 
 
 def test_reproduce_table_3(published):

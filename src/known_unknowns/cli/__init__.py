@@ -130,7 +130,7 @@ GROUPS = {
     "models": "List the models, or check one.",
     "review": """Review questions in the browser, and use the decisions.
 
-docs/review.md is the guide.""",
+docs/construction.md#review is the guide.""",
     "construct": """Construct a benchmark from scene graphs.
 
 NAME is an entry of the section construction in params.yaml. Files are written to construction/NAME/; replies of models

@@ -30,7 +30,7 @@ class Edition(Entry):
     samples: Count = 1
     """How often each question is asked, of models whose entry does not say it."""
     confidence: list[Literal["option_text", "verbalised"]] = []
-    """What is asked after each answer (docs/confidence.md): option_text for the likelihood of each option's text, and
+    """What is asked after each answer (docs/metrics.md): option_text for the likelihood of each option's text, and
     verbalised for a number from 0 to 100."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""

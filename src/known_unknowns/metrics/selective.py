@@ -132,12 +132,74 @@ def aurc_without_groups(curve: RiskCoverage, column: np.ndarray, groups: int) ->
     ndarray, shape (groups,)
         The areas; NaN where no question remains.
     """
-    step = max(1, _CHUNK // max(1, len(column)))
-    parts = [
-        aurc_replicates(curve, (column != np.arange(at, min(at + step, groups))[:, None]).astype(np.float64))
-        for at in range(0, groups, step)
-    ]
-    return np.concatenate(parts) if parts else np.empty(0)
+    order, starts = _blocks(curve.confidence)
+    wrong, column = curve.wrong[order].astype(np.float64), column[order]
+    n = len(order)
+    members = np.bincount(column, minlength=groups)
+
+    # a large group takes a pass over the questions of its own, and there are few; the others share their passes
+    large = members**2 > n
+    areas = np.empty(groups)
+    for group in np.flatnonzero(large):
+        kept = (column != group).astype(np.float64)
+        areas[group] = _areas(kept[None], wrong, starts)[0]
+    areas[~large] = _areas_without_small(wrong, starts, column, groups)[~large]
+    return areas
+
+
+def _areas_without_small(wrong: np.ndarray, starts: np.ndarray, column: np.ndarray, groups: int) -> np.ndarray:
+    """Areas without each group; valid for the groups of at most sqrt(n) questions.
+
+    Between two of its own blocks, a group changes the terms of the other blocks only by the numbers of its questions
+    and errors so far. With prefix sums for each number of questions, the sum over these blocks is a difference.
+    """
+    n, blocks = len(wrong), len(starts)
+    ends = np.append(starts[1:], n)
+    size, errors = ends - starts, np.add.reduceat(wrong, starts)
+    rate, wrong_before = errors / size, errors.cumsum() - errors
+    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n + 1))])
+    members = np.bincount(column, minlength=groups)
+
+    # one row for each group and block that share questions, and for each group a last one behind all blocks
+    small = members[column] ** 2 <= n
+    block = np.repeat(np.arange(blocks), size)
+    key = column[small] * (blocks + 1) + block[small]
+    behind = np.arange(groups) * (blocks + 1) + blocks
+    rows, row = np.unique(np.concatenate([key, behind]), return_inverse=True)
+    row = row[: len(key)]
+    group, at = np.divmod(rows, blocks + 1)
+    own_size = np.bincount(row, minlength=len(rows))
+    own_errors = np.bincount(row, weights=wrong[small], minlength=len(rows))
+    first = np.searchsorted(group, np.arange(groups))
+    own_before, own_wrong_before = (values.cumsum() - values for values in (own_size, own_errors))
+    own_before -= own_before[first][group]
+    own_wrong_before -= own_wrong_before[first][group]
+
+    # the group's own blocks, without its questions
+    inside = at < blocks
+    of = at[inside]
+    left, left_errors = size[of] - own_size[inside], errors[of] - own_errors[inside]
+    left_rate = left_errors / np.maximum(left, 1)
+    before = starts[of] - own_before[inside]
+    rest = wrong_before[of] - own_wrong_before[inside] - left_rate * before
+    terms = np.zeros(len(rows))
+    terms[inside] = left_errors + rest * (harmonic[before + left] - harmonic[before])
+
+    # the blocks from the group's previous block to this one
+    since = np.concatenate([[0], at[:-1] + 1])
+    since[first] = 0
+    boundary = np.append(starts, n)
+    for removed in np.unique(own_before):
+        shifted = harmonic[np.maximum(boundary - removed, 0)]
+        block_terms = errors + (wrong_before - rate * (starts - removed)) * np.diff(shifted)
+        prefix = np.concatenate([[0.0], block_terms.cumsum()])
+        chosen = own_before == removed
+        begin, end = since[chosen], at[chosen]
+        terms[chosen] += prefix[end] - prefix[begin] - own_wrong_before[chosen] * (shifted[end] - shifted[begin])
+
+    remaining = n - members
+    areas = np.bincount(group, weights=terms, minlength=groups)
+    return np.divide(areas, remaining, out=np.full(groups, np.nan), where=remaining > 0)
 
 
 def risks(curve: RiskCoverage, coverages: np.ndarray) -> np.ndarray:

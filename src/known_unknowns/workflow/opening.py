@@ -56,8 +56,13 @@ def places(params: Params, page: Path) -> Iterator[str]:
         yield f"MLflow     {without_password(uri)}"
     else:
         _correct_artifacts(uri, Path(params.tracking.artifacts))
-        yield f"MLflow     {shlex.join([program('mlflow'), 'ui', '--backend-store-uri', without_password(uri)])}"
+        yield f"MLflow     {mlflow_command(uri)}"
         yield f"           {_UI}{table}"
+
+
+def mlflow_command(uri: str) -> str:
+    """Return the command that serves a local MLflow store, or one in a database."""
+    return shlex.join([program("mlflow"), "ui", "--backend-store-uri", without_password(uri)])
 
 
 def mlflow_page(listing: Path) -> str:

@@ -32,7 +32,7 @@ from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
 from known_unknowns.workflow import configuration
-from known_unknowns.workflow.opening import program
+from known_unknowns.workflow.opening import mlflow_command, program
 from known_unknowns.workflow.rule_functions import Targets
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
@@ -150,8 +150,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     if params.tracking.enabled:
         store = without_password(params.tracking.uri)
         is_server = store.startswith(("http://", "https://", "databricks"))
-        command = f"{program('mlflow')} ui --backend-store-uri {shlex.quote(store)}"
-        lines.append(f"MLflow     {store if is_server else command}")
+        lines.append(f"MLflow     {store if is_server else mlflow_command(store)}")
     lines.append(f"Duration   {duration(seconds)}")
     return "\n".join(lines)
 
@@ -221,13 +220,13 @@ def _best(name: str, rows: Sequence[Mapping[str, Any]], kind: str) -> str:
 
 
 def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
-    """Return why a model has no place among the others, and the most frequent unusable reply."""
+    """Return why a model has no rank, and the most frequent unusable reply. The report names a likely remedy."""
     model, benchmark, files = row["model"], row["benchmark"], EditionFiles(EditionFiles.of(params).data, results)
     cells, first = params.cells(benchmark, model), row["variant"].split(SEPARATOR)[0]
     cells = [cell for cell in cells if cell[0] == first] or cells
     try:
         found = unusable_replies.outcomes(files, model, benchmark, cells, main_parser(params.parsers))
-        most = unusable_replies.unusable(found) or f"{row['unusable']:.1%} of its replies are unusable."
+        most = unusable_replies.unusable(found, remedy=False) or f"{row['unusable']:.1%} of its replies are unusable."
     except DataError as error:
         most = f"{row['unusable']:.1%} of its replies are unusable; none is shown: {error}"
     return f"{title(params, benchmark)}: {model} is not ranked. {most}"

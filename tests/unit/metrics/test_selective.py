@@ -79,3 +79,17 @@ def test_the_area_without_a_group_is_that_of_the_other_questions():
     expected = [aurc(curve((3, 1), (2, 0), (1, 1))), aurc(curve((4, 0), (2, 1), (2, 0), (1, 1))), None]
     expected[2] = aurc(curve((4, 0), (3, 1), (2, 1)))
     assert aurc_without_groups(whole, column, 3) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=40))
+def test_the_area_without_any_group_is_that_of_the_other_questions(triples):
+    """Groups of one, of a few and of most questions; 6 stands for an unknown confidence, and group 10 is empty."""
+    confidence = [np.nan if value > 5 else value for value, _, _ in triples]
+    group = np.array([number for *_, number in triples])
+    whole = RiskCoverage(np.array(confidence, dtype=float), np.array([wrong for _, wrong, _ in triples], dtype=float))
+    expected = []
+    for number in range(11):
+        kept = group != number
+        others = RiskCoverage(whole.confidence[kept], whole.wrong[kept])
+        expected.append(aurc_replicates(others, np.ones((1, kept.sum())))[0] if kept.any() else np.nan)
+    assert aurc_without_groups(whole, group, 11) == pytest.approx(expected, nan_ok=True)
