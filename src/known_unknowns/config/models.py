@@ -575,8 +575,11 @@ def _validated(value: Any, validate: ValidatorFunctionWrapHandler) -> ModelEntry
     engine = value.get("engine") if isinstance(value, Mapping) else None
     try:
         settings = settings_of(engine) if isinstance(engine, str) and engine not in _BUILT_IN else None
-    except (ImportError, TypeError) as error:
-        text = f"the engine cannot be imported: {error}" if isinstance(error, ImportError) else str(error)
+    except TypeError as error:
+        lines = [error_line(INVALID, str(error), ("engine",), engine)]
+        raise ValidationError.from_exception_data("Model", lines, hide_input=True) from None
+    except Exception as error:  # the code of another distribution
+        text = f"the engine {engine} cannot be imported: {type(error).__name__}: {error}"
         lines = [error_line(INVALID, text, ("engine",), engine)]
         raise ValidationError.from_exception_data("Model", lines, hide_input=True) from None
     return validate(value) if settings is None else settings.model_validate(value)
