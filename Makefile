@@ -52,7 +52,7 @@ construct: $(INSTALLED) ## Questions from scene graphs to a release candidate (N
 	@$(IN_VENV) known-unknowns construct generators $(NAME) >/dev/null  # names an unknown entry
 	@$(SNAKEMAKE) construction/$(NAME)/release_candidate $(ARGS)
 
-open: $(INSTALLED) ## Serve the report and MLflow of the finished run, and print their addresses (end: Ctrl-C)
+open: $(INSTALLED) ## Open the report of the finished run, and print the commands that serve it and MLflow
 	@$(IN_VENV) known-unknowns open $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 report: $(INSTALLED) ## Snakemake's own report of the finished run: provenance, timings, the figures
@@ -104,8 +104,8 @@ example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions, a
 	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' \
 	  'tracking={enabled: false}' $(ARGS)
 	@rm -rf docs/example
-	@$(IN_VENV) known-unknowns bundle docs/example --params results/example/params.yaml --edition example
-	@cd docs/example && rm -rf tables every_eval_ever figures leaderboard.csv bundle.json .nojekyll
+	@cp -r results/example/report docs/example
+	@rm -rf docs/example/figures
 	@$(VENV)/bin/python -m scripts.report_picture
 
 dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, and check both with twine

@@ -1,4 +1,4 @@
-# Shares of the kinds of wrong answers that reviewers tagged (docs/review.md). Tags are files of people, not of the run: a
+# Shares of the kinds of wrong answers that reviewers tagged (docs/construction.md#review). Tags are files of people, not of the run: a
 # model has a table if its file is there.
 
 ERROR_TABLES = rule_functions.error_tables(PARAMS)

@@ -10,7 +10,7 @@ from tests.paths import ROOT
 _BLOCK = r"^( *)```([a-z]*)\n(.*?)^ *```"
 _PROGRAMS = (
     *("make", "known-unknowns", "snakemake", "dvc", "mlflow", "git", "pip", "uv", "python", "python3", "pytest"),
-    *("bash", "cd", "source", "export", "docker", "apptainer", "vllm", "uvx"),
+    *("bash", "cd", "source", "export", "docker", "apptainer", "vllm", "uvx", "pre-commit"),
 )
 
 

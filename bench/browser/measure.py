@@ -89,7 +89,8 @@ def measure_build(folder: Path, settings: data.Params, page: Path, sets: int) ->
     """Return replies, CPU seconds, seconds, the largest memory in MB, and size in MB and number of the files."""
     share_replies(settings, sets)
     cpu, start = time.process_time(), time.monotonic()
-    build(settings, results=folder, data=folder, out=page, with_images=False)
+    without_images = data.Params({**settings.raw, "report": {"images": False}})
+    build(without_images, results=folder, data=folder, out=page)
     sizes = [path.stat().st_size for path in page.parent.rglob("*.*")]
     return {
         "models_built": sets,

@@ -1,7 +1,7 @@
 """Simulate runs of known truth and count their verdicts: python -m bench.verdicts.simulate --seed 0 --trials 200.
 
 Each trial takes a published row at random, draws a published run of it and our run, prints the former and judges. The
-table has the share of the verdicts over the numbers of all trials. See docs/verdicts.md.
+table has the share of the verdicts over the numbers of all trials. See docs/comparison.md#verdicts.
 """
 
 from __future__ import annotations

@@ -376,7 +376,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """The confidences of one reply to a question, under the robust parser (docs/confidence.md).
+    """The confidences of one reply to a question, under the robust parser (docs/metrics.md#confidence).
 
     Parameters
     ----------
@@ -427,7 +427,7 @@ class Metric:
     n : int
         Number of questions of the category.
     method : str
-        Method of the interval ("modified Wilson", ...); docs/intervals.md describes them.
+        Method of the interval ("modified Wilson", ...); docs/metrics.md#intervals describes them.
     spread : float, optional
         Standard deviation over seeds and samples with ddof = 1, for the mean over several.
     denominator : float, optional

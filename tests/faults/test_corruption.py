@@ -19,7 +19,7 @@ from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
 from known_unknowns.report import checks
-from known_unknowns.workflow.serve import mlflow_page
+from known_unknowns.workflow.opening import mlflow_page
 from tests.cells import ONE
 from tests.factories import question
 from tests.paths import ROOT

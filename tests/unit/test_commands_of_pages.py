@@ -75,12 +75,6 @@ ELSEWHERE = {
     "snakemake --workflow-profile profiles/slurm": "tests/workflow/test_slurm.py",
     "dvc": "tests/workflow/test_dvc.py",
     "pytest tests/unit/test_architecture.py": "tests/unit/test_architecture.py",
-    # Removed soon, with their pages:
-    "known-unknowns bundle": "tests/workflow/test_open.py",
-    "known-unknowns models add": "tests/unit/cli/test_new_model.py",
-    "known-unknowns plan": "tests/unit/cli/test_plan.py",
-    "known-unknowns verify": "tests/faults/test_verify.py",
-    "snakemake verify": "tests/faults/test_verify.py",
 }
 """The beginning of a command, and the test that runs commands of this kind with data and models of its own."""
 NOT_RUN = {
@@ -93,7 +87,6 @@ NOT_RUN = {
     "make dist": ".ci/run runs it",
     "make lock": "asks a registry",
     "make upgrade": "asks a registry",
-    "make citation": "changes files of the checkout",
     "snakemake train_pocket": "trains for more than an hour; test_training.py trains for seconds",
     "pip": "installs packages from a registry",
     "uv": "installs packages from a registry",
@@ -108,12 +101,10 @@ NOT_RUN = {
     "docker": "needs an engine of containers; tests/unit/test_containers.py checks the recipe",
     "apptainer": "needs an engine of containers; tests/unit/test_containers.py checks the recipe",
     "vllm": "needs a server; tests/peers/test_servers.py runs one if it is installed",
-    "lmdeploy": "needs a GPU",
     "python -m sglang.launch_server": "needs a GPU",
     "python -m http.server": "Python's own",
     "python -m venv": "Python's own",
     "python -m bench.parser.measure": "a measurement on replies that are not part of the repository",
-    "python bench/pocket_model/measure.py": "a measurement of many minutes",
     "pre-commit install": "changes the checkout's hooks",
 }
 """The beginning of a command, and why no test runs it."""

@@ -17,7 +17,6 @@ from known_unknowns.files import copy_file, disk_errors
 from known_unknowns.records import Image
 from known_unknowns.report.browser import shards
 from known_unknowns.report.browser.image_files import ImageFiles
-from known_unknowns.workflow.bundle import PrivateTexts, _copy
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
@@ -53,18 +52,12 @@ def copy(folder: Path) -> None:
     copy_file(folder / "from.bin", folder / "to.bin")
 
 
-def text_of_a_bundle(folder: Path) -> None:
-    (folder / "from.html").write_text("data")
-    (folder / "to.html").symlink_to("/dev/full")
-    _copy(folder / "from.html", folder / "to.html", PrivateTexts({}))
-
-
 def notes(folder: Path) -> None:
     with of_notes(folder / "notes"):
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
 
 
-@pytest.mark.parametrize("write", [shard, copied_image, drawn_image, copy, text_of_a_bundle, notes])
+@pytest.mark.parametrize("write", [shard, copied_image, drawn_image, copy, notes])
 def test_the_file_is_named(tmp_path: Path, write: Callable[[Path], None]):
     with pytest.raises(MachineError, match=rf"^{tmp_path}/\S+: the disk is full; free some space"):
         write(tmp_path)

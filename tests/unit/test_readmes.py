@@ -53,7 +53,7 @@ def test_the_example_runs(package, capsys):
 @pytest.mark.parametrize("package", READMES)
 def test_the_names_exist(package):
     text = (ROOT / READMES[package]).read_text(encoding="utf-8")
-    names = re.findall(r"^\| `([\w.]+)` \|", text, flags=re.MULTILINE)
+    names = re.findall(r"^\| `(\w+\.[\w.]+)` \|", text, flags=re.MULTILINE)
     assert len(names) == 5
     for name in names:
         module, _, attribute = name.rpartition(".")

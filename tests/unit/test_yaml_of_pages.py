@@ -80,7 +80,6 @@ NO_KEYS = {
     'resources: ["gpu=8"]': "a profile of Snakemake",
     "add_generation_prompt: false": "a request to a server",
     "prompt_logprobs: 0": "a request to a server",
-    "wait_hours: 0": "a key of `batch`",
     "card: {parameters: ...}": "shortened",
     "data: NAME": "a placeholder",
     "Name: vllm": "the output of pip",

@@ -7,6 +7,8 @@ import shlex
 import sys
 from pathlib import Path
 
+import yaml
+
 from known_unknowns import tables
 from known_unknowns.records import OVERALL
 from tests.paths import ROOT
@@ -40,6 +42,17 @@ def run(project: Project, line: str, *targets: str) -> str:
 def shell(project: Project, line: str) -> str:
     """Run a line exactly as a page or a program prints it."""
     return project.run("bash", "-c", line).stdout
+
+
+def paste(project: Project, printed: str, edition: str) -> None:
+    """Paste the entry that ``try --dry-run`` printed into params.yaml, and its name into an edition, as a page says."""
+    added = yaml.safe_load("\n".join(line for line in printed.splitlines() if line.startswith("  ")))
+
+    def change(params: dict) -> None:
+        params["models"] |= added
+        params["editions"][edition]["models"] += list(added)
+
+    project.change_params(change)
 
 
 def with_environment(project: Project) -> None:

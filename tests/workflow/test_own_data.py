@@ -9,7 +9,7 @@ import yaml
 
 from tests.factories import png
 from tests.paths import ROOT
-from tests.workflow.pages import accuracy, blocks, lines, run
+from tests.workflow.pages import accuracy, blocks, lines, paste, run
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -43,10 +43,13 @@ def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> tu
     (images / "garden.png").write_bytes(png((30, 200, 30)))
     (images.parent / "questions.csv").write_text(blocks(PAGE, "csv")[0], encoding="utf-8")
     targets = iter(TARGETS)
-    return project, {
-        f"{number} {command}": run(project, command, *(next(targets) if command.startswith("make") else ()))
-        for number, command in enumerate(lines(PAGE))
-    }
+    printed = {}
+    for number, command in enumerate(lines(PAGE)):
+        text = run(project, command, *(next(targets) if command.startswith("make") else ()))
+        if command.endswith("--dry-run"):
+            paste(project, text, "mine")
+        printed[f"{number} {command}"] = text
+    return project, printed
 
 
 def test_the_commands_of_the_page_work(finished):

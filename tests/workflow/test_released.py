@@ -17,6 +17,7 @@ from known_unknowns.comparison import read_comparison
 from known_unknowns.records import Image, Question
 from known_unknowns_benchmarks.humblebench.loader import parse_question
 from tests.cells import read_replies
+from tests.paths import ROOT
 from tests.servers.git import git_server, has_daemon
 from tests.workflow.actiview_release import FORMS, PUBLISHED, VIEWS, write_actiview
 from tests.workflow.project import Project
@@ -219,7 +220,7 @@ def test_tables_compare_replies_question_by_question(project):
 
 def test_the_report_has_released_models_without_images(project):
     pages = "\n".join(p.read_text(encoding="utf-8") for p in (project.root / RESULTS / "report").glob("*.html"))
-    assert "Released predictions" in pages
+    assert "Released replies" in pages
     assert "No file was released of Insight-V: not run." in pages
     of_benchmark = (project.root / RESULTS / "report/benchmark-humblebench.html").read_text(encoding="utf-8")
     listed = of_benchmark.partition("problems of the files</summary>")[2].partition("</details>")[0]
@@ -232,6 +233,20 @@ def test_the_report_has_released_models_without_images(project):
     assert "Released logs, recomputed from the raw predictions" in pages
     assert "Released logs, cautious_prompt, with 95% intervals of ours" in pages
     assert "questions.html#benchmark=humblebench" in pages
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="ActiView's published replies are not beside the project")
+def test_the_table_of_readme_is_what_comes_out(project):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\| (Table \d+), (\S.*?) \| (.*) \|$", readme, re.MULTILINE)
+    found = {}
+    for row in comparison(project):
+        if (row.model, row.variant, row.parser) == ("Qwen2-VL", "shifting_r", "official") and row.n:
+            right = f"{row.value * row.n / 100:.0f} of {row.n:.0f}, {row.value:.1f}%"
+            cells = (f"{row.published:.2f}", right, f"{row.low:.1f} to {row.high:.1f}", row.verdict)
+            found[row.table, row.column] = " | ".join(cells)
+    assert len(shown) == 4
+    assert [cells for table, column, cells in shown] == [found[table, column] for table, column, _ in shown]
 
 
 def test_the_benchmarks_own_images_are_in_the_browser(project):

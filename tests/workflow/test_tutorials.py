@@ -18,7 +18,7 @@ from known_unknowns.comparison import ComparisonRow, read_comparison
 from known_unknowns.comparison.verdicts import UNJUDGED
 from tests.paths import ROOT
 from tests.servers.hub import Hub
-from tests.workflow.pages import blocks, lines, run, shell, with_environment
+from tests.workflow.pages import blocks, lines, paste, run, shell, with_environment
 from tests.workflow.project import Project
 from tests.workflow.test_fetch import parquet
 
@@ -37,17 +37,21 @@ def test_evaluate_my_model(rerun, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "tutorial_model.md", "exec"), {})
     assert capsys.readouterr().out.splitlines()[0] == blocks(MODEL, "text")[0].strip()
+    (code,) = blocks(README, "python")
+    exec(compile(code.replace("limit=100", "limit=20"), "README.md", "exec"), {})
+    assert capsys.readouterr().out and (tmp_path / "report.html").is_file()
 
     rerun.change_params(lambda params: params["tracking"].update(enabled=False))
-    sample, whole, add, check, everything, compare, metrics, export, bundle = lines(MODEL)
+    sample, whole, folder, entry, check, everything, compare, metrics, export, copy = lines(MODEL)
     assert "20 of 30 questions" in run(rerun, sample)
     assert whole == sample.replace("20", "0")
-    for line in (add, check):
-        run(rerun, line)
+    run(rerun, folder)
+    paste(rerun, run(rerun, entry), "pocket")
+    run(rerun, check)
     run(rerun, everything, "results/pocket/report/index.html", "results/pocket/headline.csv")
     printed = run(rerun, compare.replace("pocket-never-refuses", "uniform"))
     assert re.search(r"my-model +uniform", printed)
-    for line in (metrics, export, bundle):
+    for line in (metrics, export, copy):
         run(rerun, line)
     header, *rows = (rerun.root / "my-model.csv").read_text(encoding="utf-8").splitlines()
     assert "value" in header and any(",dual_accuracy," in row for row in rows)
@@ -94,10 +98,6 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
     shell(published, "known-unknowns metrics --out metrics.csv")
     header, *rows = (root / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert header.startswith("model,benchmark,variant,") and rows
-    shutil.copytree(ROOT / "docs", root / "docs", ignore=shutil.ignore_patterns("example"))
-    shell(published, "make findings")
-    for name in ("findings.md", "humblebench_e.svg"):
-        assert (root / "docs" / name).read_bytes() == (ROOT / "docs" / name).read_bytes()
 
     (line, number) = re.search(r"HumbleBench: .*: (make run EDITION=full) \((\d+) numbers\)", printed).groups()
     assert {row.verdict for row in compared(published, "pocket")} == {"not comparable"}
@@ -107,6 +107,17 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
     assert len(judged) == int(number) > 0
     assert {row.model for row in after if row.verdict not in UNJUDGED} == {"qwen2.5-vl-7b"}
     assert f"Verdicts   {number} of " in printed
+
+
+def test_make_findings_writes_the_page_and_its_figure(untouched, tmp_path):
+    project = untouched.twin(tmp_path / "project")
+    with_environment(project)
+    shutil.copytree(ROOT / "docs", project.root / "docs", ignore=shutil.ignore_patterns("example"))
+    numbers = "src/known_unknowns_benchmarks/humblebench/published.yaml"  # `untouched` has ten questions there
+    shutil.copy2(ROOT / numbers, project.root / numbers)
+    shell(project, "make findings")
+    for name in ("findings.md", "humblebench_e.svg"):
+        assert (project.root / "docs" / name).read_bytes() == (ROOT / "docs" / name).read_bytes()
 
 
 def test_reproduce_table_3(published):
@@ -137,7 +148,7 @@ def test_reproduce_table_3(published):
 
 
 def test_a_project_of_the_package(tmp_path):
-    _, create, enter, plan, *_ = lines(INSTALLATION)
+    _, _, create, enter, plan, *_ = lines(INSTALLATION)
     assert enter == "cd my-project"
     outside = Project(tmp_path, {"PYTHONPATH": str(ROOT / "src")})
     assert "Created a project" in shell(outside, create)

@@ -201,11 +201,11 @@ class Published:
     facts : mapping of str to Fact
         Declared facts, by name.
     relations : tuple of mapping
-        Which numbers follow from others (docs/audit.md).
+        Which numbers follow from others (README.md of this folder).
     sources : tuple of Source
         Papers, logs and files of the numbers, the paper first.
     issues : tuple of DeclaredIssue
-        Which findings have the same cause (docs/audit.md).
+        Which findings have the same cause (README.md of this folder).
     """
 
     benchmark: str

@@ -49,8 +49,7 @@ COMMANDS = {
         "try": "Ask a model a sample of a benchmark; print its numbers.",
     },
     "known_unknowns.cli.results": {
-        "open": "Serve the report and MLflow of a finished run.",
-        "bundle": "Write report, tables and numbers for a static host.",
+        "open": "Open the report; print commands that serve it.",
         "metrics": "Write metrics of a finished run as CSV.",
     },
     "known_unknowns.cli.exchange": {
@@ -79,7 +78,6 @@ COMMANDS = {
     },
     "known_unknowns.cli.models": {
         "models list": "List models, their memory and their published rows.",
-        "models add": "Add a model to params.yaml.",
     },
     "known_unknowns.cli.steps_of_models": {
         "models probe": "Check that a model is there and can answer.",
@@ -129,10 +127,10 @@ this package imports none of them.
 
 GROUPS = {
     "plan": "Plan a run: what it will ask, and what that takes.",
-    "models": "List the models, add one to params.yaml, or check one.",
+    "models": "List the models, or check one.",
     "review": """Review questions in the browser, and use the decisions.
 
-docs/review.md is the guide.""",
+docs/construction.md#review is the guide.""",
     "construct": """Construct a benchmark from scene graphs.
 
 NAME is an entry of the section construction in params.yaml. Files are written to construction/NAME/; replies of models

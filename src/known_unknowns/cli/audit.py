@@ -28,7 +28,7 @@ def audit(
     The checks are totals from their parts, averages from their rows, percentages that no count of n gives (GRIM),
     standard deviations that no counts in the runs give (GRIMMER), identical rows, one number that is printed twice,
     exchanged models, metrics against their definition, and the text against the tables. The command reads only the
-    published numbers in the package: it needs no data and no params.yaml. docs/audit.md describes every check.
+    published numbers in the package: it needs no data and no params.yaml. docs/comparison.md describes the checks.
 
     An entry of the JSON list has the keys benchmark, version (of the paper), table, row, column, printed, finding,
     arithmetic, strength ("not explained by rounding", "possible only if ...", or empty if neither was derived), issue,

@@ -39,7 +39,7 @@ def compare_models(
 
     A pair has the difference of its accuracies with a confidence interval clustered by image, an exact sign-flip
     test (McNemar's test if every image has one question), its p-value after Holm's correction over all pairs, rank
-    intervals, and the minimum detectable difference at 80% power. docs/model_comparison.md describes the methods.
+    intervals, and the minimum detectable difference at 80% power. docs/comparison.md describes the methods.
 
     \b
     Examples:

@@ -1,9 +1,8 @@
-"""Commands that list the models, and add one to params.yaml."""
+"""The command that lists the models."""
 
 from __future__ import annotations
 
 import json
-import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -12,16 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.comparison import settings
-from known_unknowns.config import ModelEntry, Params, catalogue, params_file, typed_model
+from known_unknowns.config import Params, catalogue
 from known_unknowns.engines import memory_needs
-from known_unknowns.engines import new_model as description
 from known_unknowns.engines.memory_needs import ListedModel, Machine
-from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.files import write_text
 from known_unknowns.text_columns import align
 from known_unknowns.workflow import configuration, needs
 from known_unknowns.workflow.needs import ModelNeeds, Totals
@@ -155,84 +150,6 @@ def _number(value: float | None) -> str:
 
 def _hours(needs: ModelNeeds | Totals) -> str:
     return "-" if needs.gpu_hours is None else f"{needs.gpu_hours:g} - {needs.gpu_hours_at_most:g}"
-
-
-def add(
-    source: Annotated[
-        str, typer.Argument(metavar="PATH_OR_HUB_ID", help="A folder with a model, or OWNER/NAME on the hub.")
-    ],
-    name: Annotated[str | None, typer.Option(help="The entry's name; by default that of the folder.")] = None,
-    revision: Annotated[
-        str, typer.Option(help="A branch, tag or commit on the hub. The entry has its commit.")
-    ] = "main",
-    dtype: Annotated[
-        str | None, typer.Option(help="float32, bfloat16 or float16; by default that of config.json or of the weights.")
-    ] = None,
-    edition: Annotated[
-        str | None, typer.Option(help="An edition to whose models the name is added. Repeat the command for others.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry and write nothing.")] = False,
-    params: ParamsFile = PARAMS,
-) -> None:
-    """Add a model to params.yaml, with its revision, dtype and memory requirement.
-
-    The revision is the commit on the hub, or the sha256 of the weights of a folder. Comments in the file stay. No
-    weights are downloaded.
-
-    \b
-    Examples:
-      known-unknowns models add ~/models/my-model --edition mine
-      known-unknowns models add OWNER/NAME --name my-model --dry-run
-    """
-    before = configuration.load(params)
-    text = _text_of(params)
-    found = description.describe(source, revision=revision)
-    if dtype is not None:
-        if dtype not in memory_needs.BYTES:
-            raise ConfigError(unknown_name(dtype, memory_needs.BYTES), path="--dtype")
-        found.entry["dtype"] = dtype
-    chosen = name or found.name
-    added = typed_model(chosen, found.entry)
-    _refuse_duplicates(before, chosen, added, named=name is not None)
-    comment = f"needs {memory_needs.memory_gib(added)} GiB of memory in {found.entry['dtype']}"
-    changed = params_file.add_model(text, chosen, found.entry, comment=comment)
-    if edition is not None:
-        changed = params_file.add_to_edition(changed, edition, chosen)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as trial:
-        trial.write(changed)
-        trial.flush()
-        configuration.load(trial.name)
-    entry = yaml.safe_dump({chosen: found.entry}, sort_keys=False, allow_unicode=True, width=10**6)
-    print(entry, end="")
-    fits = {memory_needs.ON_GPU: "fits on the GPU", memory_needs.IN_RAM: "fits into main memory"}
-    where = memory_needs.this_machine().fits(added) or ""
-    print(f"# {comment}: {fits.get(where, 'does not fit on this machine')}")
-    for note in found.notes:
-        print(f"# note: {note}")
-    if dry_run:
-        return
-    write_text(params, changed)
-    where = f" and in editions.{edition}.models" if edition else f"; add {chosen} to the models of an edition"
-    print(f"# written under models in {params}{where}")
-
-
-def _text_of(params: Path) -> str:
-    try:
-        with params.open(encoding="utf-8", newline="") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {params}: {error}", path="--params") from error
-
-
-def _refuse_duplicates(params: Params, name: str, entry: ModelEntry, *, named: bool) -> None:
-    """Raise ConfigError if there is an entry of the name, or, unless a name was given, one of the same weights."""
-    known = dict(catalogue.models()) | params.every_model
-    if name in known:
-        raise ConfigError("there is an entry of this name; choose another one with --name", path=f"models.{name}")
-    for other, each in known.items():
-        same = all(each.get(key) == entry[key] for key in ("engine", "source", "revision"))
-        if same and each.get("adapter") == entry.get("adapter") and not named:
-            raise ConfigError("it is already this model; choose another name with --name", path=f"models.{other}")
 
 
 def _row(row: ListedModel) -> tuple[str, ...]:

@@ -41,4 +41,5 @@ def init(
     print("Next:")
     for command, note in steps:
         print(f"  {command:<{width}}  # {note}" if note else f"  {command}")
-    print("Add a model with `known-unknowns models add`, or name one of `known-unknowns models list` in an edition.")
+    print("`known-unknowns try MODEL --dry-run` prints the entry of your model for params.yaml.")
+    print("`known-unknowns models list` lists models that an edition can name without an entry.")

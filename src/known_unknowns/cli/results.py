@@ -1,4 +1,4 @@
-"""Commands for finished results: open them, bundle them for a static host, and export all metrics."""
+"""Commands for finished results: open them, and export all metrics."""
 
 from __future__ import annotations
 
@@ -11,58 +11,28 @@ from known_unknowns.command_options import PARAMS, Edition, ParamsFile
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.summary import write_all_metrics
-from known_unknowns.workflow import bundle as bundling
-from known_unknowns.workflow import configuration, serve
+from known_unknowns.workflow import configuration, opening
 
 
 def open(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the report; 0 for any free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser, if there is a display.")] = True,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Serve the report and the MLflow runs of a finished run on this machine, and print their addresses.
+    """Open the report of a finished run, and print the commands that serve it and the MLflow runs on this machine.
 
-    Nothing else on the network can reach them. Ctrl-C ends it.
+    No server is started. Other users of the machine can read what these commands serve.
 
     \b
     Example:
       known-unknowns open --edition pocket --no-browser
     """
-    serve.serve(
-        configuration.load(params, edition=edition),
-        port=port,
-        browser=browser,
-        say=lambda text: print(text, flush=True),
-    )
-
-
-def bundle(
-    out: Annotated[
-        Path | None, typer.Argument(help="The folder to write. [default: results/<edition>/bundle]", show_default=False)
-    ] = None,
-    redistribute: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BENCHMARK",
-            help="Include this benchmark's questions and images although its licence does not allow it. "
-            "Use it only if you have the right to redistribute them. Repeat it for each benchmark.",
-        ),
-    ] = None,
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Write a folder for any static host: the report, its questions, tables, and numbers to exchange.
-
-    \b
-    Example:
-      known-unknowns bundle public --edition pocket
-    """
     chosen = configuration.load(params, edition=edition)
-    written = bundling.bundle(chosen, out or Path("results", chosen.edition, "bundle"), redistribute=redistribute or ())
-    for name, why in written.left_out.items():
-        print(f"{name}: images and the question browser are left out ({why}); --redistribute {name} includes them")
-    print(f"{written.folder}: {written.files} files, {written.size / 1e6:.1f} MB; open {written.folder}/index.html")
+    page = opening.report_page(chosen)
+    for line in opening.places(chosen, page):
+        print(line)
+    if browser:
+        opening.open_in_browser(page)
 
 
 def metrics(

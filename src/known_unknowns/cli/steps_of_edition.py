@@ -86,14 +86,13 @@ def question_browser(
     results: Results,
     data: Data,
     out: Annotated[Path, typer.Option("--out", help="The HTML file. Its data are written to questions/ beside it.")],
-    images: Annotated[bool, typer.Option(help="Copy the images, scaled down.")] = True,
     digests: Digests = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
     """Write the page on which every question and reply can be searched and filtered."""
     chosen = selection.load(params, "question_browser", edition=edition)
-    browser.build(chosen, results=results, data=data, out=out, with_images=images)
+    browser.build(chosen, results=results, data=data, out=out)
     if digests:
         end_products.write_digests(digests, end_products.browser_files(out.parent))
 

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from known_unknowns import config, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS
 from known_unknowns.config import ImportedModel, ModelEntry, Params, catalogue
+from known_unknowns.data.lock_file import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, new_model
 from known_unknowns.engines.stopping import StoppedError
@@ -32,6 +34,7 @@ from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.inference.probe import probe
 from known_unknowns.workflow import configuration, needs, prerequisites
+from known_unknowns.yaml_reader import parse_yaml
 
 _ENDPOINT = "openai:"
 
@@ -61,8 +64,12 @@ def try_(
     base_url: Annotated[
         str | None, typer.Option(help="The address of openai:NAME. [default: OPENAI_BASE_URL, or else OpenAI's own]")
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A key of the model's entry: template.enable_thinking=false. Repeatable."),
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check the model, print the estimate, and ask nothing.")
+        bool, typer.Option("--dry-run", help="Print the model's entry for params.yaml, check it, and ask nothing.")
     ] = False,
 ) -> None:
     """Ask a model a sample of one benchmark, and print its accuracy, abstention and unusable replies.
@@ -71,17 +78,20 @@ def try_(
     their right option. The results are an edition of their own in results/. The same command with a larger limit asks
     only the questions that are missing. The key of an endpoint is in OPENAI_API_KEY.
 
+    With --dry-run, the entry of the model is printed: a folder's has the sha256 of the weights, a repository's the
+    commit, and both have the dtype and the number of parameters. No weights are downloaded.
+
     \b
     Examples:
       known-unknowns try models/pocket
       known-unknowns try OWNER/NAME --edition full --limit 500
-      known-unknowns try openai:NAME --base-url http://localhost:8000/v1
+      known-unknowns try openai:NAME --base-url http://localhost:8000/v1 --set template.enable_thinking=false
     """
     base = configuration.load(PARAMS, edition=edition)
     benchmark = base.benchmarks[0] if benchmark is None else benchmark
     if benchmark not in base.raw["benchmarks"]:
         raise ConfigError(unknown_name(benchmark, base.raw["benchmarks"]), path="--benchmark")
-    chosen = _model(model, base, base_url)
+    chosen = _with_settings(_model(model, base, base_url), settings or [], base)
     name = f"try-{chosen.name}-{benchmark}-{base.data_name}"
     variants = trial.variants_of(base, benchmark)
     added = trial.overlay(
@@ -91,6 +101,8 @@ def try_(
     entry = trying.model(chosen.name)
     for note in (*chosen.notes, *notes):
         print(f"note: {note}")
+    if dry_run:
+        print(_entry_text(chosen, entry), flush=True)
     found = probe(chosen.name, entry)
     print(f"Model      {chosen.name}: {_checked(found)}")
     print(f"Estimate   {needs.estimate(trying, chosen.name, benchmark, limit)}", flush=True)
@@ -98,19 +110,30 @@ def try_(
         return
     _require_project()
     files = EditionFiles.of(trying)
-    settings = files.results / "try.yaml"
-    write_text(settings, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
-    _run(settings, files.metrics(chosen.name, benchmark))
+    configfile = files.results / "try.yaml"
+    write_text(configfile, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
+    _run(configfile, files.metrics(chosen.name, benchmark))
     print(_result(trying, chosen.name, benchmark, files))
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
     given = [part for option, value in options.items() if value is not None for part in (option, value)]
+    given += [part for text in settings or () for part in ("--set", text)]
     whole = limit == 0 or limit >= (needs.rows_of(files.question_table(benchmark)) or 0)
     everything = "" if whole else f"\nAll        {shlex.join(['known-unknowns', 'try', model, *given])}"
     print(
         f"\nResults    {files.results}/{everything}\n"
-        f"Report     snakemake --configfile {settings}\n"
+        f"Report     snakemake --configfile {configfile}\n"
         f"Open       known-unknowns open --params {files.results}/params.yaml --edition {name}"
     )
+
+
+def _entry_text(model: _Model, entry: ModelEntry) -> str:
+    """Return the model's entry as text, with what to do with it."""
+    if model.entry is None:
+        head = f"Entry      params.yaml or the catalogue has this one; name {model.name} in an edition's models"
+    else:
+        head = f"Entry      paste it below `models` in params.yaml, and name {model.name} in an edition's models"
+    dumped = yaml.safe_dump({model.name: entry.as_dict()}, sort_keys=False, allow_unicode=True, width=10**6)
+    return f"{head}\n{textwrap.indent(dumped, '  ')}"
 
 
 def _checked(found: Mapping[str, Any]) -> str:
@@ -140,15 +163,37 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
             return _Model(same)
         entry = {"engine": "openai", "source": source} | ({} if base_url is None else {"base_url": base_url})
         return _Model(_free_name(source, known), entry)
-    if same := _of_source(known, "transformers", os.path.normpath(given)):
+    is_folder = Path(given).expanduser().is_dir()
+    same = _of_source(known, "transformers", os.path.normpath(given))
+    # An entry of a folder that has no sha256 cannot be run; the entry that is printed has it.
+    if same and (not is_folder or is_folder_pin(known[same]["revision"])):
         return _Model(same)
-    if not Path(given).expanduser().is_dir() and "/" not in given:
+    if not is_folder and "/" not in given:
         raise ConfigError(f"there is no folder {given!r} here; {unknown_name(given, known)}", path="MODEL")
     found = new_model.describe(given)
     if found.entry["dtype"] == "float16" and not memory_needs.this_machine().gpus:
         found.entry["dtype"] = "float32"
         found.notes.append("float32 instead of float16, which models rarely support on a CPU")
     return _Model(_free_name(found.name, known), found.entry, tuple(found.notes))
+
+
+def _with_settings(chosen: _Model, settings: list[str], params: Params) -> _Model:
+    """Return the model with keys of its entry, each as KEY=VALUE, under a name of its own."""
+    if not settings:
+        return chosen
+    known = dict(catalogue.models()) | params.every_model
+    entry: Any = known[chosen.name].as_dict() if chosen.entry is None else chosen.entry
+    name = chosen.name
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals or not all(key.split(".")):
+            raise ConfigError(f"{text!r} is not KEY=VALUE, such as template.enable_thinking=false", path="--set")
+        added = parse_yaml(value)
+        for part in reversed(key.split(".")):
+            added = {part: added}
+        entry = config.merged(entry, added)
+        name += f"-{key.rpartition('.')[2]}-{value}"
+    return _Model(_free_name(name, known), entry, chosen.notes)
 
 
 def _of_source(known: Mapping[str, ModelEntry], engine: str, source: str) -> str | None:

@@ -2,7 +2,7 @@
 
 With the same questions and greedy decoding there is no new sample. Two runs of one model differ only by the rounding
 of the printed number, by answers that change with the order of floating-point sums (flips), and, if options are
-shuffled, by the shuffles. `docs/verdicts.md` has the formulas.
+shuffled, by the shuffles. `docs/comparison.md#verdicts` has the formulas.
 """
 
 from __future__ import annotations

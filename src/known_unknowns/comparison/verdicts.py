@@ -1,6 +1,6 @@
 """The verdicts on published numbers. This module decides; tables, report and command line show what it decided.
 
-`docs/verdicts.md` has the definitions, the formulas and the simulation that justifies the limits.
+`docs/comparison.md#verdicts` has the definitions, the formulas and the simulation that justifies the limits.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from known_unknowns.config.sections import (
     HttpData,
     Judge,
     ListedProtocol,
+    Report,
     Statistics,
     Tracking,
     VariantEntry,
@@ -109,6 +110,11 @@ class Params:
         return _typed(TypeAdapter(Statistics), self.raw["statistics"], "statistics")
 
     @property
+    def report(self) -> Report:
+        """Settings of the report."""
+        return _typed(TypeAdapter(Report), self.raw.get("report", {}), "report")
+
+    @property
     def tracking(self) -> Tracking:
         """Settings of MLflow."""
         return _typed(TypeAdapter(Tracking), self.raw["tracking"], "tracking")
@@ -185,7 +191,8 @@ class Params:
     def samples(self, model: str) -> int:
         """Return how often a model is asked each question: its entry's number, or else the edition's."""
         entry = self.raw.get("models", {}).get(model, {})
-        return 1 if self.is_imported(model) else entry.get("samples", self._selected.get("samples", 1))
+        default = 1 if self.is_imported(model) else self._selected.get("samples", 1)
+        return entry.get("samples", default)
 
     def cells(self, benchmark: str, model: str | None = None, *, samples: int = 1) -> list[tuple[str, int]]:
         """Return every variant of the benchmark with each of its seeds, in the order of the file.
@@ -204,7 +211,7 @@ class Params:
         if model is None or not self.is_imported(model):
             return cells
         imported = self.raw["models"][model].get("cells", {}).get(benchmark, {})
-        return [(v, seed) for v, seed in cells if seed in imported.get(v, ())]
+        return [(v, seed) for v, seed in cells if seed % SAMPLE in imported.get(v, ())]
 
     def variant(self, name: str) -> ResolvedVariant:
         """Return a variant."""

@@ -30,7 +30,7 @@ class Edition(Entry):
     samples: Count = 1
     """How often each question is asked, of models whose entry does not say it."""
     confidence: list[Literal["option_text", "verbalised"]] = []
-    """What is asked after each answer (docs/confidence.md): option_text for the likelihood of each option's text, and
+    """What is asked after each answer (docs/metrics.md): option_text for the likelihood of each option's text, and
     verbalised for a number from 0 to 100."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
@@ -259,6 +259,14 @@ class Tracking(Entry):
     experiment: Text
 
 
+class Report(Entry):
+    """The report."""
+
+    images: bool = True
+    """Whether the question browser has copies of the images. Without them, the report can be passed on although the
+    images may not."""
+
+
 class Configuration(Entry):
     """The whole of params.yaml."""
 
@@ -277,5 +285,6 @@ class Configuration(Entry):
     """The language model of the parser judge."""
     statistics: Statistics
     tracking: Tracking
+    report: Report = Report()
     construction: dict[Name, ConstructionEntry] = {}
     """Benchmarks that are built from scene graphs (docs/construction.md)."""

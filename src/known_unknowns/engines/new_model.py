@@ -47,27 +47,25 @@ def describe(source: str, *, revision: str = LATEST) -> NewModel:
     source : str
         A folder with ``*.safetensors`` files and config.json, or a repository on the hub.
     revision : str
-        A branch, tag or commit of the repository. The entry has its commit.
+        A branch, tag or commit of the repository. The entry has its commit. That of a folder is the sha256 of its
+        weights.
 
     Raises
     ------
     ConfigError
-        If there is no such folder or repository name, if a folder is given a revision, or if the weights are not
-        safetensors files.
+        If there is no such folder or repository name, or if the weights are not safetensors files.
     MachineError
         If the hub does not answer.
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
-        if revision != LATEST:
-            raise ConfigError(f"{source} is a folder, whose revision is the sha256 of its weights", path="--revision")
         if (folder / _ADAPTER).is_file() and not (folder / "config.json").is_file():
             return _of_adapter_folder(source, folder)
         return _of_folder(source, folder)
     if not _HUB.fullmatch(source):
         raise ConfigError(
             f"there is no folder {source!r} in {Path.cwd()}, and a repository of the hub is called OWNER/NAME",
-            path="PATH_OR_HUB_ID",
+            path="MODEL",
         )
     return _of_hub(source, revision)
 
@@ -78,11 +76,11 @@ def _of_folder(source: str, folder: Path) -> NewModel:
         raise ConfigError(
             f"{source} has no {WEIGHTS} file; weights in other formats are not loaded, because reading them can "
             "execute code; convert them with save_pretrained",
-            path="PATH_OR_HUB_ID",
+            path="MODEL",
         )
     config, readme = folder / "config.json", folder / "README.md"
     if not config.is_file():
-        raise ConfigError(f"{source} has no config.json", path="PATH_OR_HUB_ID")
+        raise ConfigError(f"{source} has no config.json", path="MODEL")
     counts = Counter[str]()
     for file in weights:
         for tensor in tensors(file).values():
@@ -115,10 +113,9 @@ def _with_adapter(source: str, settings: Mapping[str, Any], adapter: str) -> New
     base = settings.get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
         message = f"{source} is an adapter, and its {_ADAPTER} does not name its model (base_model_name_or_path)"
-        raise ConfigError(f"{message}; write the path or the repository of the model there", path="PATH_OR_HUB_ID")
+        raise ConfigError(f"{message}; write the path or the repository of the model there", path="MODEL")
     revision = settings.get("revision")
-    local = Path(base).expanduser().is_dir()
-    found = describe(base, revision=revision if isinstance(revision, str) and revision and not local else LATEST)
+    found = describe(base, revision=revision if isinstance(revision, str) and revision else LATEST)
     return NewModel(
         _name(source),
         found.entry | {"adapter": adapter},
@@ -141,7 +138,7 @@ def _of_hub(repository: str, revision: str) -> NewModel:
         ) from error
     weights = sum(pinned.size for path, pinned in files.items() if "/" not in path and path.endswith(".safetensors"))
     if not weights:
-        raise ConfigError(f"{repository} has no {WEIGHTS} file", path="PATH_OR_HUB_ID")
+        raise ConfigError(f"{repository} has no {WEIGHTS} file", path="MODEL")
     settings = _json(config, f"{repository}: config.json")
     stored = _configured_dtype(settings)
     model = _entry(repository, commit, settings, readme, weights // BYTES.get(stored or "bfloat16", 2), stored)
@@ -151,7 +148,7 @@ def _of_hub(repository: str, revision: str) -> NewModel:
 def _hub_file(repository: str, commit: str, files: Files, path: str) -> bytes:
     """Download a small file of a commit, and compare its hash with the hub's."""
     if path not in files:
-        raise ConfigError(f"{repository} has no {path}", path="PATH_OR_HUB_ID")
+        raise ConfigError(f"{repository} has no {path}", path="MODEL")
     pinned: FilePin = files[path]
     if pinned.size > _MAX_FILE:
         raise DataError(f"larger than {_MAX_FILE:,} bytes", file=f"{repository}: {path}")

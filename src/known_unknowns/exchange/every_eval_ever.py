@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -41,20 +41,10 @@ UNDESIRABLE = ("share_abstained", "share_unparsed", "share_cut", "share_failed")
 _ARGUMENTS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "max_new_tokens": "max_tokens"}
 
 
-def write(
-    params: Params,
-    model: str,
-    benchmark: str,
-    out: Path,
-    *,
-    samples: bool = True,
-    root: Path = Path(),
-    cleaned: Callable[[str], str] = str,
-) -> list[Path]:
-    """Write the results of a model on a benchmark, and return the files.
+def write(params: Params, model: str, benchmark: str, out: Path, *, root: Path = Path()) -> list[Path]:
+    """Write the results of a model on a benchmark and every reply, and return both files.
 
-    The folder ``out`` gets the folder ``data``. With ``samples``, every reply is written too. ``cleaned`` is applied to
-    the content of every file, such as to remove private texts. ``root`` is the project's folder.
+    The folder ``out`` gets the folder ``data``. ``root`` is the project's folder.
     """
     files = EditionFiles.of(params, root)
     metrics = [
@@ -82,21 +72,19 @@ def write(
     name = str(UUID(bytes=sha256(log["evaluation_id"].encode()).digest()[:16], version=4))
     developer, _, rest = info["id"].partition("/")
     folder = Path("data", benchmark, developer, rest.replace("/", "_"))
-    written = [out / folder / f"{name}.json"]
-    if samples:
-        rows = [json.dumps(row, ensure_ascii=False) for row in _samples(params, model, benchmark, files, parser, log)]
-        content = cleaned("".join(f"{row}\n" for row in rows))
-        written.append(out / folder / f"{name}_samples.jsonl")
-        log["detailed_evaluation_results"] = {
-            "format": "jsonl",
-            "file_path": (folder / written[1].name).as_posix(),
-            "hash_algorithm": "sha256",
-            "checksum": sha256(content.encode()).hexdigest(),
-            "total_rows": len(rows),
-        }
-        write_text(written[1], content)
-    write_text(written[0], cleaned(json.dumps(log, indent=2, ensure_ascii=False) + "\n"))
-    return written
+    aggregate, samples = out / folder / f"{name}.json", out / folder / f"{name}_samples.jsonl"
+    rows = [json.dumps(row, ensure_ascii=False) for row in _samples(params, model, benchmark, files, parser, log)]
+    content = "".join(f"{row}\n" for row in rows)
+    log["detailed_evaluation_results"] = {
+        "format": "jsonl",
+        "file_path": (folder / samples.name).as_posix(),
+        "hash_algorithm": "sha256",
+        "checksum": sha256(content.encode()).hexdigest(),
+        "total_rows": len(rows),
+    }
+    write_text(samples, content)
+    write_text(aggregate, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
+    return [aggregate, samples]
 
 
 def _model_info(entry: ModelEntry, name: str) -> dict[str, Any]:

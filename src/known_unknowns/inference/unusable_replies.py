@@ -23,7 +23,7 @@ _NO_OPTION = (
 )
 
 
-def unusable(outcomes: Iterable[tuple[str, str]]) -> str:
+def unusable(outcomes: Iterable[tuple[str, str]], *, remedy: bool = True) -> str:
     """Return sentences with the number of unusable replies, the most frequent one and its remedy; empty without any.
 
     ``outcomes`` are the outcome of each reply, and its text or the reason of its failure.
@@ -36,8 +36,11 @@ def unusable(outcomes: Iterable[tuple[str, str]]) -> str:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     most = f"the most frequent ({number:,}, {outcome}) is {shown!r}"
     kinds = {CUT: CUT_OFF, FAILED: "error"}
-    remedy = _NO_OPTION if text.strip() and outcome not in kinds else REMEDIES[kinds.get(outcome, EMPTY)]
-    return f"Unusable: {counts.total():,} of {len(pairs):,} replies; {most}. Likely remedy: {remedy}."
+    found = f"Unusable: {counts.total():,} of {len(pairs):,} replies; {most}."
+    if not remedy:
+        return found
+    likely = _NO_OPTION if text.strip() and outcome not in kinds else REMEDIES[kinds.get(outcome, EMPTY)]
+    return f"{found} Likely remedy: {likely}."
 
 
 def outcomes(

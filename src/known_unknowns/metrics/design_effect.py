@@ -25,11 +25,11 @@ from typing import NamedTuple
 import numpy as np
 
 PRIOR_ICC = 0.2
-"""Assumed correlation of two answers in a group. Chosen by simulation (docs/intervals.md)."""
+"""Assumed correlation of two answers in a group. Chosen by simulation (docs/metrics.md#intervals)."""
 PRIOR_SEED_ICC = 0.5
 """Assumed correlation of two answers to the same question with different seeds. Chosen as `PRIOR_ICC`."""
 PRIOR_DF = 8.0
-"""Degrees of freedom that the assumption counts for. Chosen by simulation (docs/intervals.md)."""
+"""Degrees of freedom that the assumption counts for. Chosen by simulation (docs/metrics.md#intervals)."""
 _ROUNDING = 1e-9  # groups of single questions whose weights are not whole numbers have the size 1 up to rounding
 _LEAST_SHARE = 0.3  # lower limit of the correction of p (1 - p) with very few groups
 

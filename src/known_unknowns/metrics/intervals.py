@@ -3,7 +3,7 @@
 Questions on one image are not independent. A proportion therefore has the interval of an effective sample size, as in
 survey statistics [1]_ [2]_: the number of questions, divided by the design effect (`design_effect`), and reduced for
 the degrees of freedom of that estimate. The interval at that size is Wilson's, modified near 0 and 1 as in [3]_.
-docs/intervals.md compares it with other methods, and has its simulated coverage.
+docs/metrics.md#intervals compares it with other methods, and has its simulated coverage.
 
 References
 ----------

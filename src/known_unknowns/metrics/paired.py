@@ -1,6 +1,6 @@
 """Comparison of two series of answers to the same questions, which come in groups such as the questions on one image.
 
-docs/model_comparison.md has the formulae and an example.
+docs/comparison.md#pairs-of-models has the formulae and an example.
 """
 
 from __future__ import annotations

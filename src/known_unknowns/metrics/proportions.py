@@ -144,6 +144,10 @@ def constant_answer(accuracy: Metric, right: np.ndarray) -> Metric:
     right : ndarray of str
         The questions' right labels (`right_labels`), of several seeds one after another.
 
+    Returns
+    -------
+    Metric
+
     Examples
     --------
     >>> accuracy = Metric("m", "b", "original", 0, "robust", "Overall", "accuracy", 0.5, 0.1, 0.9, 4, "Wilson")

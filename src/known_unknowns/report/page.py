@@ -19,6 +19,7 @@ from known_unknowns.report import confidence, figures, overview, provenance, she
 from known_unknowns.report import tables as metric_tables
 from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
+from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run, is_baseline
 
@@ -64,7 +65,7 @@ def build(
     pairs: Path | None = None,
     missing: Sequence[str] = (),
 ) -> None:
-    """Write the report. The same inputs at the same commit give the same bytes.
+    """Write the report without what is private. The same inputs at the same commit give the same bytes.
 
     Parameters
     ----------
@@ -92,6 +93,7 @@ def build(
     DataError
         If a table that belongs to a metric is absent or invalid.
     """
+    private = PrivateTexts.of(params, root or Path.cwd())
     numbers = MetricIndex(metric for path in metrics for metric in tables.read_metrics(path))
     compared = read_comparison(comparison)
     compared_models = [] if pairs is None else read_model_comparison(pairs)
@@ -101,9 +103,9 @@ def build(
         run = run_of(params, numbers, benchmark)
         rows = [row for row in compared if row.benchmark == benchmark]
         shown = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
-        parts.append(_part(shown, results=results, data=data, checks=checks))
+        parts.append(_part(shown, private, results=results, data=data, checks=checks))
     pages = {}  # all text is rendered before the first file is written
-    environment = shell.environment()
+    environment = shell.environment(private)
     for file, template, values, scripts in _pages(params, parts, compared, description):
         paths = [shell.STATIC / name for name in ("tables.js", "export.js", "page.js", *scripts)]
         pages[file] = shell.render(environment, template, params, file=file, scripts=paths, missing=missing, **values)
@@ -143,7 +145,7 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
     ]
 
 
-def _part(shown: Overview, *, results: Path, data: Path, checks: Path | None) -> Part:
+def _part(shown: Overview, private: PrivateTexts, *, results: Path, data: Path, checks: Path | None) -> Part:
     """Return everything that the pages show of one benchmark."""
     run, rows = shown.run, shown.compared
     title, extra = run.section.title, ExtraContent()
@@ -154,7 +156,7 @@ def _part(shown: Overview, *, results: Path, data: Path, checks: Path | None) ->
     part: Part = {
         "run": run,
         "overview": shown,
-        "unusable": _unusable(shown, EditionFiles(data, results)),
+        "unusable": _unusable(shown, EditionFiles(data, results), private),
         "figures": figures_of(run, extra),
         "extra": extra,
         "headline": metric_tables.headline(run),
@@ -177,14 +179,17 @@ def _part(shown: Overview, *, results: Path, data: Path, checks: Path | None) ->
     return part | {name: mark_baselines(table, shown.baselines) for name, table in found.items()}
 
 
-def _unusable(shown: Overview, files: EditionFiles) -> list[str]:
+def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> list[str]:
     """Return, for each model with too many unusable replies, how many there are, and the most frequent one."""
     run, sentences = shown.run, []
     for model in shown.models:
         found = shown.unusable(model)
         if found is not None and found.excludes:
             cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
-            outcomes = unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+            outcomes = [
+                (outcome, private.removed(text))  # before it is shortened, which can cut a key
+                for outcome, text in unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+            ]
             sentences.append(f"{model} on {shown.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
     return sentences
 

@@ -18,6 +18,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 
 from known_unknowns.benchmark import caveats, registry
 from known_unknowns.report.formatting import counted, sentence_case, unbroken
+from known_unknowns.report.private_texts import PrivateTexts
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -100,16 +101,18 @@ def render(
     return environment.get_template(template).render(shell=shell, **values)
 
 
-def environment(*folders: Path) -> Environment:
+def environment(private: PrivateTexts, *folders: Path) -> Environment:
     """Return the templates; those of further ``folders`` come first.
 
-    They escape everything except our SVG, scripts and style sheet, which they mark as safe.
+    They remove what is ``private`` and escape everything, except our SVG, scripts and style sheet, which they mark as
+    safe.
     """
     own = {name: FileSystemLoader(registry.get(name).folder / "templates") for name in registry.names()}
     generic = [*folders, STATIC.parent / "templates", STATIC]
     found = Environment(
         loader=ChoiceLoader([FileSystemLoader(generic), PrefixLoader(own)]),
         autoescape=True,
+        finalize=private.removed_from,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

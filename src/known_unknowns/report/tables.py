@@ -415,7 +415,7 @@ def _disagreements(table: pa.Table, pairs: Sequence[tuple[str, str]]) -> list[tu
 
 
 def error_shares(run: Run, results: Path) -> dict[str, Any] | None:
-    """Return the kinds of wrong answers that reviewers tagged (docs/review.md); None if no wrong answers are tagged.
+    """Return the kinds of wrong answers that reviewers tagged (docs/construction.md); None if none are tagged.
 
     The edition's folder ``results`` has the tables ``errors/<model>/<benchmark>/<variant>-seed<k>.csv``. The page shows
     a ``table`` of the shares, the ``method`` of their intervals, and the ids of ``examples``. Raises DataError for a

@@ -1,7 +1,7 @@
 """Confidences: numbers from 0 to 1 about the answer that a reply gives.
 
 A confidence is about the option that a parser reads (``choice``, as in `known_unknowns.records.Score`). It is None if
-the source was not asked, the reply failed, or no number was said. See docs/confidence.md.
+the source was not asked, the reply failed, or no number was said. See docs/metrics.md#confidence.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class Corrections:
 
 
 def corrected(question: Question, *, corrections: str) -> Question:
-    """Correct the question as a review of the published questions found (docs/review.md).
+    """Correct the question as a review of the published questions found (docs/construction.md#review).
 
     Parameters
     ----------

@@ -212,7 +212,7 @@ def _of_local_model(path: str, entry: TransformersModel) -> Iterator[ConfigError
     elif not _FOLDER_PIN.fullmatch(revision):
         yield ConfigError(
             f"{source} is a folder, and {revision!r} is no sha256 of its weights; "
-            f"`known-unknowns models add {source} --dry-run` prints it",
+            f"`known-unknowns try {source} --dry-run` prints it",
             path=f"{path}.revision",
         )
     if lock_file.adapter_source(adapter):

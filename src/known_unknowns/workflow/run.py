@@ -32,6 +32,7 @@ from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
 from known_unknowns.workflow import configuration
+from known_unknowns.workflow.opening import mlflow_command, program
 from known_unknowns.workflow.rule_functions import Targets
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
@@ -145,20 +146,19 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     notes = _verdicts(params, folder / "comparison.parquet") + _unusable_replies(params, folder)
     if notes:
         lines += [*notes, ""]
-    lines.append(f"Open       {_program('known-unknowns')} open {_options(params, folder)}")
+    lines.append(f"Open       {program('known-unknowns')} open {_options(params, folder)}")
     if params.tracking.enabled:
         store = without_password(params.tracking.uri)
         is_server = store.startswith(("http://", "https://", "databricks"))
-        command = f"{_program('mlflow')} ui --backend-store-uri {shlex.quote(store)}"
-        lines.append(f"MLflow     {store if is_server else command}")
+        lines.append(f"MLflow     {store if is_server else mlflow_command(store)}")
     lines.append(f"Duration   {duration(seconds)}")
     return "\n".join(lines)
 
 
 def _unusable_replies(params: Params, results: Path) -> list[str]:
     """Return the number of unusable replies, and what to do about them."""
-    options, program = _options(params, results), _program("known-unknowns")
-    found = unusable_replies.recorded(params, results, program=program, options=options, limit=UNUSABLE_LIMIT)
+    command, options = program("known-unknowns"), _options(params, results)
+    found = unusable_replies.recorded(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
     return _labelled("Unusable", found)
 
 
@@ -166,12 +166,6 @@ def _labelled(label: str, lines: Iterable[str]) -> list[str]:
     """Return lines of which the first has a label."""
     labels = chain([label], repeat(""))
     return [f"{label:<10} {line}" for label, line in zip(labels, lines, strict=False)]
-
-
-def _program(name: str) -> str:
-    """Return an installed program as it can be called from this folder."""
-    program = Path(sys.executable).parent / name
-    return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
 
 
 def _options(params: Params, results: Path) -> str:
@@ -226,13 +220,13 @@ def _best(name: str, rows: Sequence[Mapping[str, Any]], kind: str) -> str:
 
 
 def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
-    """Return why a model has no place among the others, and the most frequent unusable reply."""
+    """Return why a model has no rank, and the most frequent unusable reply. The report names a likely remedy."""
     model, benchmark, files = row["model"], row["benchmark"], EditionFiles(EditionFiles.of(params).data, results)
     cells, first = params.cells(benchmark, model), row["variant"].split(SEPARATOR)[0]
     cells = [cell for cell in cells if cell[0] == first] or cells
     try:
         found = unusable_replies.outcomes(files, model, benchmark, cells, main_parser(params.parsers))
-        most = unusable_replies.unusable(found) or f"{row['unusable']:.1%} of its replies are unusable."
+        most = unusable_replies.unusable(found, remedy=False) or f"{row['unusable']:.1%} of its replies are unusable."
     except DataError as error:
         most = f"{row['unusable']:.1%} of its replies are unusable; none is shown: {error}"
     return f"{title(params, benchmark)}: {model} is not ranked. {most}"

@@ -301,6 +301,16 @@ def _advising(scope: _Scope) -> Raw:
     }
 
 
+def _browsed(scope: _Scope) -> Raw:
+    """Return the same with the settings of the report."""
+    return _shown(scope) | {"report": scope.params.raw.get("report", {})}
+
+
+def _reported(scope: _Scope) -> Raw:
+    """Return what the advice needs, with the settings of the report, which the page of the provenance names."""
+    return _advising(scope) | {"report": scope.params.raw.get("report", {})}
+
+
 def _tracked(scope: _Scope) -> Raw:
     """Return the same with the settings of MLflow."""
     return _shown(scope) | {"tracking": scope.params.raw["tracking"]}
@@ -340,8 +350,8 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "summarise": _shown,
     "compare": _advising,
     "compare_models": _shown,
-    "report": _advising,
-    "question_browser": _shown,
+    "report": _reported,
+    "question_browser": _browsed,
     "track": _tracked,
     "construct": _released,
     "construct_graphs": partial(_construction, keys=("scenes", "psg")),
@@ -355,4 +365,6 @@ _ASKING = frozenset({"probe", "infer", "judge", *(step for step in STEPS if step
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _advising, _tracked))
+_TABLES = frozenset(
+    step for step, selects in STEPS.items() if selects in (_shown, _advising, _browsed, _reported, _tracked)
+)

@@ -1,4 +1,4 @@
-"""What the published numbers of HumbleBench imply; see docs/audit.md.
+"""What the published numbers of HumbleBench imply; see docs/comparison.md#audit.
 
 The checks of any benchmark come besides (`known_unknowns.comparison.audit`).
 """

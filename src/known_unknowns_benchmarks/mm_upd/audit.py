@@ -1,4 +1,4 @@
-"""What the published numbers of MM-UPD imply; see docs/audit.md.
+"""What the published numbers of MM-UPD imply; see docs/comparison.md#audit.
 
 The checks of any benchmark come besides (`known_unknowns.comparison.audit`): percentages that no count of 820, 919 or
 356 questions gives, and numbers that differ between tables. A difference counts only if rounding cannot explain it.

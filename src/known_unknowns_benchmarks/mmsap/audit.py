@@ -1,4 +1,4 @@
-"""What the published numbers of MM-SAP imply; see docs/audit.md.
+"""What the published numbers of MM-SAP imply; see docs/comparison.md#audit.
 
 The checks of any benchmark come besides (`known_unknowns.comparison.audit`). A difference counts only if rounding
 cannot explain it.

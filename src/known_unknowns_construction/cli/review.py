@@ -107,8 +107,8 @@ def start(
     """Review questions in the browser: keep, modify or delete each, or tag wrong answers.
 
     The page works by keyboard alone; ? lists the keys. Each decision is a line of the decision file, on the disk before
-    the page says that it is saved. Stop the server with Ctrl-C and continue with the same command. docs/review.md is
-    the guide.
+    the page says that it is saved. Stop the server with Ctrl-C and continue with the same command. The guide is
+    docs/construction.md#review.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ _STATIC = {
 
 
 def make_app(review: Review) -> FastAPI:
-    """Return the application of a review. Put `known_unknowns.workflow.guard.Guard` around it."""
+    """Return the application of a review. Put `known_unknowns_construction.review.guard.Guard` around it."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     _add_errors(app)
     _add_pages(app, review)

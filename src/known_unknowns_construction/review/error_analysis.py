@@ -18,7 +18,7 @@ from known_unknowns_construction.review.items import Source
 from known_unknowns_construction.review.session import TAGS
 
 EXAMPLES = 3
-METHOD = "modified Wilson, clustered by image (docs/intervals.md)"
+METHOD = "modified Wilson, clustered by image (docs/metrics.md#intervals)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.workflow.guard import HOST, Guard, address_of, chosen_token, guarded, listen
+from known_unknowns_construction.review.guard import HOST, Guard, address_of, chosen_token, guarded, listen
 from known_unknowns_construction.review.session import Review
 
 FIRST_PORT, PORTS = 20_000, 10_000

@@ -42,7 +42,7 @@ TAGS = (
     "parser",
     "other",
 )
-"""Kinds of wrong answers; docs/review.md defines them."""
+"""Kinds of wrong answers; docs/construction.md#review defines them."""
 REASONS = (
     "question is unclear",
     "options are not sound",

@@ -52,7 +52,7 @@ def test_compared_methods_are_those_of_svyciprop(groups, mean, logit, beta):
 
 def test_single_questions_have_the_coverage_of_the_binomial_distribution():
     """10 questions, p = 0.3: 1 to 5 right answers are covered. By the table of the distribution, P(X <= 5) is 0.9527
-    and P(X = 0) 0.0282. 60 questions: docs/intervals.md states 93.4%."""
+    and P(X = 0) 0.0282. 60 questions: 93.4%."""
 
     def covered(n: int) -> list[int]:
         bounds = (clustered_interval([1] * x + [0] * (n - x), [1] * n) for x in range(n + 1))

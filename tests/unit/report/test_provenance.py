@@ -12,9 +12,12 @@ from known_unknowns.config import Params
 from known_unknowns.data import lock_file
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
-from known_unknowns.report.provenance import Model, RunDescription, computations, describe_run, usage
+from known_unknowns.report import shell
+from known_unknowns.report.private_texts import PrivateTexts
+from known_unknowns.report.provenance import Data, Model, RunDescription, computations, describe_run, usage
 
-from .fake_run import FakeRun, make
+from .fake_run import FakeRun, make, params
+from .pages import parse
 
 COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 FILES = {"a.parquet": FilePin(1_500_000, sha256="a" * 64), "README.md": FilePin(500_000, git="b" * 40)}
@@ -84,6 +87,10 @@ def test_rejected_plans_and_changed_answers():
     assert notes[2] == "standard deviations, on 2 images"
     assert notes[4] == "10.0% [1.8, 40.4], Wilson; widest gap 0.031 nats"
     assert computations(RunDescription(models=(Model("m", {}, engines[2:]),)), {}) is None
+    engines[1]["about"]["rendering"] = ["transformers 5.17.0, later 5.23.0", "image tokens: 4, later 9"]
+    table = computations(RunDescription(models=(Model("m", {}, engines),)), {})
+    rendered = ["none", "transformers 5.17.0, later 5.23.0; image tokens: 4, later 9"]
+    assert [row[-1] for row in cells(table)] == rendered
 
 
 def test_columns_without_any_number_are_left_out():
@@ -97,3 +104,38 @@ def test_columns_without_any_number_are_left_out():
     table = usage(RunDescription(models=(replace(models[0], engines=engines),)))
     assert cells(table) == [["imported", "8", "6", "2,468", "2", "0.2500"]]
     assert table.rows[0].cells[-1].note == "of 4 replies"
+
+
+@pytest.mark.parametrize(
+    ("redistribute", "images", "sentence"),
+    [
+        ((True, True), True, "The images in this report may be passed on."),
+        ((True, False), True, "The images of B may not be passed on (see the terms)."),
+        ((False, False), True, "The images of A and B may not be passed on (see the terms)."),
+        ((False, True), False, "This report has no images."),
+    ],
+)
+def test_the_page_says_which_images_may_not_be_passed_on(redistribute, images, sentence):
+    data = tuple(Data(name, {}, None, None, {}, each) for name, each in zip("ab", redistribute, strict=True))
+    description = RunDescription(data=data, images=images)
+    page = shell.render(
+        shell.environment(PrivateTexts({})),
+        "provenance.html.j2",
+        params(),
+        file="provenance.html",
+        description=description,
+        titles={"a": "A", "b": "B"},
+        usage=usage(description),
+        computations=None,
+    )
+    text = " ".join(element.text for element in parse(page).all("main"))
+    assert sentence in " ".join(text.split())
+
+
+def test_own_questions_may_not_be_passed_on_and_rendered_ones_may(run, tmp_path):
+    own = {"source": "folder", "path": "mine"}
+    raw = json.loads(json.dumps(params("multiple_choice").raw))
+    raw["benchmarks"]["multiple_choice"]["data"]["pocket"] = own
+    for chosen, restricted in ((Params(raw), ["multiple_choice"]), (params("humblebench"), [])):
+        described = describe_run(chosen, results=run.results, data=run.data, root=tmp_path)
+        assert described.restricted == restricted

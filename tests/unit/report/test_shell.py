@@ -9,6 +9,7 @@ from hashlib import sha256
 import pytest
 
 from known_unknowns.report import shell
+from known_unknowns.report.private_texts import PrivateTexts
 
 from .fake_run import params
 from .pages import parse
@@ -23,7 +24,7 @@ def page(tmp_path, *scripts: str, **settings):
     paths = [tmp_path / f"{number}.js" for number, _ in enumerate(scripts)]
     for path, text in zip(paths, scripts, strict=True):
         path.write_text(text)
-    environment = shell.environment(tmp_path)
+    environment = shell.environment(PrivateTexts({}), tmp_path)
     return shell.render(
         environment, "try.html.j2", params(), file="index.html", scripts=paths, name=HOSTILE, **settings
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, OUTCOMES, REFUSED, UNPARSED, Score
 from known_unknowns.report.browser import build, columns, outcomes
@@ -157,5 +158,6 @@ def test_an_earlier_folder_is_replaced_unless_a_table_is_missing(run, tmp_path):
     assert not list(tmp_path.iterdir())
     old.parent.mkdir()
     old.write_text("old")
-    build(run.params, results=run.folder, data=run.folder, out=out, with_images=False)
+    without = Params({**run.params.raw, "report": {"images": False}})
+    build(without, results=run.folder, data=run.folder, out=out)
     assert not old.exists() and not (tmp_path / "questions" / "images").exists()

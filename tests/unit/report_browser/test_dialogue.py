@@ -12,6 +12,7 @@ from known_unknowns.report.browser import outcomes
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import CHANGED, DialogueWriter, SharedValues
 from known_unknowns.report.browser.outcomes import codes_of
+from known_unknowns.report.private_texts import PrivateTexts
 from tests.cells import ONE
 from tests.factories import question
 
@@ -45,7 +46,9 @@ def rows(tmp_path):
         for image in asked.at[0].images:
             shared.image(image)
         codes = codes_of(results.values("outcome"), results.values("correct"), file=results.path)
-        (part,) = DialogueWriter(["official", "robust"]).parts(asked, replies, results, codes, [shared], replay)
+        (part,) = DialogueWriter(["official", "robust"], PrivateTexts({})).parts(
+            asked, replies, results, codes, [shared], replay
+        )
         part["logprobs"][2] = [None if value != value else value for value in part["logprobs"][2]]
         return rows_of(part)[0], shared
 

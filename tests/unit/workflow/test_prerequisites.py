@@ -68,7 +68,7 @@ def test_all_problems_are_reported_at_once_with_their_keys(project):
     assert lines[0] == "6 mistakes:"
     expected = {
         "benchmarks.multiple_choice.data.mine.path": "there is no folder 'my_data' in",
-        "models.branch.revision": "'main' is no sha256 of its weights; `known-unknowns models add weights --dry-run`",
+        "models.branch.revision": "'main' is no sha256 of its weights; `known-unknowns try weights --dry-run`",
         "models.absent.source": "there is no folder 'nowhere'",
         "models.path.source": "there is no folder './nowhere'",
         "models.bare.source": "has no *.safetensors file",

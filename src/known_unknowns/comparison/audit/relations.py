@@ -136,7 +136,7 @@ def _are_exchanged(one: Derived, other: Derived) -> bool:
 
 
 def declared_relations(published: Published) -> Iterator[Finding]:
-    """Yield a finding for each number that does not follow as declared (``relations``; see docs/audit.md)."""
+    """Yield a finding for each number that does not follow as declared (``relations``; docs/comparison.md#audit)."""
     cells = {cell.key: cell for cell in published.cells}
     for relation in published.relations:
         named = {name: cells[tuple(key)] for name, key in relation.get("cells", {}).items()}

@@ -1,6 +1,6 @@
 """The question browser: a page that shows every question with every model's replies, and its data in shards.
 
-docs/question_browser.md describes the page, and DATA.md the format of the shards.
+docs/report.md#question-browser describes the page, and DATA.md the format of the shards.
 """
 
 from known_unknowns.report.browser.build import build

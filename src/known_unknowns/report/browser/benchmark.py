@@ -21,6 +21,7 @@ from known_unknowns.report.browser.image_files import ImageFiles
 from known_unknowns.report.browser.outcomes import codes_of, disagreements, planes
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.report.confidence import source_name
+from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.replies import replay
 from known_unknowns.report.section import section
 from known_unknowns.tables import Part
@@ -46,8 +47,10 @@ class BenchmarkWriter:
     images_to: Path | None = None
     """The folder for copies of images, None for none."""
 
-    def __init__(self, params: Params, name: str, shards: ShardFolder, *, results: Path, data: Path) -> None:
-        self._params, self._name, self._shards = params, name, shards
+    def __init__(
+        self, params: Params, name: str, shards: ShardFolder, private: PrivateTexts, *, results: Path, data: Path
+    ) -> None:
+        self._params, self._name, self._shards, self._private = params, name, shards, private
         self._files = EditionFiles(data, results)
         self._parsers = list(params.parsers)
         self._cells = params.cells(name, samples=max(map(params.samples, params.models)))
@@ -60,7 +63,7 @@ class BenchmarkWriter:
         copies = None if self.images_to is None else ImageFiles(self.images_to, self._files.questions(self._name))
         cells, replies_of = [], []
         present = np.zeros(len(outcomes.SOURCES), bool)
-        writer = DialogueWriter(self._parsers)
+        writer = DialogueWriter(self._parsers, self._private)
         for place, cell in enumerate(self._cells):
             questions = AskedQuestions(self._read_questions(cell), self._places)
             shared: list[SharedValues] = [SharedValues() for _ in range(0, questions.size, CHUNK)]
@@ -92,7 +95,11 @@ class BenchmarkWriter:
             "replies": replies_of,
             "provenance": self._provenance(),
         }
-        return self._name, [len(self._places), self._shards.write_json(index)]
+        return self._name, [len(self._places), self._write(index)]
+
+    def _write(self, value: Any) -> str:
+        """Write a JSON-able value without what is private, and return the shard's name."""
+        return self._shards.write_json(self._private.removed_from(value))
 
     def _cell_names(self, cell: Cell) -> list[Any]:
         return [cell[0], section(self._name).name(cell[0]), cell[1]]
@@ -112,7 +119,8 @@ class BenchmarkWriter:
                 if question.id not in self._places:
                     self._places[question.id] = len(self._places)
                     categories.append(self._categories.setdefault(question.category, len(self._categories)))
-                    texts.append(f"{question.rendered}\n{question.id}".replace("\0", "\ufffd"))
+                    text = self._private.removed(f"{question.rendered}\n{question.id}")
+                    texts.append(text.replace("\0", "\ufffd"))
         parts = range(0, len(texts), TEXT_CHUNK)
         return {
             "ids": list(self._places),
@@ -137,7 +145,7 @@ class BenchmarkWriter:
         codes = codes_of(scores.values("outcome"), scores.values("correct"), file=scores.path)
         again = partial(replay, self._params, self._name, model, variant)
         parts = writer.parts(questions, replies, scores, codes, shared, again)
-        names = [self._shards.write_json(part) for part in parts]
+        names = [self._write(part) for part in parts]
         return planes(scores, codes, self._parsers, questions), names
 
     def _plane_shards(self, models: Sequence[Planes], sure: Sequence[Confidences]) -> list[list[list[str]]]:
@@ -185,7 +193,7 @@ class BenchmarkWriter:
                 for image in values.image_records
             ]
             part = {"prompts": list(values.prompts), "images": images, "questions": rows[start : start + CHUNK]}
-            names.append(self._shards.write_json(part))
+            names.append(self._write(part))
         return names
 
     def _relations(self) -> Iterator[list[Any]]:

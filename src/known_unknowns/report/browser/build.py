@@ -17,6 +17,7 @@ from known_unknowns.progress import progress
 from known_unknowns.report import shell
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
 from known_unknowns.report.browser.shards import ShardFolder
+from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.version import __version__
 
 if TYPE_CHECKING:
@@ -35,13 +36,15 @@ POLICY = {"script-src": "'strict-dynamic'", "img-src": "'self'"}
 by name, from ``file://`` and from a server. It allows no other script element and no inline handler."""
 
 
-def build(params: Params, *, results: Path, data: Path, out: Path, with_images: bool = True) -> None:
+def build(params: Params, *, results: Path, data: Path, out: Path, root: Path | None = None) -> None:
     """Write the page ``out``, and its shards to the folder ``questions`` beside it, which is replaced.
 
     The same inputs give the same bytes. At most one variant and seed of the questions and one model's replies to it are
-    in memory. Without images, the page shows their digests. Raises DataError if a table of the edition's folders
-    ``results`` and ``data`` is absent or invalid.
+    in memory. What is private is removed. Without images (``report.images`` of the configuration), the page shows their
+    digests. ``root`` is the project's folder, by default the working folder. Raises DataError if a table of the
+    edition's folders ``results`` and ``data`` is absent or invalid.
     """
+    private = PrivateTexts.of(params, root or Path.cwd())
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{SHARDS}."))
     try:
@@ -50,8 +53,8 @@ def build(params: Params, *, results: Path, data: Path, out: Path, with_images: 
         described = []
         with progress("question browser", cells) as advance:
             for name in params.benchmarks:
-                writer = BenchmarkWriter(params, name, shards, results=results, data=data)
-                writer.images_to = folder / "images" if with_images else None
+                writer = BenchmarkWriter(params, name, shards, private, results=results, data=data)
+                writer.images_to = folder / "images" if params.report.images else None
                 described.append(writer.write(advance))
         manifest = {
             "edition": params.edition,
@@ -65,7 +68,7 @@ def build(params: Params, *, results: Path, data: Path, out: Path, with_images: 
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     text = shell.render(
-        shell.environment(_STATIC),
+        shell.environment(private, _STATIC),
         "questions.html.j2",
         params,
         file=out.name,

@@ -14,6 +14,7 @@ from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable, coded, log_probabilities
 from known_unknowns.report.browser.outcomes import FAILED, REFUSED_RIGHTLY, RIGHT
 from known_unknowns.report.browser.passages import PassageFinder, Span, utf16
+from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.scoring import WITHOUT_TEXT
 
 Replay = Callable[[Question, Sequence[AnsweredTurn]], Iterator[Turn]]
@@ -46,8 +47,9 @@ class SharedValues:
 class DialogueWriter:
     """Turns tables of replies and scores into JSON-able parts, for one benchmark. Parts have the index of a parser."""
 
-    def __init__(self, parsers: Sequence[str]) -> None:
+    def __init__(self, parsers: Sequence[str], private: PrivateTexts) -> None:
         self._parsers = {parser: index for index, parser in enumerate(parsers)}
+        self._private = private
         self._finder = PassageFinder()
 
     def parts(
@@ -64,7 +66,7 @@ class DialogueWriter:
         ``codes`` are those of the outcomes of the scores. ``shared`` has the values of each part, with the images of
         its questions. ``replay`` repeats the dialogue of a question, to find the images that a protocol composed.
         """
-        turns = _Turns(questions, replies, replay)
+        turns = _Turns(questions, replies, replay, self._private)
         results = _Results(questions, turns, scores, codes, self._parsers, self._finder)
         parts = zip(replies.parts(questions.size), results.parts(), shared, strict=True)
         for (rows, counts), of_scores, values in parts:
@@ -74,9 +76,11 @@ class DialogueWriter:
 class _Turns:
     """The columns of a table of replies."""
 
-    def __init__(self, questions: AskedQuestions, replies: OrderedTable, replay: Replay) -> None:
+    def __init__(self, questions: AskedQuestions, replies: OrderedTable, replay: Replay, private: PrivateTexts) -> None:
         self.questions, self.table, self._replay = questions, replies, replay
         self.columns = {name: replies.values(name) for name in replies.table.column_names if name != "logprobs"}
+        # Before the passages are found, which are places in the shown text.
+        self.columns["reply"] = private.removed_from(self.columns["reply"])
         self.labels = [None if labels is None else tuple(labels) for labels in self.columns["letters"]]
         self._logprob_labels, self._edges, self._logprobs = log_probabilities(replies.table)
 

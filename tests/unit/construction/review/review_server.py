@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from known_unknowns.workflow.guard import cookie_of
+from known_unknowns_construction.review.guard import cookie_of
 from tests.paths import SOURCE
 
 

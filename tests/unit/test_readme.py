@@ -1,0 +1,37 @@
+"""The numbers of README are those that its commands print."""
+
+from __future__ import annotations
+
+import re
+
+from typer.testing import CliRunner
+
+from known_unknowns import cli
+from tests.paths import ROOT
+
+README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_first_screen_comes_first():
+    """What, why and how; the figure; one table; then what has not been done. The rest is below."""
+    parts = (
+        "**What.**",
+        "**Why.**",
+        "**How.**",
+        "make run",
+        "<img",
+        "| Table 2",
+        "**No published model has been asked",
+    )
+    places = [README.index(part) for part in parts]
+    assert places == sorted(places) and places[-1] < README.index("## ")
+
+
+def test_the_model_that_is_named_needs_what_is_said(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    printed = CliRunner().invoke(cli.app, ["models", "list", "--needs", "--edition", "full"]).output
+    gib, low, high = re.search(
+        r"^qwen2\.5-vl-7b +in process +\S+ +(\S+) +(\S+) - (\S+)$", printed, re.MULTILINE
+    ).groups()
+    assert float(gib) * 2**30 < 24e9 and "one GPU with 24 GB" in README
+    assert f"an estimated {float(low):.0f} to {float(high):.0f} hours on an A100" in README and "for an A100" in printed

@@ -1,0 +1,103 @@
+"""What `known-unknowns open` prints, and when it opens a browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import webbrowser
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.config import Params, Tracking
+from known_unknowns.errors import DataError
+from known_unknowns.tracking.store import open_store
+from known_unknowns.workflow.opening import open_in_browser, places, report_page
+from tests.unit.report.fake_run import params
+
+TABLE = "#/experiments/1/runs"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a report and logged runs."""
+    report = tmp_path / "first/results/pocket/report"
+    report.mkdir(parents=True)
+    (report / "index.html").write_text("<html>")
+    (report.parent / "tracking.json").write_text(json.dumps({"page": TABLE}))
+    monkeypatch.chdir(tmp_path / "first")
+    return tmp_path / "first"
+
+
+def printed(**tracking: object) -> list[str]:
+    chosen = params()
+    settings = {"enabled": True, "uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "e"} | tracking
+    chosen = Params({**chosen.raw, "tracking": settings})
+    return [line[11:] for line in places(chosen, report_page(chosen))]
+
+
+def test_the_page_and_two_commands(root):
+    page, report, mlflow, table = printed()
+    assert page == str(root / "results/pocket/report/index.html")
+    assert report.endswith("python -m http.server --bind 127.0.0.1 -d results/pocket/report")
+    assert mlflow.endswith("mlflow ui --backend-store-uri sqlite:///mlflow.db")
+    assert table == f"http://127.0.0.1:5000/{TABLE}"
+
+
+@pytest.mark.parametrize(
+    ("tracking", "shown"),
+    [
+        ({"enabled": False}, ["no runs of this edition"]),
+        ({"uri": "databricks://me"}, ["databricks://me"]),
+        ({"uri": "https://me:pass@runs.example.org/"}, [f"https://me:***@runs.example.org/{TABLE}"]),
+        (
+            {"uri": "postgresql://me:pass@db/runs"},
+            ["mlflow ui --backend-store-uri 'postgresql://me:***@db/runs'", f"http://127.0.0.1:5000/{TABLE}"],
+        ),
+    ],
+)
+def test_other_stores(root, tracking, shown):
+    found = printed(**tracking)[2:]
+    assert len(found) == len(shown) and all(map(str.endswith, found, shown))
+    assert "pass@" not in "".join(found)
+
+
+def test_the_places_of_artifacts_are_corrected_in_a_moved_project(root, monkeypatch):
+    tracking = Tracking(enabled=True, uri="sqlite:///mlflow.db", artifacts="mlartifacts", experiment="e")
+    with open_store(tracking) as store:
+        run = store.client.create_run(store.experiment_id).info
+        store.client.log_text(run.run_id, "logged", "own.txt")
+    moved = root.rename(root.with_name("second"))
+    monkeypatch.chdir(moved)
+    printed()
+    with closing(sqlite3.connect(moved / "mlflow.db")) as connection:
+        ((place,),) = connection.execute("SELECT artifact_uri FROM runs").fetchall()
+    assert Path(place.removeprefix("file://"), "own.txt").read_text() == "logged"
+    assert place.startswith((moved / "mlartifacts").as_uri())
+
+
+def test_a_damaged_database_is_named(root):
+    (root / "mlflow.db").write_text("no database")
+    with pytest.raises(DataError, match=r"mlflow\.db: .*file is not a database"):
+        printed()
+
+
+def test_a_run_that_is_missing_says_what_to_do(root):
+    shutil.rmtree(root / "results/pocket/report")
+    with pytest.raises(DataError, match="make run EDITION=pocket"):
+        printed()
+
+
+@pytest.mark.parametrize("display", [True, False])
+def test_a_browser_is_opened_where_there_is_a_display(root, monkeypatch, display):
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    if display:
+        monkeypatch.setenv("DISPLAY", ":0")
+    open_in_browser(report_page(params()))
+    assert opened == ([(root / "results/pocket/report/index.html").as_uri()] if display else [])
