@@ -8,6 +8,7 @@ only if the entry allows it.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ from transformers.image_processing_utils import BaseImageProcessor
 
 from known_unknowns.config import TransformersModel
 from known_unknowns.data import hub, lock_file
-from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code
+from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code, _template_date
 from known_unknowns.engines._sampling import WARPERS, sampling_settings
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
 from known_unknowns.errors import ConfigError, KnownUnknownsError
@@ -72,7 +73,8 @@ class Checkpoint:
     """A loaded model with its processor.
 
     ``identity`` holds the pins as JSON values: "source" of a repository (the path of a folder is no part of it),
-    "revision", "settings", "image_backend", "chat_template", and "adapter", "processor" and "attention" if the entry
+    "revision", "settings", "image_backend", "chat_template", "template_date" if the chat template writes a date, and
+    "adapter", "processor" and "attention" if the entry
     has them.
     """
 
@@ -156,7 +158,10 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         _adapters.merge_adapter(model, adapter, path=f"{path}.adapter")
         identity["adapter"] = _adapters.file_digests(adapter)
     _complete_processor(processor)
+    if day := _template_date.fix(processor, entry.template_date, path=path):
+        identity["template_date"] = day
     _check_template_takes_images(processor, source, path=path)
+    _check_template(processor, entry, path=path)
     _make_vision_bidirectional(model)
     model = model.eval() if device == META else model.to(device).eval()
     _check_finite(model, entry.dtype, path=f"{path}.source")
@@ -284,6 +289,18 @@ def _load_processor(source: str, where: Mapping[str, Any], entry: TransformersMo
     for name in entry.processor or ():  # the tokenizer keeps all arguments, and gives them to the part for images again
         processor.tokenizer.init_kwargs.pop(name, None)
     return processor
+
+
+def _check_template(processor: Any, entry: TransformersModel, *, path: str) -> None:
+    """Reject variables that the chat template does not use: they would have no effect."""
+    template = str(processor.chat_template)
+    if unknown := [
+        name for name in entry.template or () if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", template)
+    ]:
+        raise ConfigError(
+            f"the chat template of {entry.source!r} has no variable {', '.join(map(repr, unknown))}",
+            path=f"{path}.template",
+        )
 
 
 def _lacking(folder: Path) -> str:

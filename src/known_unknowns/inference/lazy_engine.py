@@ -20,7 +20,15 @@ from typing import Any, TypeGuard
 from known_unknowns import engines, json_files
 from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel
 from known_unknowns.data import lock_file
-from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn
+from known_unknowns.engines import (
+    Batches,
+    Engine,
+    RemembersSettings,
+    RendersReference,
+    ScriptedEngine,
+    UsesProvenTurn,
+    launched_server,
+)
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
@@ -63,15 +71,24 @@ class LazyEngine:
 
         Raises FactsChanged if it has other facts than the stored ones, so that none of its replies is in the journal.
         """
+        engine = self._created()
+        if isinstance(engine, UsesProvenTurn):
+            engine.proven = engine.proven or self.proven
+        yield from engine.answer(turns, folder=folder)
+
+    def reference_prompt(self) -> Mapping[str, Any] | None:
+        """Return that of the real engine; None if it builds no prompts. Raises FactsChanged as `answer` does."""
+        engine = self._created()
+        return engine.reference_prompt() if isinstance(engine, RendersReference) else None
+
+    def _created(self) -> Engine:
         if self._engine is None:
             engine: Engine = engines.create(self._name, self._entry)
             engine.notes = self.notes
             if _plain(engine.facts) != _plain(self.facts):
                 raise FactsChanged(engine)
             self._engine = engine
-        if isinstance(self._engine, UsesProvenTurn):
-            self._engine.proven = self._engine.proven or self.proven
-        yield from self._engine.answer(turns, folder=folder)
+        return self._engine
 
 
 def facts_file(journal: Path) -> Path:
@@ -88,7 +105,10 @@ def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngi
 def without_loading(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngine | None:
     """Return the same engine; None if its facts are known only after the model is loaded, or its server is started."""
     if not _is_loaded(entry):
-        return engines.create(name, entry)
+        created: Engine | ScriptedEngine = engines.create(name, entry)
+        if isinstance(created, RemembersSettings):
+            created.settings_folder = journal.parent
+        return created
     stored = _read(facts_file(journal))
     if stored is not None and _is_of(stored, entry) and _is_locked_at(entry, stored["facts"]):
         return LazyEngine(name, entry, stored)
@@ -148,7 +168,11 @@ def _is_of(stored: Mapping[str, Any], entry: TransformersModel | OpenAIModel) ->
 def _origin(entry: ModelSettings) -> dict[str, Any]:
     """What determines the facts: the entry and, in this process, the files of a local folder and the engines' code."""
     if not isinstance(entry, TransformersModel):
-        return {"entry": _settings(entry)} | ({"code": _code()} if _is_loaded(entry) else {})
+        origin = {"entry": _settings(entry)} | ({"code": _code()} if _is_loaded(entry) else {})
+        if isinstance(entry, OpenAIModel) and entry.launch is not None:
+            files = launched_server.config_files(launched_server.command_of(entry, entry.launch))
+            origin |= {"files": files} if files else {}
+        return origin
     folder, adapter = Path(entry.source).expanduser(), lock_file.adapter_folder(entry.source, entry.adapter)
     return {
         "entry": _settings(entry),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PACKAGES = (*provenance.PACKAGES, "altair", "vl-convert-python")
 """Packages whose version can change a number or a figure."""
-_COMPUTATIONS = ("sharing", "certificate")
+_COMPUTATIONS = ("sharing", "certificate", "rendering")
 """The parts of an engine's ``about`` that have a table of their own."""
 
 
@@ -197,19 +197,28 @@ def computations(description: RunDescription, titles: Mapping[str, str]) -> Tabl
     ``titles`` are those of the benchmarks.
     """
     level = description.statistics.get("confidence", 0.95)
-    rows = [
-        make_row((model.name, _title(engine, titles)), _computation(engine["about"], level))
+    engines = [
+        (model.name, engine)
         for model in description.models
         for engine in model.engines
         if engine.get("about", {}).get("sharing")
     ]
-    columns = (
+    columns = [
         "prefix cache",
         "prompts by plan",
         "largest difference from generate",
         "rejected plans",
         "answers that change at batch size 1",
-    )
+    ]
+    rendered_anew = any(engine["about"].get("rendering") for _, engine in engines)
+    if rendered_anew:
+        columns.append("prompts rendered in another way later")
+    rows = []
+    for name, engine in engines:
+        cells = _computation(engine["about"], level)
+        if rendered_anew:
+            cells.append(Cell("; ".join(engine["about"].get("rendering", ())) or "none", kind="text"))
+        rows.append(make_row((name, _title(engine, titles)), cells))
     caption = "Prompts of this run by plan, without replies of earlier runs"
     return make_table(caption, ("Model", "Benchmark"), columns, rows) if rows else None
 

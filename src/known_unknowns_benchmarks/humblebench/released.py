@@ -1,4 +1,4 @@
-"""HumbleBench's released predictions; released.yaml describes the files.
+"""HumbleBench's released replies; released.yaml describes the files.
 
 A log is an object with "Accuracy" (each type, Overall_accuracy, E_accuracy) and "Proportions" (A to E, NA), in percent.
 Older logs are lines of text that end in the same object. The released code computes each number as a count divided by a

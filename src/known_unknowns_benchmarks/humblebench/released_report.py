@@ -1,4 +1,4 @@
-"""The report's part on released predictions: what only raw replies show.
+"""The report's part on released replies: what only raw replies show.
 
 The numbers are those of results/<edition>/released (`known_unknowns.comparison.reply_tables`) and of the metrics.
 """
