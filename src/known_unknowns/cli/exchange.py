@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from known_unknowns import exchange
-from known_unknowns.benchmark import registry
 from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.config import DataEntry, Params
 from known_unknowns.data import check as checks
@@ -76,11 +75,11 @@ def _settings(params: Params, benchmark: str) -> DataEntry | None:
 
 
 def _own_questions(params: Params | None, benchmark: str) -> Path | None:
-    """Return the edition's table of questions if it exists and files of predictions cannot contain the questions."""
+    """Return the edition's table of questions if it exists."""
     if params is None or benchmark not in params.benchmarks:
         return None
     table = EditionFiles.of(params).question_table(benchmark)
-    return table if table.is_file() and registry.get(benchmark).exchange().embedded_question is None else None
+    return table if table.is_file() else None
 
 
 def _printable(text: str) -> str:
@@ -101,7 +100,7 @@ def rescore(
         Path | None,
         typer.Option(
             help="The questions: a benchmark's annotation file or folder, or a table of questions. By default those in "
-            "the files, or the edition's for a benchmark whose files never have them."
+            "the files, or the edition's if the files do not have them."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -117,8 +116,9 @@ def rescore(
 ) -> None:
     """Score predictions of other tools with every parser.
 
-    The file can be a result of the benchmark's own tool, a log of lmms-eval or VLMEvalKit, or a CSV or JSONL file with
-    question_id and prediction. See docs/rescore.md.
+    The file can be a result of the benchmark's own tool, a log of lmms-eval, lm-evaluation-harness, inspect_ai or
+    VLMEvalKit, the output of a batch service, or a CSV or JSONL file with question_id and prediction. See
+    docs/rescore.md.
 
     \b
     Example:
@@ -137,7 +137,8 @@ def rescore(
             benchmark,
             files,
             variant=variant,
-            annotations=annotations or _own_questions(checked, benchmark),
+            annotations=annotations,
+            table=_own_questions(checked, benchmark),
             known=checked.every_variant if checked else None,
             settings=_settings(checked, benchmark) if checked else None,
             seed=seed,

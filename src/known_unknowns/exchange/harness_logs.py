@@ -146,15 +146,20 @@ def _asked(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 def inspect_facts(row: Row) -> dict[str, Any]:
     """Return the model, the generation settings and the versions of a log of inspect_ai."""
-    log = row.fields["eval"]
-    if not isinstance(log, dict):
-        raise row.error("eval is not an object, which a log of inspect_ai has")
-    plan = row.fields.get("plan") or {}
-    settings = {**(plan.get("config") or {}), **(log.get("model_generate_config") or {})}
-    if isinstance(log.get("config"), dict) and log["config"].get("epochs"):
-        settings["epochs"] = log["config"]["epochs"]
-    found = {"model": log.get("model"), "task": log.get("task"), "settings": settings, "packages": log.get("packages")}
+    log = _object(row.fields["eval"])
+    of_plan = _object(_object(row.fields.get("plan")).get("config"))
+    settings = {**of_plan, **_object(log.get("model_generate_config"))}
+    epochs = _object(log.get("config")).get("epochs")
+    if epochs:
+        settings["epochs"] = epochs
+    packages = _object(log.get("packages"))
+    found = {"model": log.get("model"), "task": log.get("task"), "settings": settings, "packages": packages}
     return {name: value for name, value in found.items() if value}
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """Return an object of JSON; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def expand_batch(row: Row) -> Iterator[Row]:
@@ -186,8 +191,8 @@ def _choices(body: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 def batch_facts(row: Row) -> dict[str, Any]:
     """Return the model that a batch service names."""
     response = row.fields["response"]
-    body = response.get("body") if isinstance(response, dict) else None
-    return {"model": body["model"]} if isinstance(body, dict) and body.get("model") else {}
+    model = _object(_object(response).get("body")).get("model")
+    return {"model": model} if model else {}
 
 
 def _likelihoods(replies: Any) -> tuple[float, ...] | None:

@@ -6,12 +6,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import PredictionFile, QuestionTurns
 from known_unknowns.config import DataEntry, ResolvedVariant
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_entry
-from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, collect_questions, guess_function
+from known_unknowns.exchange.embedded_questions import (
+    NO_IMAGE,
+    ORIGINAL,
+    collect_questions,
+    guess_function,
+    question_text,
+)
 from known_unknowns.exchange.matching import by_sample, have_logprobs, left_out_note, match, with_prompts
 from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, file_names, parse_file
@@ -28,6 +35,7 @@ def rescore(
     *,
     variant: str | None = None,
     annotations: Path | None = None,
+    table: Path | None = None,
     known: Mapping[str, ResolvedVariant] | None = None,
     settings: DataEntry | None = None,
     seed: int = 0,
@@ -41,6 +49,8 @@ def rescore(
         The variant's name; by default the one that the questions in the files suggest.
     annotations : Path, optional
         The benchmark's annotations; without them the files must contain their questions.
+    table : Path, optional
+        The edition's table of questions, in place of annotations if the files do not contain the questions.
     known : mapping, optional
         The variants of params.yaml.
     settings : DataEntry, optional
@@ -61,6 +71,8 @@ def rescore(
         raise ConfigError(unknown_name(benchmark, registry.names()), path="--benchmark")
     parsed = [parse_file(file) for file in files]
     left_out: tuple[str, ...] = ()
+    if annotations is None and table is not None and _needs_table(parsed, benchmark, table):
+        annotations = table
     if annotations is None:
         name = variant or guess_function(parsed, benchmark)
         entry = variant_entry(name, benchmark, known or {})
@@ -101,6 +113,18 @@ def rescore(
         *compare_outcomes(samples, parsers),
     )
     return RescoreResult(benchmark, name, len(questions), tuple(metrics), tuple(filter(None, notes)), len(samples))
+
+
+def _needs_table(files: Sequence[PredictionFile], benchmark: str, table: Path) -> bool:
+    """Whether the questions are those of a table: the files lack them, or have its ids but no images."""
+    exchange = registry.get(benchmark).exchange()
+    predictions = [prediction for file in files for prediction in file.predictions]
+    if exchange.embedded_question is None or any(question_text(each.fields) is None for each in predictions):
+        return True
+    if not exchange.has_texts:
+        return False
+    ids = {question.id for question in tables.read_questions(table)}
+    return all(prediction.name in ids for prediction in predictions)
 
 
 def _check_same_questions(samples: Sequence[Sequence[QuestionTurns]], source: str) -> None:

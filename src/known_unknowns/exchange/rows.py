@@ -101,8 +101,11 @@ def _table(file: Path, also: Sequence[str] = ()) -> Iterator[Row]:
     return parsers[suffix](file)
 
 
-def read_text(file: Path) -> str:
-    """Return the content of a UTF-8 file without its byte order mark. DataError names a line that is not UTF-8."""
+def read_text(file: Path, problems: list[DataError] | None = None) -> str:
+    """Return the content of a UTF-8 file without its byte order mark. DataError names a line that is not UTF-8.
+
+    With a list of ``problems``, the error is added to it, and invalid bytes are replaced by U+FFFD.
+    """
     if not file.is_file():
         raise DataError("no such file", file=file)
     data = file.read_bytes()
@@ -113,7 +116,11 @@ def read_text(file: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"not UTF-8 text ({error.reason})", file=file, line=line) from error
+        invalid = DataError(f"not UTF-8 text ({error.reason})", file=file, line=line)
+        if problems is None:
+            raise invalid from error
+        problems.append(invalid)
+        return data.decode("utf-8-sig", errors="replace")
 
 
 def parse_json(file: Path) -> Any:
@@ -127,7 +134,7 @@ def parse_json(file: Path) -> Any:
 
 
 def _json_lines(file: Path, problems: list[DataError] | None = None) -> Iterator[Row]:
-    content = read_text(file)
+    content = read_text(file, problems)
     if content.lstrip().startswith("["):  # a JSON list under another suffix
         try:
             yield from list(_json_list(file))

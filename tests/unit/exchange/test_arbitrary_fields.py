@@ -38,7 +38,24 @@ SOUND: dict[str, dict[str, Any]] = {
         "category": "x",
         "prediction": "A",
     },
+    "own": {"question_id": 1, "question": "Which?", "A": "x", "B": "y", "answer": "A", "prediction": "A", "sample": 0},
+    "batch": {
+        "custom_id": "1",
+        "response": {"status_code": 200, "body": {"model": "m", "choices": [{"message": {"content": "A"}}]}},
+        "error": None,
+    },
 }
+_SAMPLE = {
+    "id": 1,
+    "epoch": 1,
+    "input": "Which?",
+    "choices": ["x", "y"],
+    "target": "A",
+    "metadata": {},
+    "output": {"choices": [{"message": {"content": "A"}, "stop_reason": "stop"}]},
+    "scores": {"choice": {"value": "C"}},
+}
+LOG: dict[str, Any] = {"eval": {"model": "m", "packages": {}, "config": {}}, "plan": {"config": {}}}
 ANYTHING = st.recursive(
     st.none()
     | st.booleans()
@@ -58,7 +75,7 @@ def test_arbitrary_value_in_one_field(tmp_path_factory, data):
     row[data.draw(st.sampled_from(sorted(row)))] = data.draw(ANYTHING)
     file = tmp_path_factory.mktemp("any") / "p.jsonl"
     file.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    benchmark = data.draw(st.sampled_from(["humblebench", "mmsap", "actiview"]))
+    benchmark = data.draw(st.sampled_from(["humblebench", "mmsap", "actiview", "multiple_choice"]))
     variant = data.draw(st.sampled_from([None, "original", "nota_only", "noise", "without_refusal"]))
     try:
         found = rescore(benchmark, [file], variant=variant)
@@ -71,3 +88,19 @@ def test_arbitrary_value_in_one_field(tmp_path_factory, data):
         assert all(
             -1 <= number["value"] <= 1 for s in told.values() for number in s.values() if number["low"] is not None
         )
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_arbitrary_value_in_a_log_of_inspect(tmp_path_factory, data):
+    log, sample = {name: dict(value) for name, value in LOG.items()}, dict(_SAMPLE)
+    place = data.draw(st.sampled_from([log, log["eval"], sample]))
+    place[data.draw(st.sampled_from(sorted(place)))] = data.draw(ANYTHING)
+    file = tmp_path_factory.mktemp("any") / "p.json"
+    file.write_text(json.dumps(log | {"samples": [sample]}), encoding="utf-8")
+    try:
+        found = rescore("multiple_choice", [file])
+    except KnownUnknownsError as error:
+        assert str(file) in str(error)
+    else:
+        assert found.n == 1 and all(found.notes)

@@ -16,7 +16,7 @@ from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.reader import parse_file
 from known_unknowns.exchange.rescore import rescore
 from tests.factories import question
-from tests.unit.benchmarks.multiple_choice.own_files import own_folder, row, write_csv
+from tests.unit.benchmarks.multiple_choice.own_files import load, own_folder, row, write_csv
 from tests.unit.exchange.rescored import value
 
 LOGS = Path(__file__).parent / "logs"
@@ -182,6 +182,24 @@ def test_annotations_are_one_file_of_a_folder(tmp_path):
     found = rescore("multiple_choice", [tmp_path / "said.csv"], annotations=folder / "one [1].csv")
     assert (found.n, value(found, "official", "accuracy")) == (4, 3 / 4)
     assert found.notes == ()
+
+
+def test_the_editions_table_has_the_images_of_its_questions(tmp_path):
+    """It is used for a file without questions, and for one with its ids; a file with other questions has its own."""
+    own = load(own_folder(tmp_path / "own", [row(n) for n in range(4)]), tmp_path / "out")
+    table = tmp_path / "questions.parquet"
+    tables.write_questions(table, own)
+    alone = written(tmp_path / "a.jsonl", *({"question_id": q.id, "prediction": "B"} for q in own))
+    fields = {"question": own[0].text, **{option.label: option.text for option in own[0].options}, "answer": "A"}
+    same = written(tmp_path / "b.jsonl", *({"question_id": q.id, "prediction": "B"} | fields for q in own[:1]))
+    other = written(tmp_path / "c.jsonl", {"question_id": "other", "prediction": "B"} | fields)
+    assert rescore("multiple_choice", [alone], table=table).notes == ()
+    with pytest.raises(DataError, match="3 of the 4 questions"):
+        rescore("multiple_choice", [same], table=table)
+    found = rescore("multiple_choice", [other], table=table)
+    assert (found.n, value(found, "official", "accuracy")) == (1, 0)
+    with pytest.raises(DataError, match="name the questions with --annotations"):
+        rescore("multiple_choice", [alone])
 
 
 def test_an_answer_that_is_a_number_needs_annotations(tmp_path):

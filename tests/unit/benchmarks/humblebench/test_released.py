@@ -230,6 +230,17 @@ def test_files_of_another_form_are_named(folder, start, form):
     assert cell.turns == {} and cell.notes[0].startswith(form)
 
 
+def test_a_file_that_is_cut_within_a_character_keeps_its_other_lines(folder):
+    lines = as_lines([*rows(PUBLISHED, "Phi-4", "common")[:3], {"question": "\u00e9"}]).replace("\\u00e9", "\u00e9")
+    path = "results/common/Phi-4/Phi-4.jsonl"
+    folder.add(path, lines)
+    content = (folder.raw / path).read_bytes()
+    (folder.raw / path).write_bytes(content[: content.index("\u00e9".encode()) + 1])
+    parsed = RELEASED.read(folder.raw / path)
+    assert len(parsed.rows) == 3
+    assert parsed.is_broken and "the first is 4 (not UTF-8 text" in parsed.problems[0]
+
+
 def test_a_byte_order_mark_and_windows_line_ends_change_nothing(folder):
     folder.add_model("Cambrian", "common")
     path = "results/common/Phi-4/Phi-4.jsonl"
