@@ -7,19 +7,14 @@ not see is not counted), which are all but a few per mille of the work.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from known_unknowns.images import open_image
-from known_unknowns.records import Turn
 from prefix_sharing.linear import onednn_agrees, onednn_linear, pack_weight
 
 MOST_ROWS = 512
@@ -34,36 +29,6 @@ class Group:
     grid: tuple[int, int]
     prefix: int
     suffixes: tuple[int, ...]
-
-
-def groups(processor: Any, turns: Sequence[Turn], folder: Path) -> list[Group]:
-    """One group for each image, with as long a shared prefix as its prompts have."""
-    by_image: dict[Any, list[Turn]] = defaultdict(list)
-    for turn in turns:
-        by_image[turn.images].append(turn)
-    found = []
-    for images, asked in by_image.items():
-        image = processor.image_processor(open_image(images[0], folder), return_tensors="pt")
-        rows, columns = image["image_grid_thw"][0, 1:].tolist()
-        more = rows * columns // processor.image_processor.merge_size**2 - 1
-        prompts = [_prompt_tokens(processor, turn.text) for turn in asked]
-        shared = _common_prefix(prompts)
-        found.append(Group((rows, columns), shared + more, tuple(len(prompt) - shared for prompt in prompts)))
-    return found
-
-
-def _prompt_tokens(processor: Any, text: str) -> list[int]:
-    """With one token for the image."""
-    content = [{"type": "image"}, {"type": "text", "text": text}]
-    rendered = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
-    return processor.tokenizer(rendered)["input_ids"]
-
-
-def _common_prefix(prompts: Sequence[Sequence[int]]) -> int:
-    """Tokens that all begin with, leaving each at least one of its own."""
-    shortest = min(map(len, prompts)) - 1
-    alike = takewhile(lambda place: len({prompt[place] for prompt in prompts}) == 1, range(shortest))
-    return sum(1 for _ in alike)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ import json
 import os
 import sys
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,54 +25,22 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
-from torch.profiler import ProfilerActivity, profile, record_function  # noqa: E402
+from torch.profiler import ProfilerActivity, profile  # noqa: E402
 
-from bench.throughput import data, loops, model  # noqa: E402
-
-LAUNCHES = {"cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx"}
-WAITS = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"}
-HOST_OPERATORS = {"aten::item", "aten::_local_scalar_dense", "aten::nonzero"}
+from bench.throughput import data, loops, model, random_model  # noqa: E402
+from bench.throughput.launch_count import count, decoder_stages, named, wrapped  # noqa: E402
 
 
-def stages() -> dict[str, tuple[Any, str]]:
-    """Return the functions that are counted: their name in the table, and where they are."""
+def stages(vision: Any) -> dict[str, tuple[Any, str]]:
+    """Return the functions that are counted. ``vision`` is the model's vision tower."""
     from known_unknowns.engines import _prompts, transformers
-    from prefix_sharing import prefix_plans, rows, shared_decoder
 
     return {
         "prompts": (_prompts.PromptBuilder, "build"),
-        "prefixes": (prefix_plans.PrefixPlans, "from_features"),
-        "trees": (shared_decoder, "forward_trees"),
-        "gather": (rows, "_gather_caches"),
-        "step": (rows.RowContinuation, "step"),
-        "decode": (shared_decoder, "decode"),
+        "vision": (vision, "forward"),
+        **decoder_stages(),
         "replies": (transformers.TransformersEngine, "_generate_shared"),
     }
-
-
-@contextmanager
-def wrapped(vision: Any, wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
-    """Wrap the functions of the stages. ``vision`` is the model's vision tower."""
-    before: list[tuple[Any, str, Callable[..., Any]]] = []
-    found = {name: place for name, place in stages().items() if hasattr(*place)}
-    for name, (where, attribute) in {**found, "vision": (vision, "forward")}.items():
-        function = getattr(where, attribute)
-        before.append((where, attribute, function))
-        setattr(where, attribute, wrap(name, function))
-    try:
-        yield
-    finally:
-        for where, attribute, function in before:
-            setattr(where, attribute, function)
-
-
-def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with record_function(f"stage:{name}"):
-            return function(*args, **kwargs)
-
-    return call
 
 
 def _timed(seconds: Counter[str]) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
@@ -97,52 +64,9 @@ def _timed(seconds: Counter[str]) -> Callable[[str, Callable[..., Any]], Callabl
     return wrap
 
 
-def count(events: list[Any], *, on_gpu: bool) -> dict[str, dict[str, float]]:
-    """Return calls, seconds, launches and waits of each stage. A stage inside another is counted in both."""
-    host = torch.autograd.DeviceType.CPU
-    spans = [event for event in events if event.name.startswith("stage:") and event.device_type == host]
-    launches, waits = (
-        sorted((event.thread, event.time_range.start) for event in events if event.name in names)
-        for names in (
-            (LAUNCHES, WAITS) if on_gpu else ({e.name for e in events if e.name.startswith("aten::")}, HOST_OPERATORS)
-        )
-    )
-    by_stage: dict[str, list[Any]] = defaultdict(list)
-    for span in spans:
-        by_stage[span.name.removeprefix("stage:")].append(span)
-    return {
-        stage: {
-            "calls": len(found),
-            "seconds": round(sum(span.time_range.elapsed_us() for span in found) / 1e6, 4),
-            "launches": _within(launches, found),
-            "waits": _within(waits, found),
-        }
-        for stage, found in by_stage.items()
-    }
-
-
-def _within(times: list[tuple[int, float]], spans: list[Any]) -> int:
-    from bisect import bisect_left, bisect_right
-
-    return sum(
-        bisect_right(times, (span.thread, span.time_range.end))
-        - bisect_left(times, (span.thread, span.time_range.start))
-        for span in spans
-    )
-
-
-def launched(work: Callable[[], Any], *, on_gpu: bool) -> int:
-    """Return the kernel launches of ``work`` by this process; on a CPU, its operators stand for them."""
-    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
-    with profile(activities=activities) as found:
-        work()
-    names = [event.name for event in found.events()]
-    return sum(name in LAUNCHES if on_gpu else name.startswith("aten::") for name in names)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", choices=list(model.SHAPES), default="tiny")
+    parser.add_argument("--model", choices=list(random_model.SHAPES), default="tiny")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--questions", type=int, default=50)
@@ -161,10 +85,10 @@ def main() -> None:
     ours(data.humblebench(folder, options.variant, questions=options.questions, seed=9).turns, folder)
     plain = time.perf_counter() - started
     vision, timed = ours.engine.checkpoint.model.model.visual, Counter[str]()
-    with wrapped(vision, _timed(timed)):
+    with wrapped(stages(vision), _timed(timed)):
         ours(data.humblebench(folder, options.variant, questions=options.questions, seed=10).turns, folder)
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
-    with wrapped(vision, _named), profile(activities=activities) as found:
+    with wrapped(stages(vision), named), profile(activities=activities) as found:
         started = time.perf_counter()
         ours(asked.turns, folder)
         seconds = time.perf_counter() - started

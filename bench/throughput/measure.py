@@ -16,9 +16,10 @@ from typing import Any
 import psutil
 
 from bench.throughput.data import Maker, QuestionSet
-from bench.throughput.floor import Flops, Group, MatrixRate, executed_flops, groups
-from bench.throughput.launches import launched
+from bench.throughput.floor import Flops, Group, MatrixRate, executed_flops
+from bench.throughput.launch_count import launched
 from bench.throughput.loops import Loop, Said
+from bench.throughput.prompt_groups import groups
 
 PLAIN = ("plain loop, batch 1", "plain loop, batch 4")
 REFERENCE = PLAIN[0]

@@ -25,7 +25,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
-from bench.throughput import data, loops, measure, memory, model, peers, report, vllm_offline  # noqa: E402
+from bench.throughput import data, loops, measure, memory, model, peers, random_model, report, vllm_offline  # noqa: E402
 from bench.throughput.floor import Flops  # noqa: E402
 
 LOOPS = ("ours", "ours-off", "plain-1", "plain-4", "humblebench", "lmms-eval", "vlmevalkit")
@@ -38,7 +38,7 @@ HUMBLEBENCH = ("humblebench", "humblebench-E", "humblebench-GN")
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--model", choices=list(model.SHAPES), help="the shape; default 60m, with --quick tiny")
+    add("--model", choices=list(random_model.SHAPES), help="the shape; default 60m, with --quick tiny")
     add("--device", choices=["cpu", "cuda"], default="cpu")
     add("--dtype", choices=["float32", "bfloat16", "float16"], default="float32")
     add("--sets", nargs="+", choices=[*SETS, *HUMBLEBENCH], default=list(SETS))

@@ -32,7 +32,8 @@ def worker(options: argparse.Namespace) -> None:
     import transformers
 
     from bench.throughput import data, loops, model
-    from bench.throughput.floor import Flops, MatrixRate, groups
+    from bench.throughput.floor import Flops, MatrixRate
+    from bench.throughput.prompt_groups import groups
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()

@@ -16,6 +16,8 @@ from prefix_sharing import check
 PLAN = "padded batches"
 _HALF_TOLERANCE = 0.25
 """In standard deviations of the logits, if the weights do not fit into memory in float32."""
+_COMPARED = 4
+"""Prompts of a batch that are compared. In sparse attention and mixtures of experts, padding changes some rows only."""
 _LONGEST_REASON = 160
 _MAX_CHECKS = 3
 """Number of batches at most that are compared until one of them had padding."""
@@ -30,7 +32,7 @@ class _NoBatch(Exception):
 
 
 class PaddingCheck:
-    """Compares two prompts of a batch, the longest and the shortest, with each of them alone.
+    """Compares some prompts of a batch, the longest and the shortest among them, with each of them alone.
 
     Parameters
     ----------
@@ -51,19 +53,19 @@ class PaddingCheck:
         self.difference: float | None = None
         self.fault = ""
 
-    def check(self, lengths: Sequence[int], encode: Encode) -> None:
-        """Compare two prompts of a batch, unless a padded batch was compared before.
+    def check(self, count: int, encode: Encode) -> None:
+        """Compare some prompts of a batch, unless a padded batch was compared before.
 
         Parameters
         ----------
-        lengths : sequence of int
-            The approximate length of each prompt.
+        count : int
+            The number of prompts.
         encode : callable
             Returns the processor's tensors (a `BatchFeature`, padded on the left) of the prompts with these indices.
             It raises ValueError or TypeError if there can be no batch of them.
         """
-        if self._left and len(lengths) > 1:
-            self.fault = self._compare(lengths, encode)
+        if self._left and count > 1:
+            self.fault = self._compare(count, encode)
 
     def add_to(self, summary: dict[str, Any]) -> None:
         """Add the result to a summary of how prefixes are shared (`SharedPrefixDecoder.summary`)."""
@@ -73,18 +75,18 @@ class PaddingCheck:
         if self.fault:
             summary["fell_back"] = [*summary.get("fell_back", ()), {"plan": PLAN, "why": self.fault}]
 
-    def _compare(self, lengths: Sequence[int], encode: Encode) -> str:
+    def _compare(self, count: int, encode: Encode) -> str:
         tolerance, where = check.TOLERANCE, "in float32"
         try:
             with check.in_float32(self._model):
-                found, padded = self._difference(lengths, encode)
+                found, padded = self._difference(count, encode)
         except (torch.OutOfMemoryError, MemoryError):
             tolerance, where = _HALF_TOLERANCE, f"in {self._model.dtype}"
             try:
-                found, padded = self._difference(lengths, encode)
+                found, padded = self._difference(count, encode)
             except (torch.OutOfMemoryError, MemoryError):
                 self._left = 0
-                return "there is not enough memory to compare a batch of two with its prompts alone"
+                return "there is not enough memory to compare a batch with its prompts alone"
         except _NoBatch as error:
             self._left = 0
             return f"its processor makes no batch of them ({error})"
@@ -95,29 +97,23 @@ class PaddingCheck:
         self._left = 0
         return f"its logits differ by {found:.2g} of their standard deviation from those of each prompt alone, {where}"
 
-    def _difference(self, lengths: Sequence[int], encode: Encode) -> tuple[float, bool]:
-        """Return the difference of the first logits, and whether the batch had padding."""
-        by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-        pair = [by_length[-1], by_length[0]]
-        alone = [check.reference(self._model, encode([index]), steps=1)[0][0] for index in pair]
+    def _difference(self, count: int, encode: Encode) -> tuple[float, bool]:
+        """Return the difference of the logits, and whether the batch had padding."""
+        # Images take most of a prompt, so that its length is known only when it is encoded.
         try:
-            encode(range(len(lengths)))
-            batch = encode(pair)
+            whole = encode(range(count))
+            some = _spread(whole["attention_mask"].sum(dim=1).tolist())
+            batch = whole if len(some) == count else encode(some)
         except (ValueError, TypeError) as error:  # some processors cannot stack images with unequal numbers of tiles
             raise _NoBatch(" ".join(str(error).split())[:_LONGEST_REASON]) from error
-        together = first_logits(self._model, batch)
-        found = max(check.difference(row, single) for row, single in zip(together, alone, strict=True))
-        return found, not bool(batch["attention_mask"].all())
+        alone = [check.reference(self._model, encode([index])) for index in some]
+        padded = not bool(batch["attention_mask"].all())
+        return check.batch_difference(self._model, batch, alone), padded
 
 
-@torch.inference_mode()
-def first_logits(model: Any, inputs: Any) -> torch.Tensor:
-    """Return the logits (rows, vocabulary) of the first token of a batch, by ``generate``."""
-    made = model.generate(
-        **inputs.to(model.device, dtype=model.dtype),
-        generation_config=model.generation_config,
-        max_new_tokens=1,
-        return_dict_in_generate=True,
-        output_logits=True,
-    )
-    return made.logits[0].float()
+def _spread(lengths: Sequence[int]) -> list[int]:
+    """Return the indices of up to `_COMPARED` prompts: the longest, the shortest, and some between them."""
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    most = min(_COMPARED, len(by_length))
+    places = {round(place * (len(by_length) - 1) / (most - 1)) for place in range(most)}
+    return sorted(by_length[place] for place in places)

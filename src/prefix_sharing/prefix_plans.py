@@ -105,7 +105,7 @@ class PrefixPlans:
             except (torch.OutOfMemoryError, MemoryError):
                 raise
             except Exception as error:  # any error of a model that does not support it
-                self.disable(way, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                self.disable(way, check.failure(error))
                 continue
             if not difference <= check.TOLERANCE:
                 text = f"keys and values differ from those computed from the pixels by {difference:.2g} of their"

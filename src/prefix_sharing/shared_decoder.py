@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -190,16 +191,20 @@ class SharedPrefixDecoder:
         return PACKED in self.plans or ROWS in self.plans
 
     @torch.inference_mode()
-    def continuation_logprobs(self, prompts: Sequence[Prompt], counts: Sequence[int]) -> list[float]:
+    def continuation_logprobs(
+        self, prompts: Sequence[Prompt], counts: Sequence[int], plan: str | None = None
+    ) -> list[float]:
         """Return the log-probability of each prompt's last tokens, without a check.
 
         ``counts`` are their numbers. They belong to the suffix, and are not all of it. Prompts that begin alike, such
-        as the options of one question, are best placed one after another.
+        as the options of one question, are best placed one after another. ``plan`` is `PACKED` or `ROWS`; by default
+        the first that may be used.
         """
         one_each = list({prompt.head: prompt for prompt in prompts}.values())
-        plan, limit = (PACKED, MAX_PACKED_TOKENS) if PACKED in self.plans else (ROWS, 0)
-        self.used[plan] += len(prompts)
-        prefixes, trees = self.prefixes.get(one_each), _trees(prompts, limit)
+        if plan is None:
+            plan = PACKED if PACKED in self.plans else ROWS
+            self.used[plan] += len(prompts)
+        prefixes, trees = self.prefixes.get(one_each), _trees(prompts, MAX_PACKED_TOKENS if plan == PACKED else 0)
         return continuation_logprobs(self._model, self._architecture, prefixes, trees, counts)
 
     def split(self, prompts: Sequence[Prompt]) -> list[list[int]]:
@@ -222,7 +227,7 @@ class SharedPrefixDecoder:
             self.disable(plan, why)
 
     def verify(self, prompts: Sequence[Prompt], inputs: Sequence[Any] | None = None) -> dict[str, float]:
-        """Compare each plan with ``generate`` in float32, and disable those that differ.
+        """Compare each plan with ``generate`` in float32 (see `check`), and disable those that differ.
 
         Parameters
         ----------
@@ -249,37 +254,63 @@ class SharedPrefixDecoder:
             self.prefixes = self._new_prefixes()
         return self.differences
 
-    def _verify_plan(
-        self, plan: str, prompts: Sequence[Prompt], expected: Sequence[tuple[torch.Tensor, list[int]]]
-    ) -> None:
+    def _verify_plan(self, plan: str, prompts: Sequence[Prompt], expected: Sequence[check.Reference]) -> None:
         try:
             self.prefixes = self._new_prefixes()
             worst = max(
                 self._difference(plan, [prompts[index] for index in some], [expected[index] for index in some])
                 for some in self.split(prompts)
             )
+            apart = self._likelihood_difference(plan, prompts, expected)
         except (torch.OutOfMemoryError, MemoryError):
             raise
         except Exception as error:  # any error of a model that does not support it
-            self.disable(plan, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            self.disable(plan, check.failure(error))
             return
-        self.differences[plan] = max(worst, self.differences.get(plan, 0.0))
+        self.differences[plan] = max(worst, apart, self.differences.get(plan, 0.0))
         if not worst <= check.TOLERANCE:
             self.disable(plan, f"its logits differ from generate's by {worst:.2g} of their standard deviation")
+        elif not apart <= check.TOLERANCE:
+            what = "the likelihoods of continuations differ from generate's"
+            self.disable(plan, f"{what} by {apart:.2g} of the logits' standard deviation")
 
     @torch.inference_mode()
-    def _difference(
-        self, plan: str, prompts: Sequence[Prompt], expected: Sequence[tuple[torch.Tensor, list[int]]]
-    ) -> float:
-        """Return the largest difference at the first and the second token of the replies."""
+    def _difference(self, plan: str, prompts: Sequence[Prompt], expected: Sequence[check.Reference]) -> float:
+        """Return the largest difference along the tokens of the replies."""
         logits, continue_from = self._start(prompts, plan)
         worst = max(check.difference(row.float(), steps[0]) for row, (steps, _) in zip(logits, expected, strict=True))
-        longer = [index for index, (steps, _) in enumerate(expected) if len(steps) > 1]
-        if longer:
-            logits = continue_from(longer).step([expected[index][1][0] for index in longer])
-            for row, index in zip(logits, longer, strict=True):
-                worst = max(worst, check.difference(row.float(), expected[index][0][1]))
+        alive = [index for index, (steps, _) in enumerate(expected) if len(steps) > 1]
+        continuation = continue_from(alive) if alive else None
+        for step in range(1, check.STEPS):
+            still = [row for row, index in enumerate(alive) if len(expected[index][1]) > step]
+            if continuation is None or not still:
+                break
+            if len(still) < len(alive):
+                continuation.select(still)
+                alive = [alive[row] for row in still]
+            logits = continuation.step([expected[index][1][step - 1] for index in alive])
+            for row, index in zip(logits, alive, strict=True):
+                worst = max(worst, check.difference(row.float(), expected[index][0][step]))
         return worst
+
+    def _likelihood_difference(
+        self, plan: str, prompts: Sequence[Prompt], expected: Sequence[check.Reference]
+    ) -> float:
+        """Return the largest difference of a continuation's likelihood, in standard deviations of the logits."""
+        if plan not in (PACKED, ROWS):
+            return 0.0
+        longer: list[Prompt] = []
+        counts: list[int] = []
+        values: list[tuple[float, float]] = []
+        for prompt, of_prompt in zip(prompts, expected, strict=True):
+            first = of_prompt[0][0]
+            deviation = first[first.isfinite()].std().item() or 1.0
+            for tokens, logprob in check.likelihoods(of_prompt):
+                longer.append(replace(prompt, ids=prompt.ids + tokens))
+                counts.append(len(tokens))
+                values.append((logprob, deviation))
+        found = self.continuation_logprobs(longer, counts, plan)
+        return max(abs(value - logprob) / deviation for value, (logprob, deviation) in zip(found, values, strict=True))
 
     @torch.inference_mode()
     def _start(self, prompts: Sequence[Prompt], plan: str | None = None) -> Started:

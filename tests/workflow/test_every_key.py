@@ -126,6 +126,7 @@ LOCAL = OF_BOTH | {
     "decoding.top_k": (5, None),
     "attention": ("eager", True),
     "prompt_template": ("{prompt}", True),
+    "template_date": ("2026-01-02", True),
     "trust_remote_code": (True, True),
     "card": (CARD, False),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from datetime import date
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -59,6 +60,13 @@ def _with_question(prompt: str) -> str:
     if prompt.count(QUESTION) != 1:
         raise ValueError(f"write {QUESTION} once, where the question and its options stand")
     return prompt
+
+
+def _sound_date(day: str) -> str:
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
+        raise ValueError("not a date, such as 2024-07-26")
+    date.fromisoformat(day)
+    return day
 
 
 def _sound_pattern(pattern: str) -> str:
@@ -300,6 +308,8 @@ class ImportedModel(_Published):
     """Not a key either: no job asks the model."""
     cells: dict[str, dict[str, Seeds]] = {}
     """The benchmarks, variants and seeds that were imported. Of released replies, it is found in the files."""
+    samples: Count = 1
+    """The number of imported replies to each question."""
     released: dict[Name, Text] = {}
     """Benchmark to the model's name in its released files."""
 
@@ -359,6 +369,9 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
     """The prompt of a question, instead of the checkpoint's chat template: a text with {prompt} where the question
     stands ("Question: {prompt} Answer:"), and {system} where the system prompt stands, or a chat template in Jinja.
     For checkpoints without a chat template."""
+    template_date: Annotated[str, AfterValidator(_sound_date)] | None = None
+    """The date that the chat template writes as today's (2024-07-26), for templates that write one, such as those of
+    Llama 3.2, Mistral Small 3 and Granite. It is then part of a reply's identity."""
     trust_remote_code: bool = False
     """Run Python code from the model's repository. Only for code that you have read."""
     card: Card | None = None

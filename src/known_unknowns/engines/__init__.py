@@ -65,6 +65,19 @@ class RemembersSettings(Protocol):
     settings_folder: Path | None
 
 
+@runtime_checkable
+class RendersReference(Protocol):
+    """An engine that builds its prompts itself."""
+
+    def reference_prompt(self) -> Mapping[str, Any] | None:
+        """Return how a fixed question about a fixed image is rendered; None if it cannot be rendered.
+
+        Keys are "text", the prompt as text; "tokens" of the text and "image_tokens"; "pixels", the shape and the mean
+        and standard deviation of equal parts of each tensor of the image; and "versions" of what renders it.
+        """
+        ...
+
+
 class Engine(_Described, Protocol):
     """A model. It receives turns only, never their answer keys."""
 

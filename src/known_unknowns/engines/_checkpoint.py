@@ -36,7 +36,7 @@ from transformers.image_processing_utils import BaseImageProcessor
 
 from known_unknowns.config import TransformersModel
 from known_unknowns.data import hub, lock_file
-from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code
+from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code, _template_date
 from known_unknowns.engines._sampling import WARPERS, sampling_settings
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
 from known_unknowns.errors import ConfigError, KnownUnknownsError
@@ -73,7 +73,8 @@ class Checkpoint:
     """A loaded model with its processor.
 
     ``identity`` holds the pins as JSON values: "source" of a repository (the path of a folder is no part of it),
-    "revision", "settings", "image_backend", "chat_template", and "adapter", "processor" and "attention" if the entry
+    "revision", "settings", "image_backend", "chat_template", "template_date" if the chat template writes a date, and
+    "adapter", "processor" and "attention" if the entry
     has them.
     """
 
@@ -157,6 +158,8 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         _adapters.merge_adapter(model, adapter, path=f"{path}.adapter")
         identity["adapter"] = _adapters.file_digests(adapter)
     _complete_processor(processor)
+    if day := _template_date.fix(processor, entry.template_date, path=path):
+        identity["template_date"] = day
     _check_template_takes_images(processor, source, path=path)
     _check_template(processor, entry, path=path)
     _make_vision_bidirectional(model)

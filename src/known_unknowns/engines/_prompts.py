@@ -13,10 +13,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
+
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._pixels import CachingImageProcessor
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns.images import open_image
+from known_unknowns.images import open_image, recipe_image
 from known_unknowns.records import Image, Turn
 from prefix_sharing.prompts import Prompt, Tensors, find_prefix_length, image_token_ids, special_token_ids
 
@@ -28,6 +30,16 @@ _PREFETCHED = 1
 
 _SWITCH_SECONDS = 1e-4
 _MAX_REASON = 300
+
+_PARTS = 8
+"""Number of equal parts of an image's pixels whose mean and standard deviation are recorded."""
+_REFERENCE = Turn(
+    "reference",
+    "answer",
+    (recipe_image("normal-noise", 448, 336, 1), "What colour is the ball?\nA. Red\nB. Blue\nC. None of the above"),
+    ("A", "B", "C"),
+)
+"""The question of `PromptBuilder.reference`. A change makes earlier records differ."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -77,6 +89,7 @@ class PromptBuilder:
         self._tokenizer = checkpoint.tokenizer
         images, special = image_token_ids(checkpoint.model), special_token_ids(checkpoint.tokenizer)
         self._prefix_length = partial(find_prefix_length, image_tokens=images, special_tokens=special)
+        self._image_tokens = images
         self._controls = _control_tokens(checkpoint)
         self.pool = ThreadPoolExecutor(_DECODER_THREADS, thread_name_prefix="images")
         self._opened: dict[Image, Any] = {}
@@ -87,6 +100,36 @@ class PromptBuilder:
         self._types = {f"return_{types}": True} if taken else {}
         if not isinstance(self._processor.image_processor, CachingImageProcessor):
             self._processor.image_processor = CachingImageProcessor(self._processor.image_processor)
+
+    def drops_system(self) -> bool:
+        """Return whether the chat template writes the same prompt with and without the system text."""
+        user = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "?"}]}]
+        system = [{"role": "system", "content": [{"type": "text", "text": self._system}]}]
+        try:
+            texts = [self._render(conversation) for conversation in (user, [*system, *user])]
+        except Exception:  # the first question explains why it cannot be asked
+            return False
+        return texts[0] == texts[1]
+
+    def _render(self, conversation: Any) -> str:
+        rendered = self._processor.apply_chat_template(
+            conversation, add_generation_prompt=True, tokenize=False, **self._template
+        )
+        return str(rendered)
+
+    def reference(self) -> dict[str, Any]:
+        """Render a fixed question about a fixed image as a model is asked it (see `RendersReference`)."""
+        turn = _REFERENCE
+        images = self._open_images([turn], Path())
+        encoded = self._encode([turn], images)
+        ids = encoded["input_ids"][0].tolist()
+        shown = sum(token in self._image_tokens for token in ids)
+        return {
+            "text": self._render(self._conversation(turn, images)),
+            "tokens": len(ids) - shown,
+            "image_tokens": shown if self._image_tokens else None,
+            "pixels": {name: coarse(value) for name, value in encoded.items() if _is_pixels(value)},
+        }
 
     def has_control_token(self, turn: Turn) -> bool:
         """Return whether a turn's text contains a token that the tokenizer or the processor interprets as a command."""
@@ -238,6 +281,18 @@ class PromptBuilder:
         ]
         system = [{"role": "system", "content": [{"type": "text", "text": self._system}]}] if self._system else []
         return [*system, {"role": "user", "content": content}]
+
+
+def coarse(pixels: torch.Tensor) -> dict[str, Any]:
+    """Return the shape of some pixels, and the mean and the standard deviation of equal parts of them."""
+    values = pixels.double().nan_to_num().reshape(-1)
+    parts = values.tensor_split(min(_PARTS, len(values)))
+    found = [[round(part.mean().item(), 4), round(part.std(correction=0).item(), 4)] for part in parts]
+    return {"shape": list(pixels.shape), "parts": found}
+
+
+def _is_pixels(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 0
 
 
 def _number_of_prompts(encoded: Any) -> int:

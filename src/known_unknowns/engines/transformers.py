@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,9 @@ class TransformersEngine:
         unshared = 1 if has_length_dependent_positions(model) else min(_UNSHARED_BATCH_SIZE, self._capacity.batch_size)
         self._unshared_batch_size = entry.batch_size or unshared
         self._prompts = PromptBuilder(self.checkpoint, self.system, entry.template)
+        if self.system and self._prompts.drops_system():
+            message = "the chat template drops the system text, so that it changes nothing; remove the key"
+            raise ConfigError(message, path=f"models.{name}.system")
         self._generation = Generation(self.checkpoint)
         self._marks = entry.reasoning.marks if entry.reasoning else None
         self._replies = ReplyBuilder(self.checkpoint, entry.dtype, self._marks)
@@ -98,6 +102,16 @@ class TransformersEngine:
         compares = self._half or self._decoder is not None or self._unshared_batch_size > 1
         self._invariance = BatchInvarianceCheck(self.facts, half=self._half) if compares else None
         self.about = self._about()
+
+    def reference_prompt(self) -> dict[str, Any] | None:
+        """Return how a fixed question about a fixed image is rendered (see `engines.RendersReference`)."""
+        try:
+            rendered = self._prompts.reference()
+        except Exception:  # the first question explains why it cannot be asked
+            return None
+        environment = _device.environment(self.device)
+        versions = {name: environment[name] for name in ("transformers", "tokenizers", "torch")}
+        return rendered | {"versions": versions | {"pillow": version("pillow"), "numpy": version("numpy")}}
 
     def _create_decoder(self, entry: TransformersModel) -> SharedPrefixDecoder | None:
         if self.sharing == OFF:
@@ -117,7 +131,7 @@ class TransformersEngine:
                 tokens_per_pass=self._capacity.tokens_per_pass,
             )
         except Exception as error:  # of models that do not support it
-            self._sharing_error = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            self._sharing_error = str(error) if isinstance(error, ValueError) else check.failure(error)
             return None
 
     def _facts(self, entry: TransformersModel) -> dict[str, Any]:
@@ -358,7 +372,7 @@ class TransformersEngine:
             except Exception as error:
                 if isinstance(error, (RuntimeError, MemoryError)) and _device.is_out_of_memory(error):
                     raise
-                decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                decoder.disable_all(check.failure(error))
         return [self._scorer.plain(turn, self._prompts.build_batch([turn], folder)) for turn in turns]
 
     def _generate_shared(self, turns: Sequence[Turn], prompts: Sequence[Prompt], folder: Path) -> list[Reply]:
@@ -375,7 +389,7 @@ class TransformersEngine:
                 except Exception as error:
                     if isinstance(error, (RuntimeError, MemoryError)) and _device.is_out_of_memory(error):
                         raise
-                    decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                    decoder.disable_all(check.failure(error))
                     break
                 for row, index in enumerate(indices):
                     replies[index] = self._replies.build(turns[index], prompts[index].ids, tokens[row], recorder, row)
@@ -413,7 +427,7 @@ class TransformersEngine:
             def encode(indices: Sequence[int], members: Sequence[Turn] = members) -> Any:
                 return self._prompts.build_batch([members[index] for index in indices], folder)
 
-            self._padding.check([len(turn.text) for turn in members], encode)
+            self._padding.check(len(members), encode)
             if self._padding.fault:
                 self._unshared_batch_size = 1
                 return

@@ -20,7 +20,15 @@ from typing import Any, TypeGuard
 from known_unknowns import engines, json_files
 from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel
 from known_unknowns.data import lock_file
-from known_unknowns.engines import Batches, Engine, RemembersSettings, ScriptedEngine, UsesProvenTurn, launched_server
+from known_unknowns.engines import (
+    Batches,
+    Engine,
+    RemembersSettings,
+    RendersReference,
+    ScriptedEngine,
+    UsesProvenTurn,
+    launched_server,
+)
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
@@ -63,15 +71,24 @@ class LazyEngine:
 
         Raises FactsChanged if it has other facts than the stored ones, so that none of its replies is in the journal.
         """
+        engine = self._created()
+        if isinstance(engine, UsesProvenTurn):
+            engine.proven = engine.proven or self.proven
+        yield from engine.answer(turns, folder=folder)
+
+    def reference_prompt(self) -> Mapping[str, Any] | None:
+        """Return that of the real engine; None if it builds no prompts. Raises FactsChanged as `answer` does."""
+        engine = self._created()
+        return engine.reference_prompt() if isinstance(engine, RendersReference) else None
+
+    def _created(self) -> Engine:
         if self._engine is None:
             engine: Engine = engines.create(self._name, self._entry)
             engine.notes = self.notes
             if _plain(engine.facts) != _plain(self.facts):
                 raise FactsChanged(engine)
             self._engine = engine
-        if isinstance(self._engine, UsesProvenTurn):
-            self._engine.proven = self._engine.proven or self.proven
-        yield from self._engine.answer(turns, folder=folder)
+        return self._engine
 
 
 def facts_file(journal: Path) -> Path:

@@ -15,7 +15,7 @@ from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines._batch_invariance import recorded_certificate
 from known_unknowns.engines.unusable import RETRIED, count, is_failure
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.inference import bound_protocols, lazy_engine, shards
+from known_unknowns.inference import bound_protocols, lazy_engine, reference_prompt, shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
@@ -143,11 +143,15 @@ def _run(
     if sampled and engine.facts.get("decoding", {}).get("do_sample") is False:  # `sampling: checkpoint`, which does not
         message = "the checkpoint decodes greedily, so that its samples would be the same reply; set samples: 1"
         raise ConfigError(message, path=f"models.{model}.samples")
+
+    def before_asking(asked: Engine | ScriptedEngine, has_replies: bool) -> None:
+        reference_prompt.check(asked, journal, has_replies=has_replies)
+
     try:
-        return engine, run(cells, engine, kept, folder=questions, shard=shard)
+        return engine, run(cells, engine, kept, folder=questions, shard=shard, before_asking=before_asking)
     except lazy_engine.FactsChanged as changed:
         engine = changed.engine
-        return engine, run(cells, engine, kept, folder=questions, shard=shard)
+        return engine, run(cells, engine, kept, folder=questions, shard=shard, before_asking=before_asking)
 
 
 def _records(folder: Path | None, count: int | None) -> list[Mapping[str, Any]]:
@@ -164,7 +168,11 @@ def _about(
     asked_here = outcome.newly_asked or not records
     about = dict(engine.about) if asked_here else shards.combined_about(engine.about, records)
     recorded = recorded_certificate(engine.facts, shards.notes_path(journal))
-    return about | {"certificate": recorded} if recorded["compared"] else about
+    if recorded["compared"]:
+        about["certificate"] = recorded
+    if changes := reference_prompt.changes(journal, engine.facts):
+        about["rendering"] = changes
+    return about
 
 
 def _record(

@@ -25,6 +25,9 @@ Protocol = Callable[[Question], Generator[Turn, Reply, None]]
 
 KeyOf = Callable[[Question, Turn], str]
 
+BeforeAsking = Callable[[Engine | ScriptedEngine, bool], None]
+"""Receives the engine, and whether the journal has replies of it."""
+
 
 @dataclass(slots=True)
 class _Dialogue:
@@ -117,11 +120,13 @@ def run(
     *,
     folder: Path,
     shard: Shard | None = None,
+    before_asking: BeforeAsking | None = None,
 ) -> Outcome:
     """Ask every question of every cell by the cell's protocol, except the turns that the journal has.
 
     Turns with the same key are asked once, in the first cell that needs them. Scripted engines receive the answer key
-    of each turn as well. With a ``shard``, only its questions are asked, a block at a time.
+    of each turn as well. With a ``shard``, only its questions are asked, a block at a time. ``before_asking`` is called
+    before the first turn that is asked.
     """
     key_of = _keys(engine)
     dialogues = [
@@ -131,6 +136,7 @@ def run(
     ]
     for dialogue in dialogues:
         dialogue.advance(None, key_of)
+    has_replies = any(dialogue.key in journal for dialogue in dialogues)
     distinct: dict[str, Reply] = {}
     newly_asked = 0
     first = None
@@ -140,6 +146,9 @@ def run(
     for number, block in enumerate(parts, 1):
         description = "questions answered" + (f" (block {number} of {len(parts)})" if len(parts) > 1 else "")
         while waiting := [dialogue for dialogue in block if dialogue.turn is not None]:
+            if before_asking is not None and any(dialogue.key not in journal for dialogue in waiting):
+                before_asking(engine, has_replies)
+                before_asking = None
             newly_asked += _ask_missing(waiting, engine, journal, folder, description, first)
             for dialogue in waiting:
                 reply = journal[dialogue.key]

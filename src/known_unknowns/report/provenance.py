@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
 from known_unknowns.benchmark import registry
-from known_unknowns.data import lock_file, provenance
+from known_unknowns.config import GitData, ReleasedData
+from known_unknowns.data import git, lock_file, provenance
 from known_unknowns.edition_files import replies_table
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 PACKAGES = (*provenance.PACKAGES, "altair", "vl-convert-python")
 """Packages whose version can change a number or a figure."""
-_COMPUTATIONS = ("sharing", "certificate")
+_COMPUTATIONS = ("sharing", "certificate", "rendering")
 """The parts of an engine's ``about`` that have a table of their own."""
 
 
@@ -125,7 +126,10 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     }
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     revision = locked.describe() if locked else commits or None
-    return Data(benchmark, entry.as_dict(), pin, revision, terms, of_data.redistribute)
+    source_of = entry.as_dict()
+    if isinstance(entry, GitData | ReleasedData) and git.is_without_commit(data / "raw" / benchmark):
+        source_of["fetched"] = "files of a folder without a commit; not compared with the repository"
+    return Data(benchmark, source_of, pin, revision, terms, of_data.redistribute)
 
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:
@@ -193,19 +197,28 @@ def computations(description: RunDescription, titles: Mapping[str, str]) -> Tabl
     ``titles`` are those of the benchmarks.
     """
     level = description.statistics.get("confidence", 0.95)
-    rows = [
-        make_row((model.name, _title(engine, titles)), _computation(engine["about"], level))
+    engines = [
+        (model.name, engine)
         for model in description.models
         for engine in model.engines
         if engine.get("about", {}).get("sharing")
     ]
-    columns = (
+    columns = [
         "prefix cache",
         "prompts by plan",
         "largest difference from generate",
         "rejected plans",
         "answers that change at batch size 1",
-    )
+    ]
+    rendered_anew = any(engine["about"].get("rendering") for _, engine in engines)
+    if rendered_anew:
+        columns.append("prompts rendered in another way later")
+    rows = []
+    for name, engine in engines:
+        cells = _computation(engine["about"], level)
+        if rendered_anew:
+            cells.append(Cell("; ".join(engine["about"].get("rendering", ())) or "none", kind="text"))
+        rows.append(make_row((name, _title(engine, titles)), cells))
     caption = "Prompts of this run by plan, without replies of earlier runs"
     return make_table(caption, ("Model", "Benchmark"), columns, rows) if rows else None
 

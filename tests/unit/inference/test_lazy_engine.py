@@ -178,3 +178,14 @@ def test_facts_of_a_failed_run_are_not_stored(monkeypatch):
     with pytest.raises(ConfigError):
         infer("a")
     assert not Path("j/humblebench.facts.json").exists()
+
+
+def test_the_reference_prompt_is_that_of_the_real_engine(monkeypatch):
+    infer("a")
+    journal = Path("j/humblebench.jsonl")
+    assert lazy_engine.engine("m", model_entry(**ENTRY), journal).reference_prompt() is None
+    monkeypatch.setattr(Engine, "reference_prompt", lambda self: {"text": "?"}, raising=False)
+    assert lazy_engine.engine("m", model_entry(**ENTRY), journal).reference_prompt() == {"text": "?"}
+    monkeypatch.setattr(Engine, "facts", Engine.facts | {"revision": "2" * 40})
+    with pytest.raises(lazy_engine.FactsChanged):
+        lazy_engine.engine("m", model_entry(**ENTRY), journal).reference_prompt()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 
 import pytest
 
@@ -11,8 +12,9 @@ transformers = pytest.importorskip("transformers")
 
 from PIL import Image
 
-from prefix_sharing import PaddingCheck, SharedPrefixDecoder, make_prompts
+from prefix_sharing import PaddingCheck, SharedPrefixDecoder, make_prompts, shared_decoder
 from prefix_sharing.prompts import find_prefix_length
+from prefix_sharing.rows import RowContinuation
 from tests.unit.engines import tiny
 
 SUFFIXES = [[40, 41, 42, 43], [40, 41, 50], [60, 61, 62, 63, 64, 65, 66], [40], [70, 71, 72]]
@@ -107,6 +109,38 @@ def test_a_prefix_ends_with_the_tokens_that_close_its_last_image():
         assert find_prefix_length(ids, {9}, {8}) == expected
 
 
+def test_a_plan_that_differs_at_the_fourth_token_is_not_used(monkeypatch):
+    model, processor = tiny.CHECKPOINTS["llava"].make()
+    prompts = make_prompts(prefix(processor, 1), SUFFIXES, images=1)
+    model.eval().generation_config.eos_token_id = None
+    right, calls = RowContinuation.step, Counter()
+
+    def step(self, tokens):
+        calls[id(self)] += 1
+        logits = right(self, tokens)
+        if calls[id(self)] == 3:
+            logits[:, 5] += 1
+        return logits
+
+    monkeypatch.setattr(RowContinuation, "step", step)
+    decoder = SharedPrefixDecoder(model)
+    decoder.verify(prompts)
+    assert decoder.plans == []
+    assert {"its logits differ" in each["why"] for each in decoder.disabled_plans} == {True}
+
+
+def test_a_plan_whose_likelihoods_differ_is_not_used(monkeypatch):
+    model, processor = tiny.CHECKPOINTS["llava"].make()
+    right = shared_decoder.continuation_logprobs
+    monkeypatch.setattr(
+        shared_decoder, "continuation_logprobs", lambda *given: [value - 0.1 for value in right(*given)]
+    )
+    decoder = SharedPrefixDecoder(model.eval())
+    decoder.verify(make_prompts(prefix(processor, 1), SUFFIXES, images=1))
+    assert {each["plan"] for each in decoder.disabled_plans} == {"packed", "rows"}
+    assert {"likelihoods of continuations" in each["why"] for each in decoder.disabled_plans} == {True}
+
+
 class Unmasked(torch.nn.Module):
     """A layer's attention that ignores the mask of a padded batch."""
 
@@ -118,15 +152,35 @@ class Unmasked(torch.nn.Module):
         return self.attention(*args, attention_mask=None, **kwargs)
 
 
+class UnmaskedInTheSecondRow(Unmasked):
+    """The same for the second of several rows, which is neither the longest nor the shortest."""
+
+    def forward(self, *args, attention_mask=None, **kwargs):
+        if attention_mask is not None and len(attention_mask) > 1:
+            attention_mask = attention_mask.clone()
+            attention_mask[1] = True
+        return self.attention(*args, attention_mask=attention_mask, **kwargs)
+
+
+class UnmaskedAtTheFourthToken(Unmasked):
+    """The same from the fourth token of a reply to a prompt of six tokens."""
+
+    def forward(self, *args, attention_mask=None, **kwargs):
+        late = attention_mask is not None and attention_mask.shape[-1] >= 9
+        return self.attention(*args, attention_mask=None if late else attention_mask, **kwargs)
+
+
 def test_a_padded_batch_that_changes_results_is_noticed():
     config = transformers.LlamaConfig(
         hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, vocab_size=100, pad_token_id=0
     )
     torch.manual_seed(0)
     right = transformers.LlamaForCausalLM(config).eval()
-    wrong = copy.deepcopy(right)
+    wrong, middle, late = (copy.deepcopy(right) for _ in range(3))
+    middle.model.layers[0].self_attn = UnmaskedInTheSecondRow(middle.model.layers[0].self_attn)
     wrong.model.layers[0].self_attn = Unmasked(wrong.model.layers[0].self_attn)
-    texts = [[5, 6, 7, 8, 9, 10], [11, 12], [13, 14, 15]]
+    late.model.layers[0].self_attn = UnmaskedAtTheFourthToken(late.model.layers[0].self_attn)
+    texts = [[5, 6, 7, 8, 9, 10], [13, 14, 15], [11, 12], [16, 17, 18, 19]]
 
     def encode(indices):
         longest = max(len(texts[index]) for index in indices)
@@ -134,9 +188,9 @@ def test_a_padded_batch_that_changes_results_is_noticed():
         ids = torch.tensor(rows)
         return transformers.BatchFeature({"input_ids": ids, "attention_mask": (ids > 0).long()})
 
-    for model, fault in ((right, ""), (wrong, "differ by")):
+    for model, fault in ((right, ""), (wrong, "differ by"), (middle, "differ by"), (late, "differ by")):
         padding = PaddingCheck(model)
-        padding.check([len(text) for text in texts], encode)
+        padding.check(len(texts), encode)
         assert (padding.fault == "") == (fault == "")
         assert fault in padding.fault
         assert padding.difference is not None

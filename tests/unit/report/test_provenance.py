@@ -87,6 +87,10 @@ def test_rejected_plans_and_changed_answers():
     assert notes[2] == "standard deviations, on 2 images"
     assert notes[4] == "10.0% [1.8, 40.4], Wilson; widest gap 0.031 nats"
     assert computations(RunDescription(models=(Model("m", {}, engines[2:]),)), {}) is None
+    engines[1]["about"]["rendering"] = ["transformers 5.17.0, later 5.23.0", "image tokens: 4, later 9"]
+    table = computations(RunDescription(models=(Model("m", {}, engines),)), {})
+    rendered = ["none", "transformers 5.17.0, later 5.23.0; image tokens: 4, later 9"]
+    assert [row[-1] for row in cells(table)] == rendered
 
 
 def test_columns_without_any_number_are_left_out():
