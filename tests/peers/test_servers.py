@@ -20,9 +20,9 @@ import pytest
 from known_unknowns import engines
 from known_unknowns.config import OpenAIModel, typed_model
 from known_unknowns.engines import launched_server
-from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
+from known_unknowns.inference.probe import probe
 from known_unknowns.records import Image, Reply, Turn
 from tests.factories import model_entry
 from tests.servers.processes import started
@@ -150,9 +150,10 @@ def test_vllm(checkpoint, local, tmp_path, monkeypatch):
         entry = {"engine": "openai", "source": "tiny", "revision": "1", "base_url": f"{server.url}/v1"}
         monkeypatch.setenv("OPENAI_API_KEY", "the-wrong-key")
         with pytest.raises(ConfigError, match="does not take the key"):
-            check_endpoint("served", OpenAIModel(**entry))
+            probe("served", OpenAIModel(**entry))
         monkeypatch.setenv("OPENAI_API_KEY", "the-right-key")
-        assert check_endpoint("served", OpenAIModel(**entry))["listed"]
+        found = probe("served", OpenAIModel(**entry))
+        assert found["endpoint"]["listed"] and found["left_out"] == {}
         engine = engines.create("served", typed_model("served", entry))
         replies = answers(engine, TILES)
         assert_equal(replies, expected)

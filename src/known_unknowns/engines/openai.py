@@ -18,10 +18,10 @@ from known_unknowns.engines import launched_server, prices
 from known_unknowns.engines.endpoint import refused_defaults
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.client import LoopThread, RateLimiter, RequestLimits, connect
-from known_unknowns.engines.endpoint.endpoint_check import find_model
 from known_unknowns.engines.endpoint.refused_defaults import LeftOut
 from known_unknowns.engines.endpoint.request import ImageEncoder, PendingTurn, Requester
 from known_unknowns.engines.endpoint.request_queue import RequestQueue
+from known_unknowns.engines.endpoint.served_model import find_model
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.engines.launched_server import LaunchedServer
 from known_unknowns.errors import ConfigError, KnownUnknownsError

@@ -56,10 +56,7 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None, *, again:
 
         return found | {"checked": "program", "program": require_program(model, entry.launch)}
     if isinstance(entry, OpenAIModel):
-        from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
-
-        served = check_endpoint(model, entry) if entry.check_served else None
-        left_out = refused_defaults(model, entry, journals, again=again)
+        left_out, served = refused_defaults(model, entry, journals, again=again)
         if not entry.check_served:
             return found | {"checked": "settings", "left_out": left_out}
         sees = sees_images(model, entry, left_out)
@@ -101,8 +98,10 @@ def refused_defaults(
     turn: Turn | None = None,
     images: Path | None = None,
     again: bool = False,
-) -> LeftOut:
+) -> tuple[LeftOut, Mapping[str, Any]]:
     """Return the defaults that an endpoint refuses, from the file in a ``folder`` of journals, or by asking it.
+
+    The second value is what the endpoint's list of models says of the model.
 
     What is found is written to the file. The ``turn`` is like those that will be asked, with its ``images``; by default
     it has an image of one colour.
@@ -115,6 +114,7 @@ def refused_defaults(
     settings = EndpointSettings.from_entry(model, entry)
     known = None if folder is None or again else of_endpoint.read(folder, settings)
     left_out: dict[str, Mapping[str, Any]] = dict(known or {})
+    served: Mapping[str, Any] = {}
     with TemporaryDirectory() as name:
         asked = turn or replace(_turn(_square(Path(name), _COLOURS[0]), TEXT), labels=("A", "B"))
         for own in [entry, *(entry.asked_in(benchmark) for benchmark in entry.asked)]:
@@ -124,11 +124,12 @@ def refused_defaults(
             else:
                 engine.leave_out(known)
                 engine.check_accepted(asked, images or Path(name))
+            served = engine.about["served"]
     if folder is not None and known is None:
         of_endpoint.write(folder, settings, left_out)
     for setting, row in left_out.items():
         _say(model, f"the endpoint does not take the default {setting} ({row['message']}); {_INSTEAD[setting]}")
-    return left_out
+    return left_out, {"model": settings.model, **served}
 
 
 _INSTEAD = {
@@ -181,7 +182,7 @@ def _replies(model: str, entry: OpenAIModel, left_out: LeftOut) -> tuple[Reply, 
     with TemporaryDirectory() as name:
         images = [_square(Path(name), colour) for colour in _COLOURS]
         turns = [_turn(image, TEXT) for image in images] + [_turn(TEXT)]
-        engine = engines.create(model, entry)
+        engine = engines.create(model, entry.model_copy(update={"check_served": False}))
         engine.leave_out(left_out)
         for rows in engine.answer(turns, folder=Path(name)):
             replies = {**replies, **dict(rows)}

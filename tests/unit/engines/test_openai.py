@@ -13,10 +13,10 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns.config import OpenAIModel
-from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import open_image, recipe_image
+from known_unknowns.inference.probe import probe
 from known_unknowns.records import SAMPLE, Image
 from tests.servers.client import ask, engine, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error
@@ -309,16 +309,19 @@ def test_an_endpoint_without_a_list_of_models_is_used(status, warned, capsys):
     assert warned in told and bool(warned) == bool(told)
 
 
-@pytest.mark.parametrize(("status", "message"), [(401, "who are you"), (400, "No connected db."), (403, "no access")])
-def test_a_wrong_key_is_reported_although_the_list_of_models_needs_none(status, message):
-    with Endpoint(reply=lambda request: error(status, message)) as server:
+@pytest.mark.parametrize(
+    ("status", "message", "told"),
+    [
+        (401, "who are you", "key_env: .*does not take the key .*who are you"),
+        (403, "no access", "key_env: .*refuses access with the key .*no access"),
+        (400, "No connected db.", "source: .*rejects a question .*No connected db."),  # LiteLLM without a database
+    ],
+)
+def test_a_wrong_key_is_reported_although_the_list_of_models_needs_none(status, message, told):
+    with Endpoint(sight=lambda request: error(status, message)) as server:
         entry = OpenAIModel(engine="openai", source=MODEL, base_url=server.url)
-        with pytest.raises(ConfigError, match=f"models.parrot.key_env: .*does not take the key .*{message}"):
-            check_endpoint("parrot", entry)
-        (request,) = [request for request in server.log if request.path == "/v1/chat/completions"]
-        assert request.body["messages"] == []
-    with Endpoint(reply=lambda request: error(400, "messages must not be empty")) as server:
-        assert check_endpoint("parrot", entry.model_copy(update={"base_url": server.url}))["listed"]
+        with pytest.raises(ConfigError, match=f"models.parrot.{told}"):
+            probe("parrot", entry)
 
 
 def facts(**entry):

@@ -193,11 +193,6 @@ def redirect_error(response: httpx2.Response, key: ApiKey, path: str) -> ConfigE
     )
 
 
-def without_limits() -> RequestLimits:
-    """Return limits that limit nothing."""
-    return RequestLimits(RateLimiter(None), RateLimiter(None))
-
-
 def connect(settings: EndpointSettings, *, request_limits: RequestLimits, budget: Budget) -> AsyncOpenAI:
     """Create the client of a model's endpoint. Call it inside the event loop that uses it.
 

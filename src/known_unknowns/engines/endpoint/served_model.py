@@ -2,64 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import openai
 
-from known_unknowns.config import OpenAIModel
 from known_unknowns.engines.endpoint import surroundings
-from known_unknowns.engines.endpoint.budget import Budget
-from known_unknowns.engines.endpoint.client import connect, redirect_error, without_limits
+from known_unknowns.engines.endpoint.client import redirect_error
 from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSettings, print_message
 from known_unknowns.errors import ConfigError, MachineError
 
 _SHOWN = 5
 _DOWN = frozenset({429, 502, 503, 504})
 """Statuses of an endpoint that answers nothing at present. With any other error, only the list of models fails."""
-_KEY_WORDS = re.compile(r"\bauth(?:entication|orization)?\b|api[ _-]?key|no connected db|invalid token", re.IGNORECASE)
-
-
-def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
-    """Check whether the endpoint of the model ``name`` serves it and accepts the key, without asking a question.
-
-    Returns the result of `find_model`, with the requested name under "model", and raises its errors.
-    """
-    settings = EndpointSettings.from_entry(name, entry)
-    key = settings.key()
-
-    async def ask() -> dict[str, Any]:
-        async with connect(settings, request_limits=without_limits(), budget=Budget({}, None)) as client:
-            found = await find_model(client, settings, key)
-            await _check_key(client, settings, key)
-            return found
-
-    return {"model": settings.model, **asyncio.run(ask())}
-
-
-async def _check_key(client: openai.AsyncOpenAI, settings: EndpointSettings, key: ApiKey) -> None:
-    """Raise ConfigError if the endpoint rejects the key.
-
-    Gateways show their list of models without a key, or answer it with another status than 401. The request has no
-    messages, so that no model is asked: an endpoint checks the key first, and rejects such a request then.
-    """
-    try:
-        await client.with_options(max_retries=0).chat.completions.create(
-            model=settings.model, messages=[], max_tokens=1
-        )
-    except openai.APIStatusError as error:
-        if error.status_code in (401, 403) or _is_about_the_key(error):
-            raise _wrong_key(error, settings, key) from None
-    except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError):
-        pass  # the first question shows what is wrong
-
-
-def _is_about_the_key(error: openai.APIStatusError) -> bool:
-    """Whether an endpoint rejects a key with another status than 401 or 403, as LiteLLM without a database does."""
-    return error.status_code in (400, 500) and _KEY_WORDS.search(error.message) is not None
 
 
 def _wrong_key(error: openai.APIStatusError, settings: EndpointSettings, key: ApiKey) -> ConfigError:
