@@ -2,7 +2,7 @@
 
     python bench/coverage/alternatives.py [--seed 1] [--samples 1000] [--groups 10 12 20 60]
 
-The grid is that of simulate.py. docs/metrics.md#intervals has the table and says why none of them is used.
+The grid is that of simulate.py. README.md has the table.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def simulate(design: tuple[int, int, float, float], samples: int, rng: np.random
 
 
 def main() -> None:
-    """Print the table of docs/comparison.md#pairs-of-models."""
+    """Print the table "Pairs of models" of README.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)

@@ -18,6 +18,7 @@ import json
 import re
 import threading
 import warnings
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from PIL import Image as Pillow
 from PIL import ImageDraw, UnidentifiedImageError
 
 from known_unknowns.errors import DataError
+from known_unknowns.files import git_lfs
 from known_unknowns.records import Image
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
@@ -349,7 +351,8 @@ def web_type(data: bytes, *, file: str | Path) -> str | None:
     Browsers turn images, move them, and apply colour profiles. Raises as `decode` does.
     """
     with _opened(data, file=file, row=None) as image:
-        alike = _is_plain(image, data) and image.mode != "CMYK" and "icc_profile" not in image.info
+        has_profile = "icc_profile" in image.info or (image.format == "PNG" and b"iCCP" in data)
+        alike = _is_plain(image, data) and image.mode != "CMYK" and not has_profile
         return _WEB_TYPES.get(image.format or "") if alike and not getattr(image, "is_animated", False) else None
 
 
@@ -450,14 +453,43 @@ def _eight_bits(image: Pillow.Image) -> Pillow.Image:
     return grey
 
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+_PNG_TEXTS = (b"tEXt", b"zTXt", b"iTXt", b"iCCP")
+
+
+def _without_texts(data: bytes) -> bytes:
+    """Return a PNG file without texts and colour profiles, which are no pixels; other data as they are.
+
+    Pillow refuses images with long or damaged ones. Sound texts with EXIF, which turns an image, are kept.
+    """
+    if not data.startswith(_PNG):
+        return data
+    parts, start, place = [], 0, len(_PNG)
+    while place + 12 <= len(data):
+        length = int.from_bytes(data[place : place + 4], "big")
+        kind, end = data[place + 4 : place + 8], place + 12 + length
+        if kind in _PNG_TEXTS and not _has_exif(data[place + 4 : end]):
+            parts.append(data[start:place])
+            start = end
+        place = end
+    return b"".join([*parts, data[start:]])
+
+
+def _has_exif(chunk: bytes) -> bool:
+    """Whether a chunk, from its type to its checksum, is sound and may have EXIF."""
+    marked = any(chunk[4:].startswith(mark) for mark in _EXIF_IN_PNG)
+    return marked and zlib.crc32(chunk[:-4]) == int.from_bytes(chunk[-4:], "big")
+
+
 @contextmanager
 def _opened(data: bytes, *, file: str | Path, row: int | None) -> Iterator[Pillow.Image]:
     """Open an encoded image of an allowed format and size. Errors in the block mean that it does not decode."""
     check_size(data, file=file, row=row)
+    git_lfs.check(data, file=file, row=row)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # our own limit is lower, and damaged metadata do not matter
-            with Pillow.open(BytesIO(data), formats=FORMATS) as image:
+            with Pillow.open(BytesIO(_without_texts(data)), formats=FORMATS) as image:
                 _check_pixels(*image.size, file=file, row=row)
                 yield image
     except Pillow.DecompressionBombError as error:

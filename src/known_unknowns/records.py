@@ -302,6 +302,8 @@ class Reply:
         Other JSON-able values of the engine (reasoning, request, cost). Kept in the journal only.
     continuations : Mapping, optional
         The likelihood of the text of each offered option, by its label, if the turn asks for it.
+    raw : str, optional
+        The reply as the model wrote it, its reasoning included, if ``text`` is only a part of it.
     """
 
     text: str
@@ -314,6 +316,7 @@ class Reply:
     seconds: float = 0.0
     details: Mapping[str, Any] | None = None
     continuations: Mapping[str, Continuation] | None = None
+    raw: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

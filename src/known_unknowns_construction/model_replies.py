@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.config import ModelEntry
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import lazy_engine
+from known_unknowns.inference import lazy_engine, probe
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.records import AnsweredTurn, Image, Question
@@ -71,6 +71,9 @@ def run_cells(
     The model is not loaded if the journal has every reply.
     """
     with Journal(journal) as kept:
+        first = next(((protocol, question) for protocol, questions in cells.values() for question in questions), None)
+        if first is not None and (turn := next(first[0](first[1]), None)) is not None:
+            probe.before_first_turn(model, entry, journal, turn, folder)
         engine = lazy_engine.engine(model, entry, journal)
         if engine.scripted and not may_be_scripted:
             raise ConfigError("a scripted respondent only chooses options; name another model", path="--model")

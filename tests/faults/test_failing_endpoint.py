@@ -68,7 +68,7 @@ def test_an_outage_leaves_no_failure(tmp_path, capsys, fault):
 def test_an_outage_without_end_stops_the_run_and_the_next_run_asks_the_rest(tmp_path, fault):
     journal = tmp_path / "j.jsonl"
     with Endpoint(reply=Failing(fault, first=30, count=10**6)) as server:
-        with pytest.raises(MachineError, match=r"sent nothing usable for .* the replies so far are kept"):
+        with pytest.raises(MachineError, match=r"answered nothing for .* the replies so far are kept"):
             run_all(questions(60), journal, server.url, concurrency=4, patience=0.2)
         assert sum(server.asked.values()) < 80
     replies = recorded(journal)
@@ -106,6 +106,86 @@ def test_a_run_continues_when_every_remaining_question_is_refused(tmp_path):
     assert finished == ["stop"] * 5 + ["content_filter"] * 35
 
 
+# One question's fault
+
+FORBIDDEN = {
+    "401": lambda r: error(401, "this request is not authorised"),
+    "402": lambda r: error(402, "this prompt needs more credits"),
+    "403 flagged": lambda r: error(403, "Content violates usage guidelines"),
+    "403 of a firewall": lambda r: Response(403, b"<html>Request blocked</html>"),
+    "404": lambda r: error(404, "no endpoints found for this input"),
+    "too long": lambda r: error(400, "This model's maximum context length is 4096 tokens."),
+    "quota": lambda r: error(429, "over the quota of this prompt", code="insufficient_quota"),
+}
+"""What can be the fault of one question."""
+
+
+@pytest.mark.parametrize("fault", FORBIDDEN)
+@pytest.mark.parametrize("name", ["q2", "q19"], ids=["in the middle", "at the end"])
+def test_one_refused_question_is_recorded_and_the_run_goes_on(tmp_path, fault, name):
+    def reply(request):
+        return FORBIDDEN[fault](request) if request.question == name else Response(200, completion(request.question))
+
+    with Endpoint(reply=reply) as server:
+        outcome = run_all(questions(20), tmp_path / "j.jsonl", server.url, concurrency=4, max_retries=0)
+        assert server.asked[name] == 1 and sum(server.asked.values()) <= 21
+    replies = {row.question_id: row.reply for row in outcome.replies["original", 0]}
+    assert replies.pop(name).finish == "rejected"
+    assert {reply.finish for reply in replies.values()} == {"stop"}
+
+
+@pytest.mark.parametrize("fault", FORBIDDEN)
+def test_a_rerun_does_not_stop_at_the_refused_question(tmp_path, fault):
+    def reply(request):
+        return FORBIDDEN[fault](request) if request.question == "q5" else Response(200, completion(request.question))
+
+    with Endpoint(reply=reply) as server:
+        run_all(questions(5), tmp_path / "j.jsonl", server.url)
+        outcome = run_all(questions(6), tmp_path / "j.jsonl", server.url)
+    assert [row.reply.finish for row in outcome.replies["original", 0]] == ["stop"] * 5 + ["rejected"]
+    assert outcome.replies["original", 0][5].reply.error.startswith("status 4")
+
+
+@pytest.mark.parametrize("fault", ["401", "402", "403 flagged", "404", "quota"])
+def test_an_endpoint_that_refuses_everything_from_then_on_stops_the_run_and_records_nothing(tmp_path, fault):
+    def reply(request):
+        last = request.question in questions(60)[30:] or server.answered[request.question]
+        return FORBIDDEN[fault](request) if last else Response(200, completion(request.question))
+
+    with Endpoint(reply=reply) as server:
+        with pytest.raises(KnownUnknownsError, match=f"status {429 if fault == 'quota' else fault[:3]}: "):
+            run_all(questions(60), tmp_path / "j.jsonl", server.url, concurrency=4, max_retries=0)
+        assert sum(server.asked.values()) <= 30 + 2 * 4
+    assert all(reply.error is None for reply in recorded(tmp_path / "j.jsonl").values())
+
+
+@pytest.mark.parametrize(
+    ("response", "place", "words"),
+    [
+        (error(404, "No endpoints found that support image input"), "source", "support image input"),
+        (error(403, "your plan has no access"), "key_env", "refuses access .*no access"),
+        (error(400, "This model only supports stream mode"), "source", "stream mode.*the message says"),
+    ],
+)
+def test_the_remedy_does_not_contradict_the_message(tmp_path, response, place, words):
+    with Endpoint(reply=lambda request: response) as server:
+        with pytest.raises(ConfigError, match=rf"parrot\.{place}: .*{words}") as raised:
+            run_all(questions(20), tmp_path / "j.jsonl", server.url)
+        assert not any(word in str(raised.value) for word in ("base_url", "longer context", "max_new_tokens"))
+    assert recorded(tmp_path / "j.jsonl") == {}
+
+
+def test_an_endpoint_that_is_down_at_first_fails_no_question(tmp_path, capsys):
+    with (
+        Endpoint(lambda question, attempt: "503") as server,
+        pytest.raises(MachineError, match="answered nothing for"),
+    ):
+        run_all(questions(5), tmp_path / "j.jsonl", server.url, patience=0.3, max_retries=0)
+    assert recorded(tmp_path / "j.jsonl") == {} and "pausing" in capsys.readouterr().err
+    with Endpoint(lambda question, attempt: "ok" if server.asked.total() > 6 else "503") as server:
+        assert right(run_all(questions(5), tmp_path / "j.jsonl", server.url, max_retries=0), 5)
+
+
 # Redirects
 
 
@@ -130,6 +210,15 @@ def test_a_redirect_within_the_endpoint_is_followed(tmp_path):
     with Endpoint(reply=moved) as server:
         outcome = run_all(["q0"], tmp_path / "j.jsonl", server.url)
     assert right(outcome, 1)
+
+
+def test_a_redirect_in_a_circle_is_named(tmp_path):
+    elsewhere = {"location": "/v1/chat/completions"}
+    with (
+        Endpoint(reply=lambda request: Response(308, {}, headers=elsewhere)) as server,
+        pytest.raises(ConfigError, match=r"redirects to /v1/chat/completions"),
+    ):
+        run_all(["q0"], tmp_path / "j.jsonl", server.url)
 
 
 # Values that no table can hold

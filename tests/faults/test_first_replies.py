@@ -61,7 +61,7 @@ class Local:
         (Reply("", finish="length"), "reasoning.tokens"),
         (Reply("", finish="length", logprobs={"A": -1.0}), "reasoning.tokens"),
         (Reply(" \n"), "chat template"),
-        (Reply("", finish="rejected", error="the image is too thin"), "longer context"),
+        (Reply("", finish="rejected", error="the image is too thin"), "the message says what is not taken"),
         (Reply("", finish="error", error="out of memory"), "works"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns.exchange import rows
-from known_unknowns.exchange.generic_formats import _write_csv
+from known_unknowns.exchange.writers import write_csv
 from known_unknowns.files.csv_cells import escape_cell, unescape_cell
 from known_unknowns.metrics.summary import _csv
 from known_unknowns.records import AnsweredTurn, Reply
@@ -36,7 +36,7 @@ def test_numbers_are_not_escaped():
 def test_replies_and_names_are_escaped_in_csv_files(tmp_path, text):
     turn = AnsweredTurn("1", 0, "answer", "Which?", (), ("A", "B"), "k", Reply(text))
     path = tmp_path / "replies.csv"
-    path.write_text(_write_csv([(question("1"), turn)]), newline="")
+    path.write_text(write_csv([(question("1"), turn)]), newline="")
     (row,) = csv.DictReader(path.open(newline=""))
     assert row["prediction"] == f"'{text}"
     (read,) = rows.parse_table(path)

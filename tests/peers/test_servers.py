@@ -93,7 +93,6 @@ def test_transformers_serve(checkpoint, local, tmp_path, capsys):
         engine = engines.create("served", typed_model("served", entry))
         assert_equal(answers(engine, SIZES), expected)
         assert engine.about["served"] == {"listed": None}
-        assert {"logprobs", "top_logprobs"} <= set(engine.about["declined"])
         assert "cannot list its models (status 500)" in capsys.readouterr().err
         unchecked = engines.create("served", typed_model("served", entry | {"check_served": False}))
         assert_equal(answers(unchecked, SIZES), expected)
@@ -157,7 +156,7 @@ def test_vllm(checkpoint, local, tmp_path, monkeypatch):
         engine = engines.create("served", typed_model("served", entry))
         replies = answers(engine, TILES)
         assert_equal(replies, expected)
-        assert engine.about["served"]["id"] == "tiny@1" and engine.about["declined"] == {}
+        assert engine.about["served"]["id"] == "tiny@1" and engine.about["left_out"] == {}
         compared = 0
         for reply, ours in zip(replies, expected, strict=True):
             for label, value in (reply.logprobs or {}).items():

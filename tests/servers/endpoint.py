@@ -63,8 +63,8 @@ class Response:
 
     def encoded(self) -> tuple[bytes, bytes]:
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
-        lines = [f"HTTP/1.1 {self.status} X", "content-type: application/json", f"content-length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        headers = {"content-type": "application/json", "content-length": len(body)} | dict(self.headers)
+        lines = [f"HTTP/1.1 {self.status} X", *(f"{name}: {value}" for name, value in headers.items())]
         return ("\r\n".join(lines) + "\r\n\r\n").encode(), body
 
 

@@ -27,6 +27,8 @@ PARSER.add_argument("--served-model-name")
 PARSER.add_argument("--tensor-parallel-size")
 PARSER.add_argument("--quantization")
 PARSER.add_argument("--max-model-len")
+PARSER.add_argument("--config", help="Nothing: a file of settings.")
+PARSER.add_argument("--deaf", action="store_true", help="Listen at no port.")
 PARSER.add_argument("--never-ready", action="store_true")
 PARSER.add_argument("--dies", help="End at the start with this message.")
 PARSER.add_argument("--dies-after", type=int, default=10**9, help="End after so many replies.")
@@ -94,6 +96,8 @@ def main() -> None:
         print("pid", child.pid, flush=True)
     if options.dies:
         sys.exit(f"loading the weights\n{options.dies}")
+    if options.deaf:
+        time.sleep(600)
     ThreadingHTTPServer.address_family = socket.AF_INET
     ThreadingHTTPServer((options.host, options.port), Handler).serve_forever()
 

@@ -163,6 +163,45 @@ def test_browsers_get_the_file_only_if_they_show_the_same_pixels():
         assert images.web_type(data, file="a") is None
 
 
+def chunk(kind, data, *, sound=True):
+    checksum = zlib.crc32(kind + data) if sound else 7
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+
+
+METADATA = {
+    "2 MB of text": chunk(b"tEXt", b"prompt\0" + b"x" * 2_000_000),
+    "2 MB of compressed text": chunk(b"zTXt", b"prompt\0\0" + zlib.compress(b"x" * 2_000_000)),
+    "a wrong checksum of a text": chunk(b"tEXt", b"prompt\0a text", sound=False),
+    "a wrong checksum of EXIF": chunk(b"tEXt", b"Raw profile type exif\0a text", sound=False),
+    "a damaged profile": chunk(b"iCCP", b"name\0\0no zlib"),
+    "2 MB of a profile": chunk(b"iCCP", b"name\0\0" + zlib.compress(b"x" * 2_000_000)),
+    "a wrong checksum of a profile": chunk(b"iCCP", b"name\0\0" + zlib.compress(b"x"), sound=False),
+}
+
+
+@pytest.mark.parametrize("name", METADATA)
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_metadata_of_a_png_file_are_no_pixels(name, at_the_end):
+    data = encoded(Pillow.fromarray(STORED), "PNG")
+    place = data.index(b"IEND") - 4 if at_the_end else data.index(b"IDAT") - 4
+    image = images.decode(data[:place] + METADATA[name] + data[place:], file="a.png")
+    assert np.array_equal(np.asarray(image), STORED)
+    assert images.web_type(data[:place] + METADATA[name] + data[place:], file="a.png") in ("image/png", None)
+
+
+@pytest.mark.parametrize("kind", [b"IDAT", b"IHDR"])
+def test_damaged_pixels_of_a_png_file_are_refused(kind):
+    data = bytearray(encoded(Pillow.fromarray(STORED), "PNG"))
+    data[data.index(kind) + 6] ^= 0xFF
+    with pytest.raises(DataError, match=r"does not decode|claims"):
+        images.decode(bytes(data), file="a.png")
+
+
+def test_a_pointer_of_git_lfs_is_named():
+    with pytest.raises(DataError, match=r"a\.png: a pointer of Git LFS.*git lfs pull"):
+        images.decode(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", file="a.png")
+
+
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\nshowpage\n"
 
 

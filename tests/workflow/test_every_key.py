@@ -69,6 +69,7 @@ OF_BOTH = OF_ANY | {  # the new value, and whether it can change a reply or what
     "decoding.max_new_tokens": (5, True),
     "decoding.stop": (["###"], True),
     "processor": ({"do_resize": True}, True),
+    "template": ({"enable_thinking": False}, True),
     "kept": ("answer is(.*)", True),
     "reasoning.marks": (["<info>", "</info>"], True),
     "asked.humblebench": ({"system": "Be brief."}, None),  # other than the model's entry, it changes no other benchmark
@@ -92,6 +93,8 @@ HOSTED = OF_BOTH | {
     "reasoning.effort": ("low", True),
     "reasoning.tokens": (100, True),
     "top_logprobs": (0, True),
+    "extra": ({"provider": "a"}, True),
+    "stream": (True, False),
     "image.format": ("jpeg", True),
     "image.quality": (50, True),
     "image.detail": ("low", True),

@@ -220,7 +220,7 @@ def test_tables_compare_replies_question_by_question(project):
 
 def test_the_report_has_released_models_without_images(project):
     pages = "\n".join(p.read_text(encoding="utf-8") for p in (project.root / RESULTS / "report").glob("*.html"))
-    assert "Released predictions" in pages
+    assert "Released replies" in pages
     assert "No file was released of Insight-V: not run." in pages
     of_benchmark = (project.root / RESULTS / "report/benchmark-humblebench.html").read_text(encoding="utf-8")
     listed = of_benchmark.partition("problems of the files</summary>")[2].partition("</details>")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.records import AnsweredTurn, Question
+
+QuestionTurns = tuple[Question, list[AnsweredTurn]]
+"""A question with its turns, in the order they were asked."""
 
 NO_PREDICTION = "the file holds no prediction (null)"
 """Why a null in a file is no reply."""
@@ -43,19 +46,23 @@ class Prediction:
     error : str, optional
         Why there is no reply.
     id : str, optional
-        The question's id, if the format has it.
+        The question's id, if the row has it.
     index : int, optional
-        The question's number (from 0) in published order, if the format has it.
+        The question's number (from 0) in published order, if the row has it and no id.
+    fields : mapping
+        The fields of the row that can describe the question.
     step : str
         The step of the protocol that the reply belongs to.
-    fields : mapping, optional
-        The fields of the row that describe the question.
-    logprobs : tuple of float, optional
+    sample : int
+        The number (from 0) of the reply among several to the same question.
+    likelihoods : tuple of float, optional
         Log-likelihoods of the options, in their order. The most likely option is the reply.
-    label_logprobs : mapping, optional
+    logprobs : mapping, optional
         Log-probabilities of the labels as the first token of the reply.
     finish : str
         Why the reply ended, if the format has it ("length": at the limit of its length).
+    stated : mapping of str to float
+        How right the reply is by the file's own scorers (0 to 1), by their names.
     """
 
     row: Row
@@ -63,11 +70,13 @@ class Prediction:
     error: str | None = None
     id: str | None = None
     index: int | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
     step: str = ANSWER
-    fields: Mapping[str, Any] | None = None
-    logprobs: tuple[float, ...] | None = None
-    label_logprobs: Mapping[str, float] | None = None
+    sample: int = 0
+    likelihoods: tuple[float, ...] | None = None
+    logprobs: Mapping[str, float] | None = None
     finish: str = "stop"
+    stated: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -77,20 +86,38 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
-    """A file format of predictions.
+    """A file format of predictions: which fields its rows have, and what they mean.
+
+    A row whose parts are not fields of their own is first expanded to one row for each reply, which has the fields of
+    the plain format (`known_unknowns.exchange.reader.PLAIN`).
 
     Attributes
     ----------
     name : str
         The name of the format in ``export --format`` and in error messages.
     fields : tuple of str
-        The fields that identify a row of this format.
-    parse_row : callable, optional
-        ``(row) -> Prediction``, for a row that has these fields.
-    object_key : str
-        The key that identifies a file which is one JSON object of this format.
-    parse_object : callable, optional
-        ``(file, object) -> (predictions, accuracy)``; the accuracy is the one that the file states, or None.
+        The fields that identify a row of this format, or a file which is one JSON object. () for a format that is only
+        written.
+    expand : callable, optional
+        ``(row) -> rows`` with the fields of the plain format, one for each reply.
+    id : tuple of str
+        The fields that can have the question's id. The first that is not empty counts.
+    number : str
+        The field with the question's number (from 0) in published order, for a row without an id.
+    reply : str
+        The field of the reply.
+    failure : str
+        How a text begins that says why there is no reply.
+    question : str
+        The field that holds the fields of the question; by default, they are fields of the row.
+    has_turns : bool
+        Whether a row can have the plain format's fields of a turn: step, sample, finish, logprobs.
+    stated : mapping of str to str
+        Names of the file's own scorers, by the field with their results (0 or 1).
+    stated_accuracy : callable, optional
+        ``(row) -> accuracy`` that the file states, or None.
+    facts : callable, optional
+        ``(row) -> facts`` that the file states of its model: name, settings and versions.
     write : callable, optional
         ``(pairs of a question and a turn) -> text`` of the file.
     every_turn : bool
@@ -105,14 +132,35 @@ class FileFormat:
 
     name: str
     fields: tuple[str, ...] = ()
-    parse_row: Callable[[Row], Prediction] | None = None
-    object_key: str = ""
-    parse_object: Callable[[Path, Mapping[str, Any]], tuple[Sequence[Prediction], float | None]] | None = None
+    expand: Callable[[Row], Iterable[Row]] | None = None
+    id: tuple[str, ...] = ("question_id",)
+    number: str = ""
+    reply: str = "prediction"
+    failure: str = ""
+    question: str = ""
+    has_turns: bool = False
+    stated: Mapping[str, str] = field(default_factory=dict)
+    stated_accuracy: Callable[[Row], float | None] | None = None
+    facts: Callable[[Row], Mapping[str, Any]] | None = None
     write: Callable[[Sequence[tuple[Question, AnsweredTurn]]], str] | None = None
     every_turn: bool = False
     whole_question: bool = False
     benchmark: str = ""
     suffix: str = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionFile:
+    """A parsed file of predictions.
+
+    ``stated_accuracy`` is the one that the file itself has, if any, and ``facts`` what it says of its model.
+    """
+
+    file: Path
+    format: FileFormat
+    predictions: tuple[Prediction, ...]
+    stated_accuracy: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +179,8 @@ class Exchange:
     published_label : str
         The key of ``Question.extra`` with the label as published, if there is one. The generic formats export it as
         ``published_label``.
+    has_texts : bool
+        Whether questions can be without an image, so that a file without images has such questions.
     stand_ins : mapping of str to str
         Paths of images that the benchmark's code shows in place of a question's own, to the function of the variant.
     """
@@ -139,4 +189,10 @@ class Exchange:
     embedded_question: Callable[[Mapping[str, Any], str, str], Question] | None = None
     exported_extra: tuple[str, ...] = ()
     published_label: str = ""
+    has_texts: bool = False
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and not True or False."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

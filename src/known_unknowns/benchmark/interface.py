@@ -192,6 +192,10 @@ class Benchmark(ABC):
         """Return whether the question is asked again, after a refusal, without its refusal option."""
         return True
 
+    def asked_together(self, question: Question) -> str:
+        """Return a name that questions share of which a sample has all or none, such as the passes of one question."""
+        return question.id
+
     def refusal_means(self, question: Question) -> str | None:
         """Return what the question's refusal option means: "none_of_options" or "cannot_tell".
 

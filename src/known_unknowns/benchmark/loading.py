@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns.benchmark.images import parquet_batches
 from known_unknowns.errors import DataError
+from known_unknowns.files import git_lfs
 from known_unknowns.json_files import parse_json
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
@@ -61,6 +62,7 @@ def parquet_rows(file: Path, *, columns: Sequence[str] | None = None) -> Iterato
     """
     number = 0
     try:
+        git_lfs.check_file(file)
         with pq.ParquetFile(file) as table:
             missing = [name for name in columns or () if name not in table.schema_arrow.names]
             if missing:
@@ -99,6 +101,7 @@ def read_json(file: Path) -> Any:
 
 def _text(file: Path) -> str:
     try:
+        git_lfs.check_file(file)
         return file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror}); fetch the data again", file=file) from error

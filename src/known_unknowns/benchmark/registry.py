@@ -50,7 +50,11 @@ def get(name: str) -> Benchmark:
         entry = next((entry for entry in _elsewhere(tuple(sys.path)) if entry.name == name), None)
         if entry is None:
             raise ConfigError(unknown_name(name, names()), path=f"benchmarks.{name}")
-        found = entry.load()
+        try:
+            found = entry.load()
+        except Exception as error:  # the plugin's own code
+            text = f"the plugin {entry.value} cannot be imported ({type(error).__name__}: {error})"
+            raise ConfigError(text, path=f"benchmarks.{name}") from error
     if not isinstance(found, Benchmark) or found.name != name:
         raise ConfigError(
             f"the folder of the benchmark {name!r} must define BENCHMARK, an object of a subclass of Benchmark whose "

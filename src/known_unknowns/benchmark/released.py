@@ -84,7 +84,7 @@ class ReleasedCell:
 class Released(ABC):
     """How a benchmark's authors released replies. ``entry`` is the data's entry in params.yaml.
 
-    `known_unknowns.data.released_reader.ReleasedReader` implements it for files that a released.yaml describes.
+    `known_unknowns.exchange.released_reader.ReleasedReader` implements it for files that a released.yaml describes.
     """
 
     @abstractmethod

@@ -34,6 +34,7 @@ from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.inference.probe import probe
 from known_unknowns.workflow import configuration, needs, prerequisites
+from known_unknowns.yaml_reader import parse_yaml
 
 _ENDPOINT = "openai:"
 
@@ -63,6 +64,10 @@ def try_(
     base_url: Annotated[
         str | None, typer.Option(help="The address of openai:NAME. [default: OPENAI_BASE_URL, or else OpenAI's own]")
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A key of the model's entry: template.enable_thinking=false. Repeatable."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the model's entry for params.yaml, check it, and ask nothing.")
     ] = False,
@@ -80,13 +85,13 @@ def try_(
     Examples:
       known-unknowns try models/pocket
       known-unknowns try OWNER/NAME --edition full --limit 500
-      known-unknowns try openai:NAME --base-url http://localhost:8000/v1
+      known-unknowns try openai:NAME --base-url http://localhost:8000/v1 --set template.enable_thinking=false
     """
     base = configuration.load(PARAMS, edition=edition)
     benchmark = base.benchmarks[0] if benchmark is None else benchmark
     if benchmark not in base.raw["benchmarks"]:
         raise ConfigError(unknown_name(benchmark, base.raw["benchmarks"]), path="--benchmark")
-    chosen = _model(model, base, base_url)
+    chosen = _with_settings(_model(model, base, base_url), settings or [], base)
     name = f"try-{chosen.name}-{benchmark}-{base.data_name}"
     variants = trial.variants_of(base, benchmark)
     added = trial.overlay(
@@ -105,17 +110,18 @@ def try_(
         return
     _require_project()
     files = EditionFiles.of(trying)
-    settings = files.results / "try.yaml"
-    write_text(settings, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
-    _run(settings, files.metrics(chosen.name, benchmark))
+    configfile = files.results / "try.yaml"
+    write_text(configfile, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
+    _run(configfile, files.metrics(chosen.name, benchmark))
     print(_result(trying, chosen.name, benchmark, files))
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
     given = [part for option, value in options.items() if value is not None for part in (option, value)]
+    given += [part for text in settings or () for part in ("--set", text)]
     whole = limit == 0 or limit >= (needs.rows_of(files.question_table(benchmark)) or 0)
     everything = "" if whole else f"\nAll        {shlex.join(['known-unknowns', 'try', model, *given])}"
     print(
         f"\nResults    {files.results}/{everything}\n"
-        f"Report     snakemake --configfile {settings}\n"
+        f"Report     snakemake --configfile {configfile}\n"
         f"Open       known-unknowns open --params {files.results}/params.yaml --edition {name}"
     )
 
@@ -169,6 +175,25 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
         found.entry["dtype"] = "float32"
         found.notes.append("float32 instead of float16, which models rarely support on a CPU")
     return _Model(_free_name(found.name, known), found.entry, tuple(found.notes))
+
+
+def _with_settings(chosen: _Model, settings: list[str], params: Params) -> _Model:
+    """Return the model with keys of its entry, each as KEY=VALUE, under a name of its own."""
+    if not settings:
+        return chosen
+    known = dict(catalogue.models()) | params.every_model
+    entry: Any = known[chosen.name].as_dict() if chosen.entry is None else chosen.entry
+    name = chosen.name
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals or not all(key.split(".")):
+            raise ConfigError(f"{text!r} is not KEY=VALUE, such as template.enable_thinking=false", path="--set")
+        added = parse_yaml(value)
+        for part in reversed(key.split(".")):
+            added = {part: added}
+        entry = config.merged(entry, added)
+        name += f"-{key.rpartition('.')[2]}-{value}"
+    return _Model(_free_name(name, known), entry, chosen.notes)
 
 
 def _of_source(known: Mapping[str, ModelEntry], engine: str, source: str) -> str | None:

@@ -12,7 +12,7 @@ import yaml
 
 from known_unknowns.benchmark import registry
 from known_unknowns.config import ModelEntry, catalogue
-from known_unknowns.config.models import Decoding, LocalInferenceSettings
+from known_unknowns.config.models import Decoding, LocalInferenceSettings, OpenAIModel
 from known_unknowns.data import lock_file
 from known_unknowns.errors import DataError, unknown_name
 from known_unknowns.yaml_reader import parse_yaml
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 EXACTLY, NEARLY, UNKNOWN, NOT = LEVELS = "exactly", "nearly", "unknown", "not"
 EXPECTED = ("weights", "revision", "dtype", "system", "prompt", "order", "decoding", "processor", "attention", "kept")
 """Settings that a reproduction needs. Those that a source does not say are named."""
-_OTHERS = ("quantization", "image_backend", "batch_size")
+_OTHERS = ("quantization", "image_backend", "batch_size", "decisions")
 KEYS = tuple(dict.fromkeys([*EXPECTED, *_OTHERS, *LocalInferenceSettings.model_fields]))
 """Keys of a row's settings: those of a model's entry, with ``weights`` for its source. The size of a batch is shown and
 not compared, because the margin of a verdict allows for numerical flips. ``quantization`` is that of the weights; a row
-without it was not quantised."""
+without it was not quantised. ``decisions`` is how the authors change replies that decide the next turn; ours are read
+as they are."""
 DECODING = (*Decoding.model_fields, "do_sample")
 NUMERICAL = frozenset({"dtype", "attention", "image_backend"})
 """Keys whose differences change few replies."""
@@ -142,6 +143,8 @@ def differences(
             found |= _decoding(value, asked.decoding.as_dict() | {"max_new_tokens": length})
         elif key == "processor":
             found |= _named(value or {}, ours.get(key) or {}, "the default")
+        elif key == "decisions":
+            found[key] = f"decisions as they are instead of {shown(key, value)}"
         elif key in ours and key != "batch_size" and value != "auto" and not _equal(key, value, ours[key]):
             found[key] = f"{key} {shown(key, ours[key])} instead of {shown(key, value)}"
     return found
@@ -152,8 +155,8 @@ class Reproducibility:
     """Whether a published row can be asked as published, by the entry ``model`` (empty if there is none).
 
     The level is `EXACTLY`; `NEARLY` if settings are unknown or differ only in `NUMERICAL`; `UNKNOWN` if nothing differs
-    and no source states the weights or the prompt; or `NOT`. ``reasons`` are what differs, or why there is no entry,
-    ``unknown`` what no source states.
+    and no source states the weights or the prompt, or what is kept depends on marks that the server may remove; or
+    `NOT`. ``reasons`` are what differs, or why there is no entry, ``unknown`` what no source states.
     """
 
     settings: PublishedSettings
@@ -184,16 +187,24 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
         model, entry = entries[row]
         served = [key for key in EXPECTED if key not in ("weights", *unknown) and not hasattr(entry, key)]
         unknown += tuple(f"{key} of the endpoint" for key in served)
+        hides_marks = _reads_marks(settings, variants) and isinstance(entry.asked_in(benchmark), OpenAIModel)
+        unknown += ("kept, if the server returns the reasoning in a field of its own",) if hides_marks else ()
         reasons: dict[str, dict[str, None]] = {}
         for name in variants:
             length = params.protocol(benchmark, name).arguments["max_new_tokens"]
             for key, text in differences(settings.of(name), entry, benchmark, length).items():
                 reasons.setdefault(key, {})[text] = None
         level = NOT if reasons.keys() - NUMERICAL else NEARLY if reasons or unknown else EXACTLY
-        level = UNKNOWN if level == NEARLY and not {"weights", "prompt"}.isdisjoint(unknown) else level
+        is_unknown = hides_marks or not {"weights", "prompt"}.isdisjoint(unknown)
+        level = UNKNOWN if level == NEARLY and is_unknown else level
         texts = tuple(text for each in reasons.values() for text in each)
         found.append(Reproducibility(settings, model, level, texts, unknown))
     return found
+
+
+def _reads_marks(settings: PublishedSettings, variants: Sequence[str]) -> bool:
+    """Return whether what the authors kept of a reply depends on marks such as ``</think>``."""
+    return any("<" in (settings.of(name).get("kept") or "").replace("(?<", "") for name in variants)
 
 
 def _in_variants(keys: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

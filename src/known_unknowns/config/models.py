@@ -38,7 +38,7 @@ from known_unknowns.config.base import (
     error_line,
 )
 from known_unknowns.config.prompt_template import mistake
-from known_unknowns.config.redaction import address_mistake
+from known_unknowns.config.redaction import address_mistake, may_be_secret
 
 ENGINES = "known_unknowns.engines"
 """The package of the engines, and the entry point group of those in other distributions."""
@@ -76,6 +76,27 @@ def _sound_pattern(pattern: str) -> str:
         raise ValueError(f"not a regular expression: {error}") from None
     return pattern
 
+
+def _other_fields(extra: dict[str, Any]) -> dict[str, Any]:
+    for name in extra:
+        if name in _FIELDS:
+            raise ValueError(f"{name} is set otherwise: {_FIELDS[name]}")
+        if may_be_secret((name,), None):
+            raise ValueError(f"{name} may be a secret, which would be recorded with every run")
+    return extra
+
+
+_FIELDS = {
+    **dict.fromkeys(("messages", "model", "n", "response_format", "logprobs", "prompt_logprobs"), "by the engine"),
+    **dict.fromkeys(("temperature", "top_p", "top_k", "repetition_penalty", "seed", "stop"), "by decoding"),
+    **dict.fromkeys(("max_tokens", "max_completion_tokens"), "by decoding.max_new_tokens"),
+    **dict.fromkeys(("stream", "stream_options"), "by stream"),
+    "top_logprobs": "by top_logprobs",
+    "reasoning_effort": "by reasoning.effort",
+    "mm_processor_kwargs": "by processor",
+    "chat_template_kwargs": "by template",
+}
+"""Fields of a request that ``extra`` must not have, and what sets them."""
 
 Address = Annotated[str, Field(pattern=r"^https?://"), AfterValidator(_sound_address)]
 Shards = Annotated[int, Field(ge=1, le=1024)]
@@ -175,6 +196,8 @@ class InferenceSettings(Entry):
     decoding: Decoding = Decoding()
     processor: Annotated[dict[Text, Any], Field(min_length=1)] | None = None
     """Arguments of the processor: pixel limits, tiles (min_pixels, max_pixels, do_image_splitting)."""
+    template: Annotated[dict[Text, Any], Field(min_length=1)] | None = None
+    """Variables of the chat template (enable_thinking: false)."""
     kept: Annotated[str, AfterValidator(_sound_pattern)] | None = None
     """What the official parser reads of a reply: the group of this regular expression that takes part in its first
     match, or the whole match. Without a match it reads the whole reply. A dot also matches a line break."""
@@ -193,6 +216,8 @@ class EndpointInferenceSettings(InferenceSettings):
 
     decoding: EndpointDecoding = EndpointDecoding()
     reasoning: EndpointReasoning | None = None
+    extra: Annotated[dict[Text, Any], Field(min_length=1), AfterValidator(_other_fields)] | None = None
+    """Further fields of a request that a provider or a server has (provider: {order: [a]})."""
 
 
 class _Settings(Entry):
@@ -283,6 +308,8 @@ class ImportedModel(_Published):
     """Not a key either: no job asks the model."""
     cells: dict[str, dict[str, Seeds]] = {}
     """The benchmarks, variants and seeds that were imported. Of released replies, it is found in the files."""
+    samples: Count = 1
+    """The number of imported replies to each question."""
     released: dict[Name, Text] = {}
     """Benchmark to the model's name in its released files."""
 
@@ -421,9 +448,15 @@ class Launch(Entry):
             option = word.partition("=")[0].lstrip("-").replace("_", "-") if word.startswith("-") else ""
             if instead := _NO_ARGUMENTS.get(option):
                 raise ValueError(f"{word.partition('=')[0]} is not allowed in a command or its arguments; {instead}")
+            if _SECRET_OPTION.search(option):
+                raise ValueError(
+                    f"{word.partition('=')[0]} takes a secret, which would be recorded with every run; set it in the "
+                    "environment, which the server has as well (HF_TOKEN)"
+                )
         return self
 
 
+_SECRET_OPTION = re.compile(r"(^|-)(token|api-key|password|passphrase|secret|credentials?)$")
 _NO_ARGUMENTS = {
     **dict.fromkeys(("tensor-parallel-size", "tp"), "write launch.tensor_parallel_size"),
     **dict.fromkeys(("quantization", "q"), "write launch.quantization"),
@@ -447,6 +480,7 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
         "max_retries",
         "patience",
         "requests_per_minute",
+        "stream",
         "timeout",
         "tokens_per_minute",
     }
@@ -481,6 +515,8 @@ class OpenAIModel(EndpointInferenceSettings, ModelSettings):
     """Number of retries before the question moves to the end of the queue."""
     patience: Positive = 600
     """Seconds without any reply after which the run stops."""
+    stream: bool = False
+    """Receive each reply in parts, for endpoints that send no whole ones."""
     max_cost: MaxCost | None = None
     check_served: bool = True
     """Ask the endpoint for its list of models before the first question, and stop if the model is not in it. Set it to
@@ -539,8 +575,11 @@ def _validated(value: Any, validate: ValidatorFunctionWrapHandler) -> ModelEntry
     engine = value.get("engine") if isinstance(value, Mapping) else None
     try:
         settings = settings_of(engine) if isinstance(engine, str) and engine not in _BUILT_IN else None
-    except (ImportError, TypeError) as error:
-        text = f"the engine cannot be imported: {error}" if isinstance(error, ImportError) else str(error)
+    except TypeError as error:
+        lines = [error_line(INVALID, str(error), ("engine",), engine)]
+        raise ValidationError.from_exception_data("Model", lines, hide_input=True) from None
+    except Exception as error:  # the code of another distribution
+        text = f"the engine {engine} cannot be imported: {type(error).__name__}: {error}"
         lines = [error_line(INVALID, text, ("engine",), engine)]
         raise ValidationError.from_exception_data("Model", lines, hide_input=True) from None
     return validate(value) if settings is None else settings.model_validate(value)

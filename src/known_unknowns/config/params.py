@@ -191,7 +191,8 @@ class Params:
     def samples(self, model: str) -> int:
         """Return how often a model is asked each question: its entry's number, or else the edition's."""
         entry = self.raw.get("models", {}).get(model, {})
-        return 1 if self.is_imported(model) else entry.get("samples", self._selected.get("samples", 1))
+        default = 1 if self.is_imported(model) else self._selected.get("samples", 1)
+        return entry.get("samples", default)
 
     def cells(self, benchmark: str, model: str | None = None, *, samples: int = 1) -> list[tuple[str, int]]:
         """Return every variant of the benchmark with each of its seeds, in the order of the file.
@@ -210,7 +211,7 @@ class Params:
         if model is None or not self.is_imported(model):
             return cells
         imported = self.raw["models"][model].get("cells", {}).get(benchmark, {})
-        return [(v, seed) for v, seed in cells if seed in imported.get(v, ())]
+        return [(v, seed) for v, seed in cells if seed % SAMPLE in imported.get(v, ())]
 
     def variant(self, name: str) -> ResolvedVariant:
         """Return a variant."""

@@ -13,7 +13,8 @@ _KEY_OF_A_MAPPING = "[key]"  # pydantic's location of a bad key itself
 def may_be_secret(location: tuple[int | str, ...], value: Any) -> bool:
     """Whether the value may be or contain a secret: by the name of its key, or because it is an address."""
     names = [part for part in location if isinstance(part, str) and part != _KEY_OF_A_MAPPING]
-    return any(map(_SECRET_NAME.search, names)) or (isinstance(value, str) and "://" in value)
+    is_address = isinstance(value, str) and "://" in value and not value.startswith("file:///")
+    return any(map(_SECRET_NAME.search, names)) or is_address
 
 
 def invalid(location: tuple[int | str, ...], value: Any, reason: str) -> str:

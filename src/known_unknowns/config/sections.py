@@ -35,8 +35,8 @@ class Edition(Entry):
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
     limit: Count | None = None
-    """At most this many questions of each benchmark: a sample of whole images, the same for every model. A later run
-    with a larger limit, or without, asks only the other questions."""
+    """At most this many questions of each benchmark: a sample of as many images as possible, the same for every model.
+    A later run with a larger limit, or without, asks only the other questions."""
 
 
 class ScenesData(Entry):

@@ -53,7 +53,7 @@ def fetch(
     with store.lock():
         if isinstance(entry, GitData):
             git.fetch(name, entry, store, user_folder=user_folder)
-            print(f"{out}: at {entry.revision}")
+            print(f"{out}: {'files without a commit' if git.is_without_commit(out) else f'at {entry.revision}'}")
         elif isinstance(entry, ReleasedData):
             _fetch_released(name, entry, store, user_folder, lock_path)
         else:

@@ -8,6 +8,8 @@ interrupted fetch continues.
     data/<edition>/raw/<benchmark>/other_versions/<commit>/<path>  another content in a later commit
     data/<edition>/raw/<benchmark>/.git-files.json                 the commit and the hash of each file
 
+A user's folder that is no clone is taken as it is: its files are hashed, and their commit is `NO_COMMIT`.
+
 A server cannot be asked for an abbreviated commit. Git then gets the commits of all branches without their files, and
 completes the name. `known_unknowns.data.fetch` writes the full name to the lock, and gives it here from then on.
 """
@@ -19,6 +21,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -38,8 +41,10 @@ from known_unknowns.progress import progress
 
 FULL = re.compile(r"[0-9a-f]{40}")
 """A commit that is not abbreviated."""
+NO_COMMIT = "no commit"
+"""The commit of files that were taken from a folder which is no clone."""
 _OTHERS = "other_versions"
-_NO_COMMIT = "not our ref"
+_NOT_THERE = "not our ref"
 """Part of a server's answer if it has no commit of that name."""
 _FILE_MODE = "100"
 """Modes of regular files start with this. Links and submodules are not fetched."""
@@ -61,7 +66,8 @@ def fetch(
 ) -> None:
     """Put the files into ``store.out``. Contents that are in the store are not fetched again.
 
-    ``user_folder`` is a clone that has the commits, which is used instead of the repository. ``full_names`` are the
+    ``user_folder`` is used instead of the repository: a clone that has the commits, or a folder with the files alone,
+    of which no commit is known (`NO_COMMIT`). ``full_names`` are the
     locked full names of abbreviated commits. ``on_names`` is called with the full name of each commit of the entry,
     before files are fetched.
 
@@ -77,20 +83,61 @@ def fetch(
     asked, patterns = ([entry.revision], ["*"]) if isinstance(entry, GitData) else (revisions(entry), entry.files)
     if isinstance(entry, GitData) and _is_there(store, entry):
         return
+    if user_folder is not None and not is_repository(user_folder):
+        _take_files(name, entry, user_folder, patterns, store)
+        return
     with _clone(name, entry.repository, store.root, user_folder, partial=patterns != ["*"]) as clone:
         names = clone.open([(full_names or {}).get(revision, revision) for revision in asked])
         on_names(dict(zip(asked, names, strict=True)))
         commits = list(dict.fromkeys(names))
         files = list(_chosen(clone, commits, patterns))
         if not files:
-            raise DataError(_no_file(clone, commits, patterns), file=name)
-        pins = {}
+            paths = [path for commit in commits for path, _ in clone.listed(commit)]
+            raise DataError(_no_file(paths, patterns, where=", ".join(commits)), file=name)
+        sizes = {}
         with progress(f"fetching {name} (files)", len(files)) as advance:
             for file in files:
-                pins[file.place] = FilePin(clone.write(file.blob, store), git=file.blob)
+                sizes[file.place] = clone.write(file.blob, store)
                 advance(1)
-    sized = [asdict(file) | {"size": pins[file.place].size} for file in files]
+    _assemble(entry, files, sizes, store)
+
+
+def _assemble(
+    entry: GitData | ReleasedData, files: Sequence[ReleasedFile], sizes: Mapping[str, int], store: Store
+) -> None:
+    """Make the fetched folder of files in the store."""
+    pins = {file.place: FilePin(sizes[file.place], git=file.blob) for file in files}
+    sized = [asdict(file) | {"size": sizes[file.place]} for file in files]
     store.assemble(pins, manifest=json.dumps({"entry": entry.as_dict(), "files": sized}, indent=1) + "\n")
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether a folder is a clone: it has .git, or is a bare one."""
+    return (folder / ".git").exists() or ((folder / "HEAD").is_file() and (folder / "objects").is_dir())
+
+
+def _take_files(name: str, entry: GitData | ReleasedData, folder: Path, patterns: Sequence[str], store: Store) -> None:
+    """Take the files that match patterns from a folder, which does not say of which commit they are."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    by_name = {path.relative_to(folder).as_posix(): path for path in paths}
+    visible = {place: path for place, path in by_name.items() if not any(p.startswith(".") for p in place.split("/"))}
+    files, sizes = [], {}
+    for place, path in visible.items():
+        if not any(fnmatchcase(place, pattern) for pattern in patterns):
+            continue
+        content = path.read_bytes()
+        blob = _blob_of(content)
+        _put(blob, content, store)
+        files.append(ReleasedFile(place, NO_COMMIT, blob, place))
+        sizes[place] = len(content)
+    if not files:
+        reason = _no_file(list(visible), patterns, where="the folder, with the paths of the repository")
+        raise DataError(f"{reason}. It is no clone of {redacted(entry.repository)} either", file=folder)
+    text = (
+        f"{name}: {len(files)} files of {folder}; no commit shows that they are those of {redacted(entry.repository)}"
+    )
+    print(text, file=sys.stderr)
+    _assemble(entry, files, sizes, store)
 
 
 def full_name(repository: str, revision: str) -> str:
@@ -113,6 +160,11 @@ def read_manifest(raw: Path, entry: GitData | ReleasedData | None = None) -> lis
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"not the list of fetched files ({error}); fetch again", file=raw / MANIFEST) from error
     return files if entry is None or content.get("entry") == entry.as_dict() else None
+
+
+def is_without_commit(raw: Path) -> bool:
+    """Whether the files of a fetched folder were taken from a folder that is no clone."""
+    return any(file.commit == NO_COMMIT for file in read_manifest(raw) or ())
 
 
 def _is_there(store: Store, entry: GitData) -> bool:
@@ -140,10 +192,10 @@ def _chosen(clone: _Clone, commits: Sequence[str], patterns: Sequence[str]) -> I
             yield ReleasedFile(path, commit, blob, place)
 
 
-def _no_file(clone: _Clone, commits: Sequence[str], patterns: Sequence[str]) -> str:
+def _no_file(paths: Sequence[str], patterns: Sequence[str], *, where: str) -> str:
     """Why no file was found, with the compressed files that would match without their suffix."""
-    message = f"no file matches {', '.join(patterns)} in {', '.join(commits)}"
-    for path in (path for commit in commits for path, _ in clone.listed(commit) if path.endswith(COMPRESSED)):
+    message = f"no file matches {', '.join(patterns)} in {where}"
+    for path in (path for path in paths if path.endswith(COMPRESSED)):
         if any(fnmatchcase(path.removesuffix(Path(path).suffix), pattern) for pattern in patterns):
             return f"{message}; compressed files, such as {path}, are not read"
     return message
@@ -200,9 +252,10 @@ class _Clone:
     def _get(self, revision: str) -> None:
         if self.is_of_user:
             if not self._commits(revision):
+                kind = "a shallow clone without" if self._is_shallow() else "not a git repository with"
                 raise MachineError(
-                    f"{self.folder} is not a git repository with the commit {revision}; on a machine with a connection,"
-                    f" run git clone {redacted(self.address)}, and name that folder"
+                    f"{self.folder} is {kind} the commit {revision}; on a machine with a connection, run "
+                    f"git clone {redacted(self.address)}, and name that folder"
                 )
             return
         options = ["--quiet", "--no-tags", *self.filters]
@@ -210,7 +263,7 @@ class _Clone:
             try:
                 self.run("fetch", *options, "--depth=1", "origin", revision)
             except MachineError as error:
-                if _NO_COMMIT not in str(error):
+                if _NOT_THERE not in str(error):
                     raise
                 message = f"{redacted(self.address)} has no commit {revision}; correct it in params.yaml"
                 raise MachineError(message) from error
@@ -220,6 +273,16 @@ class _Clone:
             raise MachineError(
                 f"no branch of {redacted(self.address)} has the commit {revision}; write its full name in params.yaml"
             )
+
+    def _is_shallow(self) -> bool:
+        return any((self.folder / place).is_file() for place in (".git/shallow", "shallow"))
+
+    def _is_partial(self) -> bool:
+        """Whether git gets contents of the clone only when they are needed."""
+        try:
+            return bool(self.run("config", "--get-regexp", r"^remote\..*\.promisor$"))
+        except MachineError:  # there is no such key
+            return False
 
     def _commits(self, revision: str) -> list[str]:
         """Return the commits of the clone whose names begin with ``revision``."""
@@ -253,12 +316,18 @@ class _Clone:
         out = store.path_of(FilePin(0, git=blob))
         if out.is_file() and _blob_of(out.read_bytes()) == blob:
             return out.stat().st_size
-        content = self.run("cat-file", "blob", blob)
+        try:
+            content = self.run("cat-file", "blob", blob)
+        except MachineError as error:
+            if not self.is_of_user or not self._is_partial():
+                raise
+            raise MachineError(
+                f"{self.folder} is a partial clone (git clone --filter), which lacks the contents of files; on a "
+                f"machine with a connection, run git clone {redacted(self.address)} without --filter, and name it"
+            ) from error
         if _blob_of(content) != blob:
             raise MachineError(f"git gave another content for {blob}; run again")
-        part = out.with_name(out.name + ".part")
-        part.write_bytes(content)
-        part.replace(out)
+        _put(blob, content, store)
         return len(content)
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
@@ -270,9 +339,17 @@ class _Clone:
             words = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
             raise MachineError(
                 f"cannot fetch {redacted(self.address)} ({redacted(words[-1])}). Check the connection and "
-                "run again: what was fetched is kept. Or name a clone with --from FOLDER"
+                "run again: what was fetched is kept. Or name a clone, or a folder with the files, with --from FOLDER"
             )
         return done.stdout
+
+
+def _put(blob: str, content: bytes, store: Store) -> None:
+    """Put a content into the store."""
+    out = store.path_of(FilePin(0, git=blob))
+    part = out.with_name(out.name + ".part")
+    part.write_bytes(content)
+    part.replace(out)
 
 
 def _blob_of(content: bytes) -> str:

@@ -1,57 +1,79 @@
-"""A sample of a benchmark's questions: whole images, in the proportions of all questions."""
+"""A sample of a benchmark's questions: one question of each image first, in the proportions of all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
 
+from known_unknowns.benchmark import registry
 from known_unknowns.records import Question
 
 
 def sample(questions: Sequence[Question], limit: int, *, seed: int = 0) -> list[Question]:
-    """Return at most ``limit`` questions, and all questions of an image or none.
+    """Return at most ``limit`` questions, of as many images as possible.
 
-    The images are stratified: those with questions of the same categories, whose answers are a refusal or not, are a
-    stratum. In each stratum of n images, in random order, the image r = 0, 1, ... has the place (r + u) / n, with a
-    random number u of the stratum. The images with the first places are taken, as many as fit. So every image is taken
-    with the same probability, a sample has about the same share of every stratum, and a larger sample contains a
-    smaller one: a run that was limited can be continued without asking a question again.
+    Questions of one image are answered alike, so that a sample of few images has wide intervals. The first round has
+    one question of each image, the second round another one, and so on. Questions that are only scored together
+    (`Benchmark.asked_together`) count as one here.
+
+    A round is stratified by the category and by whether the refusal is right. In each stratum of n questions, in random
+    order, the question r = 0, 1, ... has the place (r + u) / n, with a random number u of the stratum. The questions
+    with the first places are taken, as many as fit. So every image is taken with the same probability, a sample has
+    about the same share of every stratum, and a larger sample contains a smaller one: a run that was limited can be
+    continued without asking a question again.
 
     Parameters
     ----------
     questions : sequence of Question
         All questions of the benchmark.
     limit : int
-        The largest number of questions. The first image is taken even if it has more.
+        The largest number of questions. The first ones that are asked together are taken even if they are more.
     seed : int
-        Seed of the random order and numbers. They also depend on the names of images and categories, and not on
-        the order of the questions.
+        Seed of the random order and numbers. They also depend on the names of images, questions and categories, and
+        not on the order of the questions.
 
     Returns
     -------
     list of Question
         In the order of ``questions``.
+
+    Notes
+    -----
+    In a sample of at most one question an image, a question of an image with few questions is more likely than one of
+    an image with many.
     """
-    groups: dict[str, list[Question]] = {}
+    if not questions:
+        return []
+    together = registry.get(questions[0].benchmark).asked_together
+    units: dict[tuple[str, str], list[Question]] = {}
     for question in questions:
-        groups.setdefault(question.group, []).append(question)
-    strata: dict[tuple[str, ...], list[str]] = {}
-    for group, members in groups.items():
-        kinds = {f"{q.category}, {q.answer is not None and q.answer == q.refusal}" for q in members}
-        strata.setdefault(tuple(sorted(kinds)), []).append(group)
-    places: dict[str, float] = {}
-    for stratum, names in strata.items():
+        units.setdefault((question.group, together(question)), []).append(question)
+    of_image: dict[str, list[str]] = {}
+    for group, unit in units:
+        of_image.setdefault(group, []).append(unit)
+
+    strata: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for group, names in of_image.items():
+        for number, name in enumerate(sorted(names, key=lambda name: _uniform(seed, "question", name))):
+            members = units[group, name]
+            kinds = sorted({f"{q.category}, {q.answer is not None and q.answer == q.refusal}" for q in members})
+            strata.setdefault((f"{number:09}", *kinds), []).append((group, name))
+
+    places: dict[tuple[str, str], tuple[str, float]] = {}
+    for stratum, names_of_stratum in strata.items():
         start = _uniform(seed, "stratum", *stratum)
-        for rank, group in enumerate(sorted(names, key=lambda name: _uniform(seed, "image", name))):
-            places[group] = (rank + start) / len(names)
+        ordered = sorted(names_of_stratum, key=lambda unit: _uniform(seed, "image", unit[0]))
+        for rank, unit in enumerate(ordered):
+            places[unit] = stratum[0], (rank + start) / len(ordered)
+
     chosen: set[str] = set()
     total = 0
-    for group in sorted(places, key=lambda name: (places[name], name)):
-        total += len(groups[group])
+    for unit in sorted(places, key=lambda unit: (places[unit], unit)):
+        total += len(units[unit])
         if chosen and total > limit:
             break
-        chosen.add(group)
-    return [question for question in questions if question.group in chosen]
+        chosen.update(question.id for question in units[unit])
+    return [question for question in questions if question.id in chosen]
 
 
 def _uniform(seed: int, *names: str) -> float:

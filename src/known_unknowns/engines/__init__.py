@@ -59,6 +59,13 @@ class UsesProvenTurn(Protocol):
 
 
 @runtime_checkable
+class RemembersSettings(Protocol):
+    """An engine whose settings were found before the first question, and are in a file of ``settings_folder``."""
+
+    settings_folder: Path | None
+
+
+@runtime_checkable
 class RendersReference(Protocol):
     """An engine that builds its prompts itself."""
 

@@ -8,6 +8,7 @@ only if the entry allows it.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,6 +161,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     if day := _template_date.fix(processor, entry.template_date, path=path):
         identity["template_date"] = day
     _check_template_takes_images(processor, source, path=path)
+    _check_template(processor, entry, path=path)
     _make_vision_bidirectional(model)
     model = model.eval() if device == META else model.to(device).eval()
     _check_finite(model, entry.dtype, path=f"{path}.source")
@@ -287,6 +289,18 @@ def _load_processor(source: str, where: Mapping[str, Any], entry: TransformersMo
     for name in entry.processor or ():  # the tokenizer keeps all arguments, and gives them to the part for images again
         processor.tokenizer.init_kwargs.pop(name, None)
     return processor
+
+
+def _check_template(processor: Any, entry: TransformersModel, *, path: str) -> None:
+    """Reject variables that the chat template does not use: they would have no effect."""
+    template = str(processor.chat_template)
+    if unknown := [
+        name for name in entry.template or () if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", template)
+    ]:
+        raise ConfigError(
+            f"the chat template of {entry.source!r} has no variable {', '.join(map(repr, unknown))}",
+            path=f"{path}.template",
+        )
 
 
 def _lacking(folder: Path) -> str:

@@ -82,8 +82,9 @@ class _SharedHead:
 class PromptBuilder:
     """Builds prompts with a checkpoint's processor. Not thread-safe."""
 
-    def __init__(self, checkpoint: Checkpoint, system: str | None) -> None:
+    def __init__(self, checkpoint: Checkpoint, system: str | None, template: Mapping[str, Any] | None = None) -> None:
         self._system = system
+        self._template = dict(template or {})
         self._processor = checkpoint.processor
         self._tokenizer = checkpoint.tokenizer
         images, special = image_token_ids(checkpoint.model), special_token_ids(checkpoint.tokenizer)
@@ -111,7 +112,10 @@ class PromptBuilder:
         return texts[0] == texts[1]
 
     def _render(self, conversation: Any) -> str:
-        return str(self._processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False))
+        rendered = self._processor.apply_chat_template(
+            conversation, add_generation_prompt=True, tokenize=False, **self._template
+        )
+        return str(rendered)
 
     def reference(self) -> dict[str, Any]:
         """Render a fixed question about a fixed image as a model is asked it (see `RendersReference`)."""
@@ -199,7 +203,9 @@ class PromptBuilder:
         found: list[tuple[int, ...]] = [()] * len(turns)
         if len(plain) > 1:
             conversations = [self._conversation(turns[index], images) for index in plain]
-            texts = self._processor.apply_chat_template(conversations, add_generation_prompt=True, tokenize=False)
+            texts = self._processor.apply_chat_template(
+                conversations, add_generation_prompt=True, tokenize=False, **self._template
+            )
             for index, ids in zip(plain, self._tokenizer(texts, add_special_tokens=False)["input_ids"], strict=True):
                 found[index] = tuple(ids)
         return found
@@ -231,6 +237,7 @@ class PromptBuilder:
                 return_tensors="pt",
                 sanitize_control_tokens=sanitize,
                 processor_kwargs={"padding": True, "padding_side": "left", **self._types},
+                **self._template,
             )
         except (NotImplementedError, ValueError) as error:
             if not sanitize:
@@ -254,7 +261,9 @@ class PromptBuilder:
             raise _prompt_error("it takes plain text only")
         if any(len(turn.images) != 1 for turn in turns):
             raise PromptError("this checkpoint's processor takes exactly one image in each turn")
-        texts = self._processor.apply_chat_template(conversations, add_generation_prompt=True, tokenize=False)
+        texts = self._processor.apply_chat_template(
+            conversations, add_generation_prompt=True, tokenize=False, **self._template
+        )
         bos = self._tokenizer.bos_token
         return self._processor(
             images=[images[turn.images[0]] for turn in turns],

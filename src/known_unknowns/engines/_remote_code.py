@@ -26,8 +26,7 @@ def check(folder: Path, *, path: str) -> None:
     """
     for file in sorted(folder.rglob("*.json")):
         try:
-            text = file.read_text(encoding="utf-8")
-            names = _auto_map(json.loads(text)) if "--" in text else ()
+            names = list(_auto_map(json.loads(file.read_text(encoding="utf-8"))))
         except (OSError, ValueError, RecursionError):
             continue  # loading it gives the error
         for name in names:

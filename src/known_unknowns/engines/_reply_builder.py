@@ -64,6 +64,7 @@ class ReplyBuilder:
         if turn.labels and len(forms) == len(turn.labels):
             logprobs = recorder.logprobs(row, label_step(self._tokenizer, tokens, forms), forms)
         text, reasoning, is_open = self._text(prompt, tokens)
+        raw = self._before_stop(self._tokenizer.decode(list(tokens), skip_special_tokens=True)) if reasoning else None
         return Reply(
             text=text,
             logprobs=logprobs,
@@ -72,6 +73,7 @@ class ReplyBuilder:
             output_tokens=len(tokens),
             finish="length" if is_open else finish,
             details={"reasoning": reasoning} if reasoning else None,
+            raw=raw,
         )
 
     def _text(self, prompt: Sequence[int], tokens: Sequence[int]) -> tuple[str, str, bool]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.errors import DataError
+from known_unknowns.files import git_lfs
 
 WEIGHTS = "*.safetensors"
 _LENGTH_BYTES = 8
@@ -41,6 +42,7 @@ def tensors(file: Path) -> Mapping[str, Mapping[str, Any]]:
     Raises DataError if it is no such file, or has another size than its header says.
     """
     size = file.stat().st_size
+    git_lfs.check_file(file)
     with file.open("rb") as data:
         length = int.from_bytes(data.read(_LENGTH_BYTES), "little")
         try:

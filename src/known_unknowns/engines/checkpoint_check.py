@@ -41,7 +41,7 @@ def check_checkpoint(model: str, entry: TransformersModel) -> bool:
     checkpoint = _checkpoint.load(model, entry, _checkpoint.META)
     turn = Turn("probe", "probe", (recipe_image("uniform-noise", _SIZE, _SIZE, 0), _TEXT), ("A", "B"), max_new_tokens=2)
     with TemporaryDirectory() as folder:
-        if failure := PromptBuilder(checkpoint, entry.system).failure(turn, Path(folder)):
+        if failure := PromptBuilder(checkpoint, entry.system, entry.template).failure(turn, Path(folder)):
             raise ConfigError(f"its processor cannot prepare a question with an image ({failure})", path=path)
         files = sorted(Path(entry.source).expanduser().glob(WEIGHTS))
         for file in files:

@@ -20,6 +20,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ LOGS = Path("results", "server_logs")
 HOST = "127.0.0.1"
 KEY_VARIABLES = ("VLLM_API_KEY", "LLAMA_API_KEY")
 """Environment variables from which servers (vLLM, llama.cpp) read the key that requests need."""
+_CONFIG_OPTION = "--config"
+_LISTENING = "0A"  # the state in /proc/net/tcp
 _ATTEMPTS = 3
 _STEP = 0.2
 _ANSWER_SECONDS = 5.0
@@ -44,6 +47,7 @@ _VERSION_SECONDS = 60.0
 _FIRST_REPORT, _LONGEST_PAUSE = 10.0, 60.0
 _SHOWN_LINES = 15
 _READ_BYTES = 2**16
+_ERROR = re.compile(r"error|exception|fatal|killed", re.IGNORECASE)
 _PORT_TAKEN = re.compile(r"address (is )?already in use|port \d+ is (already )?in use", re.IGNORECASE)
 
 
@@ -86,7 +90,10 @@ class LaunchedServer:
     def facts(self) -> dict[str, Any]:
         """What can change a reply: the version and the command, without the folder of its program."""
         program, *arguments = self.command
-        return {"command": [Path(program).name, *arguments], "version": self.version}
+        files = config_files(self.command)
+        return {"command": [Path(program).name, *arguments], "version": self.version} | (
+            {"files": files} if files else {}
+        )
 
     def raise_if_ended(self) -> None:
         """Raise MachineError with the end of the log if the server has ended."""
@@ -98,9 +105,18 @@ class LaunchedServer:
             )
 
     def log_end(self) -> str:
-        """Return the path of the log and its last lines, for a message."""
-        lines = self._lines()[-_SHOWN_LINES:]
-        return f"Its log is {self.log}" + (", which ends with:\n" + "\n".join(lines) if lines else ", which is empty")
+        """Return the path of the log, its lines with errors and its last lines, for a message."""
+        lines = self._lines()
+        if not lines:
+            return f"Its log is {self.log}, which is empty"
+        before, end = lines[:-_SHOWN_LINES], lines[-_SHOWN_LINES:]
+        errors = [line for line in before if _ERROR.search(line)][-_SHOWN_LINES:]
+        text = f"Its log is {self.log}"
+        if errors:
+            text += ", with these errors:\n" + "\n".join(errors) + "\nIt ends with:\n"
+        else:
+            text += ", which ends with:\n"
+        return text + "\n".join(end)
 
     def wait(self, minutes: float) -> bool:
         """Wait until the server answers. Return False if it has ended because another process uses its port.
@@ -139,9 +155,18 @@ class LaunchedServer:
             print_message(self.name, f"warning: the server does not end; its process is a child of {self.process.pid}")
 
     def _is_ready(self) -> bool:
-        """Whether the server answers, and it is this one: another server at this port rejects the key."""
+        """Whether the server answers, and it is this one: another server at this port rejects the key.
+
+        Raises MachineError, and sends no key, if another user's process listens at the port.
+        """
         if self.process.poll() is not None:
             return False
+        if _listening_user(self.port) not in (None, os.getuid()):
+            self.stop()
+            raise MachineError(
+                f"models.{self.name}: a process of another user listens at the port {self.port} of the server; nothing "
+                "was sent to it. Run the same command again, which takes another port"
+            )
         health, _ = self._get("/health")
         return health in (200, 404) and self._get("/v1/models")[0] not in (None, 401, 403)
 
@@ -238,6 +263,37 @@ def command_of(entry: OpenAIModel, launch: Launch) -> tuple[str, ...]:
     }
     given = [str(part) for pair in options.items() if pair[1] is not None for part in pair]
     return (*placed, *([entry.source] if placed == words else []), *given, *launch.arguments)
+
+
+def config_files(command: Sequence[str]) -> dict[str, str]:
+    """Return the sha256 of the files that a command names with --config, by their path.
+
+    Raises ConfigError if one cannot be read.
+    """
+    found = {}
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        option, equals, value = word.partition("=")
+        if option != _CONFIG_OPTION:
+            continue
+        path = value if equals else following
+        try:
+            found[path] = sha256(Path(path).read_bytes()).hexdigest()
+        except OSError as error:
+            raise ConfigError(f"{_CONFIG_OPTION} {path}: {error.strerror}", path="launch.arguments") from None
+    return found
+
+
+def _listening_user(port: int) -> int | None:
+    """Return the user whose process listens at a port of this machine; None if none does, or that is not known."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
+                return int(fields[7])
+    return None
 
 
 def _spawn(name: str, command: Sequence[str], log: Path, gpus: int) -> LaunchedServer:

@@ -5,25 +5,31 @@ See docs/endpoints.md. Needs the extra "api": the openai client (its HTTP is htt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import openai
 
 from known_unknowns.config import OpenAIModel
 from known_unknowns.engines import launched_server, prices
+from known_unknowns.engines.endpoint import refused_defaults
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
-from known_unknowns.engines.endpoint.capabilities import Capabilities
-from known_unknowns.engines.endpoint.client import CircuitBreaker, LoopThread, RateLimiter, RequestLimits, connect
+from known_unknowns.engines.endpoint.client import LoopThread, RateLimiter, RequestLimits, connect
 from known_unknowns.engines.endpoint.endpoint_check import find_model
+from known_unknowns.engines.endpoint.refused_defaults import LeftOut
 from known_unknowns.engines.endpoint.request import ImageEncoder, PendingTurn, Requester
 from known_unknowns.engines.endpoint.request_queue import RequestQueue
-from known_unknowns.engines.endpoint.settings import EndpointSettings, print_message
+from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.engines.launched_server import LaunchedServer
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.records import Reply, Turn
+
+T = TypeVar("T")
+
+_TEXT_TURN = Turn("probe", "probe", ("Which letter comes first: A or B?",), ("A", "B"))
 
 
 class OpenAIEngine:
@@ -55,6 +61,9 @@ class OpenAIEngine:
         self._entry = entry
         self._server: LaunchedServer | None = None
         self.notes: Path | None = None
+        self.settings_folder: Path | None = None  # of the file of the defaults that are left out
+        self._left_out: LeftOut | None = None
+        self._key: ApiKey | None = None
         self.proven: Turn | None = None
         self._price, priced_as_of = prices.find(self.settings.source) or (None, None)
         if "usd" in self.settings.max_cost and self._price is None:
@@ -63,7 +72,6 @@ class OpenAIEngine:
                 f"project's folder (format: {prices.TABLE}), or give the budget in tokens",
                 path=self.settings.path("max_cost"),
             )
-        self._capabilities = Capabilities(self.settings)
         self._estimator = UsageEstimator(
             self.settings.system, self._price.image_tokens if self._price else prices.IMAGE_TOKENS
         )
@@ -72,7 +80,7 @@ class OpenAIEngine:
             "openai": openai.__version__,
             "base_url": self.settings.base_url,
             "prices_as_of": priced_as_of,
-            "declined": self._capabilities.declined,
+            "left_out": {},
             "spent": self._budget.spent,
         }
 
@@ -80,7 +88,47 @@ class OpenAIEngine:
     def facts(self) -> dict[str, Any]:
         """Everything that can change a reply. If the job starts the server, this does, because of its version."""
         server = self._running_server()
+        if self._left_out is None:
+            self._leave_out_refused()
         return self.settings.facts() | ({} if server is None else {"server": server.facts})
+
+    def _leave_out_refused(self) -> None:
+        """Leave out the defaults that the endpoint was found to refuse. A server of the job is asked now."""
+        if self._server is not None:
+            self.leave_out(self.find_refused(_TEXT_TURN, Path()))
+        elif self.settings_folder is not None:
+            self.leave_out(refused_defaults.read(self.settings_folder, self.settings) or {})
+
+    def leave_out(self, left_out: LeftOut) -> None:
+        """Send these settings no more."""
+        self._left_out = left_out
+        self.settings = refused_defaults.apply(self.settings, left_out)
+        self.about["left_out"] = left_out
+
+    def find_refused(self, turn: Turn, folder: Path) -> LeftOut:
+        """Return the defaults that the endpoint refuses, by sending a turn (`refused_defaults.find`)."""
+        return self._send_probe(refused_defaults.find, turn, folder)
+
+    def check_accepted(self, turn: Turn, folder: Path) -> None:
+        """Raise ConfigError if the endpoint refuses the settings with which it is asked."""
+        self._send_probe(refused_defaults.check, turn, folder)
+
+    def _send_probe(self, send: Callable[[Requester, Turn], Coroutine[Any, Any, T]], turn: Turn, folder: Path) -> T:
+        with self._redacted(), LoopThread() as loop:
+            requester = loop.run(self._connect(folder))
+            try:
+                return loop.run(send(requester, turn))
+            finally:
+                loop.run(requester.client.close())
+
+    @contextmanager
+    def _redacted(self) -> Iterator[None]:
+        """Remove the key from an error that leaves the engine."""
+        try:
+            yield
+        except KnownUnknownsError as error:
+            error.args = tuple(self._key.redact(list(error.args))) if self._key is not None else error.args
+            raise
 
     def _running_server(self) -> LaunchedServer | None:
         """Return the server that the job starts, after its start; None if the endpoint is another one."""
@@ -98,7 +146,9 @@ class OpenAIEngine:
         """
         if (server := self._running_server()) is not None:
             server.raise_if_ended()
-        with LoopThread() as loop:
+        if self._left_out is None:
+            self._leave_out_refused()
+        with self._redacted(), LoopThread() as loop:
             requester = loop.run(self._connect(folder))
             questions = RequestQueue(
                 requester,
@@ -120,11 +170,8 @@ class OpenAIEngine:
         request_limits = RequestLimits(
             requests=RateLimiter(settings.requests_per_minute),
             tokens=RateLimiter(settings.tokens_per_minute),
-            breaker=CircuitBreaker(
-                patience=settings.patience, on_pause=lambda text: print_message(settings.name, text)
-            ),
         )
-        key = settings.key()
+        self._key = key = settings.key()
         client = connect(settings, request_limits=request_limits, budget=self._budget)
         try:
             served = await find_model(client, settings, key) if settings.check_served else {"listed": None}
@@ -136,7 +183,6 @@ class OpenAIEngine:
             settings=settings,
             client=client,
             key=key,
-            capabilities=self._capabilities,
             encoder=ImageEncoder(folder, settings.image),
             estimator=self._estimator,
             budget=self._budget,

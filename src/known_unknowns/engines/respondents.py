@@ -46,7 +46,9 @@ def _always_a(turn: Turn, key: AnswerKey) -> str:
 def _uniform(turn: Turn, key: AnswerKey) -> str:
     if not turn.labels:
         return ""
-    return random.Random(f"{turn.seed}:{turn.question_id}:{turn.step}").choice(turn.labels)
+    # protocols that show other images of a question get other draws, so that their scores are not all the same
+    shown = ",".join(image.sha256 for image in turn.images)
+    return random.Random(f"{turn.seed}:{turn.question_id}:{turn.step}:{shown}").choice(turn.labels)
 
 
 CALIBRATIONS: dict[str, Callable[[int], tuple[int, int]]] = {
@@ -90,6 +92,8 @@ class Respondent:
         self._behaviour = entry.behaviour
         self._pace = float(entry.seconds_per_reply)
         self.facts: Mapping[str, Any] = {"engine": "respondent", "behaviour": entry.behaviour}
+        if entry.behaviour == "uniform":
+            self.facts = {**self.facts, "draws": "by question, turn and images"}
         self.about: Mapping[str, Any] = {"known_unknowns": __version__}
         self.notes: Path | None = None
 

@@ -84,7 +84,7 @@ class TransformersEngine:
         # A longer prompt in a batch would change the positions of a shorter one.
         unshared = 1 if has_length_dependent_positions(model) else min(_UNSHARED_BATCH_SIZE, self._capacity.batch_size)
         self._unshared_batch_size = entry.batch_size or unshared
-        self._prompts = PromptBuilder(self.checkpoint, self.system)
+        self._prompts = PromptBuilder(self.checkpoint, self.system, entry.template)
         if self.system and self._prompts.drops_system():
             message = "the chat template drops the system text, so that it changes nothing; remove the key"
             raise ConfigError(message, path=f"models.{name}.system")
@@ -144,7 +144,9 @@ class TransformersEngine:
             "dtype": entry.dtype,
             "decoding": decoding,
             "system": self.system,
-        } | ({"reasoning": self._marks} if self._marks else {})
+            **({"reasoning": self._marks} if self._marks else {}),
+            **({"template": entry.template} if entry.template else {}),
+        }
 
     def _about(self) -> dict[str, Any]:
         return {

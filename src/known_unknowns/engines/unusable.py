@@ -17,8 +17,8 @@ STOP = "stop"
 
 REMEDIES: Mapping[str, str] = {
     ERROR: "run the same command again when the model or its endpoint works",
-    REJECTED: "if the requests are too long, serve the model with a longer context, or lower reasoning.tokens or "
-    "decoding.max_new_tokens in its entry; if its images are rejected, the model behind the name may take none",
+    REJECTED: "the message says what is not taken; change that in the model's entry or its server "
+    "(docs/endpoints.md: Rejected requests)",
     FILTERED: "the provider's filter stops these questions; ask its support, or evaluate the model at another provider",
     REFUSED: "the provider refuses these questions; ask its support, or evaluate the model at another provider",
     UNSUPPORTED: "serve the model with vLLM, which returns the log-probabilities of a prompt, or remove option_text "

@@ -59,7 +59,7 @@ def evaluate(
     benchmark : str, optional
         A benchmark of params.yaml; by default the first one of the pocket edition.
     limit : int, optional
-        The largest number of questions: a sample of whole images, the same in every run. None for all.
+        The largest number of questions: a sample of as many images as possible, the same in every run. None for all.
     data : str or Path, optional
         Where the questions are from: an edition whose questions are in the project of the current folder ("full"), a
         folder with questions.parquet, or a folder of your own files, for the benchmark that reads them

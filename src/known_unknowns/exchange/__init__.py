@@ -4,9 +4,9 @@
 - `import_predictions` adds predictions to the results as a model.
 - `export` writes the replies of a model in the file format of another tool.
 
-The files are parsed by `predictions` and matched with questions by `matching`. The questions come from the predictions
-(`embedded_questions`) or from annotations (`annotations`). `formats` defines the interface of a file format, and
-`generic_formats` has the formats for every benchmark. `results` computes the metrics and `output` prints them.
+The files are parsed by `reader` and matched with questions by `matching`. The questions come from the predictions
+(`embedded_questions`) or from annotations (`annotations`). `reader` has the table of formats, `harness_logs` expands
+logs of other harnesses, and `writers` write files. `results` computes the metrics and `output` prints them.
 """
 
 from known_unknowns.exchange.export import cell_of, export

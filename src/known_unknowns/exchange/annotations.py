@@ -18,7 +18,7 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference.bound_protocols import protocols_of
 from known_unknowns.records import Question
 from known_unknowns.variants import corrections
-from known_unknowns.variants.of_benchmark import variants_of
+from known_unknowns.variants.of_benchmark import variant_of, variants_of
 
 
 def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
@@ -66,15 +66,26 @@ def apply_variant(questions: list[Question], entry: ResolvedVariant, *, seed: in
 
     ``path`` is their file, for error messages.
     """
+    without = left_out(questions, entry, path=path)
+    rows = [(row, question) for row, question in enumerate(questions) if question.id not in without]
+    return list(applied(entry, rows, seed=seed, path=path))
+
+
+def left_out(questions: list[Question], entry: ResolvedVariant, *, path: Path) -> set[str]:
+    """Return the ids of the questions that a variant leaves out. ``path`` is their file, for error messages."""
     if not questions:
-        return []
+        return set()
+    benchmark = questions[0].benchmark
     try:
-        left_out = corrections.dropped(entry, questions)
-        left_out |= variants.left_out(entry, questions, known=variants_of(questions[0].benchmark)).keys()
+        found = set(corrections.dropped(entry, questions))
+        if registry.get(benchmark).has("contents"):
+            variant = variant_of(benchmark, entry)
+            found |= {question.id for question in questions if not variant.fits(question)}
+        remaining = [question for question in questions if question.id not in found]
+        found |= variants.left_out(entry, remaining, known=variants_of(benchmark)).keys()
     except ValueError as error:
         raise DataError(str(error), file=path) from error
-    rows = [(row, question) for row, question in enumerate(questions) if question.id not in left_out]
-    return list(applied(entry, rows, seed=seed, path=path))
+    return found
 
 
 def variant_entry(name: str, benchmark: str, known: Mapping[str, ResolvedVariant]) -> ResolvedVariant:

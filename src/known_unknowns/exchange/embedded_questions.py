@@ -16,11 +16,10 @@ from hashlib import sha256
 from typing import Any
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.exchange import Row
+from known_unknowns.benchmark.exchange import PredictionFile, Row
 from known_unknowns.benchmark.option_marks import check_marks
 from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import PredictionFile
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
 from known_unknowns.variants.of_benchmark import variants_of
@@ -48,14 +47,14 @@ def collect_questions(files: Iterable[PredictionFile], benchmark: str, function:
     parse = registry.get(benchmark).exchange().embedded_question
     found: dict[str, Question] = {}
     for file in files:
+        if all(question_text(prediction.fields) is None for prediction in file.predictions):
+            raise DataError(
+                f"predictions of the format {file.format.name} do not say what was asked; name the questions with "
+                "--annotations (the benchmark's own files, or a table of questions, such as "
+                f"data/<edition>/questions/{benchmark}/questions.parquet)",
+                file=file.file,
+            )
         for prediction in file.predictions:
-            if prediction.fields is None:
-                raise DataError(
-                    f"predictions of the format {file.format.name} do not say what was asked; name the questions with "
-                    "--annotations (the benchmark's own files, or a table of questions, such as "
-                    f"data/<edition>/questions/{benchmark}/questions.parquet)",
-                    file=file.file,
-                )
             if parse is None:
                 raise prediction.row.error(
                     f"a question of {benchmark} cannot be known from its predictions; name its --annotations"
@@ -80,7 +79,7 @@ def guess_function(files: Sequence[PredictionFile], benchmark: str) -> str:
     DataError if the rows are of several variants, or if all of many questions have the same image, so that the variant
     must be named.
     """
-    rows = [(prediction.row, prediction.fields or {}) for file in files for prediction in file.predictions]
+    rows = [(prediction.row, prediction.fields) for file in files for prediction in file.predictions]
     known, stand_ins = variants_of(benchmark), registry.get(benchmark).exchange().stand_ins
     stated: dict[str, Row] = {}
     for row, fields in rows:

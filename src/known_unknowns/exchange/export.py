@@ -14,7 +14,7 @@ from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.losses import losses
-from known_unknowns.exchange.predictions import formats
+from known_unknowns.exchange.reader import formats
 from known_unknowns.files import write_text
 from known_unknowns.scoring.dialogues import final_answers, read_turns
 from known_unknowns.tables.parquet import Part, Source

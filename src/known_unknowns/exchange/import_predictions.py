@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -22,17 +23,19 @@ import yaml
 
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
-from known_unknowns.config import Params
+from known_unknowns.benchmark.exchange import QuestionTurns
+from known_unknowns.config import Params, ResolvedVariant
+from known_unknowns.data.sample import sample
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.exchange.formats import QuestionTurns
-from known_unknowns.exchange.matching import left_out_note, match, with_prompts
-from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.annotations import left_out
+from known_unknowns.exchange.matching import by_sample, left_out_note, match, with_prompts
+from known_unknowns.exchange.outcomes import compare_outcomes
+from known_unknowns.exchange.reader import facts_note, parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-from known_unknowns.records import AnsweredTurn, Question
+from known_unknowns.records import SAMPLE, AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
-from known_unknowns.variants import corrections
-from known_unknowns.variants.of_benchmark import content_free, variant_of
+from known_unknowns.variants.of_benchmark import content_free
 
 ENGINE = "imported"
 """The engine of an imported model in params.yaml and in engine.json."""
@@ -71,13 +74,17 @@ def import_predictions(
     questions = tables.read_questions(asked)
     parsed = [parse_file(file) for file in files]
     entry = params.variant(variant)
-    leaves_out = corrections.files(entry) or variant_of(benchmark, entry).keeps_meaning
     table = edition.question_table(benchmark)
-    published = tables.read_questions(table) if leaves_out and table.is_file() else questions
-    pairs = match(parsed, questions, source=str(asked), by_index=True, published=published)
-    pairs = with_prompts(pairs, benchmark, entry.protocol or variant)
+    published = tables.read_questions(table) if table.is_file() else questions
+    if table.is_file():
+        target = EditionFiles.of(params).asked(benchmark, variant, seed).path.as_posix()
+        _check_limit(params, questions, published, entry, path=asked.path, target=target)
+    samples = []
+    for of_sample in by_sample(parsed):
+        pairs = match(of_sample, questions, source=str(asked), by_index=True, published=published)
+        samples.append(with_prompts(pairs, benchmark, entry.protocol or variant))
     parsers = [name for name in params.parsers if name != JUDGE]  # the judge is asked when the workflow runs
-    unforced = list(refusals_without_forced_choice(pairs, parsers))
+    unforced = [name for pairs in samples for name in refusals_without_forced_choice(pairs, parsers)]
     if unforced:
         raise DataError(
             f"{len(unforced)} questions were refused and not asked again, the first of them {unforced[0]!r}; "
@@ -85,7 +92,7 @@ def import_predictions(
             file=files[0],
         )
     metrics = compute_metrics(
-        pairs,
+        samples,
         benchmark=benchmark,
         variant=variant,
         parsers=parsers,
@@ -95,11 +102,49 @@ def import_predictions(
         content_free=variant in content_free(params, benchmark),
     )
     replies = edition.replies(model, benchmark)
-    cells = _cells(replies) | {(variant, seed): [turn for pair in pairs for turn in _turns(pair, model)]}
+    cells = {
+        (name, number): turns
+        for (name, number), turns in _cells(replies).items()
+        if (name, number % SAMPLE) != (variant, seed)
+    }
+    for number, pairs in enumerate(samples):
+        cells[variant, seed + number * SAMPLE] = [turn for pair in pairs for turn in _turns(pair, model)]
+    counts = Counter((name, number % SAMPLE) for name, number in cells)
+    if len(set(counts.values())) > 1:
+        others = ", ".join(f"{count} of {name}, seed {number}" for (name, number), count in counts.items())
+        raise DataError(f"a model has as many samples of each variant and seed; these are {others}", file=files[0])
     tables.write_replies(replies, dict(sorted(cells.items())))
-    _write_engine(params, model, benchmark, (variant, seed), files, edition, sum(map(len, cells.values())))
-    notes = (*left_out_note(questions, published), *_missing_settings(params, model, edition))
-    return RescoreResult(benchmark, variant, len(pairs), tuple(metrics), notes)
+    facts = [file.facts for file in parsed]
+    _write_engine(params, model, benchmark, (variant, seed), files, facts, edition, sum(map(len, cells.values())))
+    notes = (
+        *left_out_note(questions, published),
+        *filter(None, map(facts_note, parsed)),
+        *compare_outcomes(samples, parsers),
+        *_missing_settings(params, model, edition, len(samples)),
+    )
+    return RescoreResult(benchmark, variant, len(questions), tuple(metrics), notes, len(samples))
+
+
+def _check_limit(
+    params: Params,
+    questions: Sequence[Question],
+    published: list[Question],
+    entry: ResolvedVariant,
+    *,
+    path: Path,
+    target: str,
+) -> None:
+    """Raise DataError if a table of questions was not made with the limit of the edition."""
+    without = left_out(published, entry, path=path)
+    sampled = published if params.limit is None else sample(published, params.limit)
+    expected = {question.id for question in sampled} - without
+    if {question.id for question in questions} != expected:
+        limit = "no limit" if params.limit is None else f"the limit {params.limit}"
+        raise DataError(
+            f"has {len(questions)} questions, and with {limit} the edition {params.edition} asks {len(expected)}: it "
+            f"was made with another limit, or from other questions; make it again with snakemake {target}",
+            file=path,
+        )
 
 
 def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) -> None:
@@ -149,6 +194,7 @@ def _write_engine(
     benchmark: str,
     cell: tables.Cell,
     files: Sequence[Path],
+    stated: Sequence[Mapping[str, Any]],
     edition: EditionFiles,
     turns: int,
 ) -> None:
@@ -157,7 +203,8 @@ def _write_engine(
     facts: dict[str, Any] = json_files.read(path)["facts"] if path.is_file() else {}
     variant, seed = cell
     facts[f"{variant}/seed{seed}"] = [
-        {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()} for file in files
+        {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()} | ({"states": dict(of)} if of else {})
+        for file, of in zip(files, stated, strict=True)
     ]
     record = {
         "model": model,
@@ -172,16 +219,25 @@ def _write_engine(
     json_files.write(path, record)
 
 
-def _missing_settings(params: Params, model: str, edition: EditionFiles) -> Iterator[str]:
+def _missing_settings(params: Params, model: str, edition: EditionFiles, samples: int) -> Iterator[str]:
     """Yield the entry that params.yaml needs for the imported cells, if it is missing or outdated."""
     cells: dict[str, dict[str, list[int]]] = {}
     for benchmark in params.raw["benchmarks"]:
         table = edition.replies(model, benchmark)
-        for variant, seed in tables.cells_in(table) if table.is_file() else ():
+        for variant, number in tables.cells_in(table) if table.is_file() else ():
+            seed = number % SAMPLE
+            if seed in cells.get(benchmark, {}).get(variant, ()):
+                continue
             cells.setdefault(benchmark, {}).setdefault(variant, []).append(seed)
     entry = params.raw["models"].get(model, {"engine": ENGINE})
-    if entry.get("cells") != cells or model not in params.models:
-        entry = yaml.safe_dump({model: entry | {"cells": cells}}, default_flow_style=True, sort_keys=False, width=1000)
+    needed: dict[str, Any] = {"cells": cells} | ({"samples": samples} if samples > 1 else {})
+    if entry.get("cells") != cells or entry.get("samples", 1) != samples or model not in params.models:
+        entry = yaml.safe_dump(
+            {model: {k: v for k, v in entry.items() if k != "samples"} | needed},
+            default_flow_style=True,
+            sort_keys=False,
+            width=1000,
+        )
         yield (
             f"for `make run` to score and report {model}, params.yaml must have, under models, "
             f"`{entry.strip()[1:-1]}`, and its name in editions.{params.edition}.models"

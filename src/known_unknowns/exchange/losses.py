@@ -8,12 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.exchange import Prediction
+from known_unknowns.benchmark.exchange import Prediction, PredictionFile, QuestionTurns
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.embedded_questions import collect_questions, function_of, guess_function
-from known_unknowns.exchange.formats import PredictionFile, QuestionTurns
-from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.embedded_questions import collect_questions, function_of, guess_function, question_text
+from known_unknowns.exchange.reader import parse_file
 from known_unknowns.files import write_text
 from known_unknowns.records import AnsweredTurn, Question
 
@@ -27,7 +26,7 @@ def losses(pairs: Sequence[QuestionTurns], content: str, suffix: str) -> Iterato
         write_text(file, content)
         parsed = parse_file(file)
     yield from _lost_replies(pairs, parsed)
-    if any(prediction.fields is not None for prediction in parsed.predictions):
+    if any(question_text(prediction.fields) is not None for prediction in parsed.predictions):
         yield from _lost_questions([question for question, _ in pairs], parsed)
     else:
         yield f"{parsed.format.name}: the questions are left out; {_ANNOTATIONS}"
@@ -64,7 +63,7 @@ def _differences(turn: AnsweredTurn, found: list[Prediction]) -> Iterator[str]:
         yield "replies have another text"
     if reply.error is None and reply.finish != prediction.finish:
         yield "replies do not say how they ended, such as at the length limit (csv and jsonl do)"
-    if reply.error is None and reply.logprobs and not prediction.label_logprobs:
+    if reply.error is None and reply.logprobs and not prediction.logprobs:
         yield "log-probabilities are left out, which the likelihood parser needs (jsonl holds them)"
 
 

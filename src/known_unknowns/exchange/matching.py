@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.exchange import FileFormat, Prediction
+from known_unknowns.benchmark.exchange import FileFormat, Prediction, PredictionFile, QuestionTurns
 from known_unknowns.benchmark.protocol import ANSWER, FORCED, VIEW
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.embedded_questions import question_text
-from known_unknowns.exchange.formats import PredictionFile, QuestionTurns
+from known_unknowns.exchange.reader import file_names
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.variants import without_refusal
@@ -86,6 +86,17 @@ def _ordered(
     return published if max(numbers) >= len(questions) else questions
 
 
+def by_sample(files: Sequence[PredictionFile]) -> list[list[PredictionFile]]:
+    """Return the files with the predictions of each sample. DataError if the numbers of the samples have a gap."""
+    numbers = sorted({prediction.sample for file in files for prediction in file.predictions})
+    if numbers != list(range(len(numbers))):
+        raise DataError(f"the samples are {', '.join(map(str, numbers))}; count them from 0", file=file_names(files))
+    return [
+        [replace(file, predictions=tuple(p for p in file.predictions if p.sample == number)) for file in files]
+        for number in numbers
+    ]
+
+
 def left_out_note(questions: Sequence[Question], published: Sequence[Question]) -> tuple[str, ...]:
     """Return how many published questions the variant leaves out; () if none."""
     count = len(published) - len(questions)
@@ -93,11 +104,6 @@ def left_out_note(questions: Sequence[Question], published: Sequence[Question]) 
         return ()
     text = f"{count} of {len(published)} questions are left out of the variant; predictions for them are not scored"
     return (text,)
-
-
-def file_names(files: Iterable[PredictionFile]) -> str:
-    """Return the names of the files, for error messages."""
-    return ", ".join(str(file.file) for file in files)
 
 
 def have_logprobs(pairs: Iterable[QuestionTurns]) -> bool:
@@ -122,7 +128,7 @@ def _check_text(prediction: Prediction, question: Question, format: FileFormat) 
 
     Otherwise the order of the rows has shifted, or the variant is another one.
     """
-    text = question_text(prediction.fields or {})
+    text = question_text(prediction.fields)
     if text is None:
         return
     in_row, stem, whole = (" ".join(part.split()) for part in (text, question.text, question.rendered))
@@ -140,7 +146,7 @@ def _check_options(prediction: Prediction, question: Question) -> None:
     """
     labels = {" ".join(option.text.split()): option.label for option in question.options}
     for option in question.options:
-        given = (prediction.fields or {}).get(option.label)
+        given = prediction.fields.get(option.label)
         text = " ".join(given.split()) if isinstance(given, str) else ""
         if text != " ".join(option.text.split()) and labels.get(text, option.label) != option.label:
             raise prediction.row.error(
@@ -148,6 +154,9 @@ def _check_options(prediction: Prediction, question: Question) -> None:
                 "put the options in the question's order, or name the variant and the seed that they are from"
             )
 
+
+STATED = "stated"
+"""The key of `Reply.details` with the outcomes by the scorers of the file."""
 
 _STEPS = (VIEW, ANSWER, FORCED)
 """The steps of a question, in the order in which they are asked. There can be several views."""
@@ -166,20 +175,22 @@ def _turns(question: Question, predictions: Sequence[Prediction]) -> list[Answer
 def _turn(question: Question, number: int, prediction: Prediction) -> AnsweredTurn:
     offered = without_refusal(question) if prediction.step == FORCED else question
     reply = _reply(prediction, offered)
+    if prediction.stated:
+        reply = replace(reply, details={STATED: prediction.stated})
     return AnsweredTurn(question.id, number, prediction.step, "", (), offered.labels, "", reply)
 
 
 def _reply(prediction: Prediction, question: Question) -> Reply:
-    if prediction.logprobs is None:
-        logprobs = prediction.label_logprobs
+    if prediction.likelihoods is None:
+        logprobs = prediction.logprobs
         return Reply(prediction.text, logprobs=logprobs, error=prediction.error, finish=prediction.finish)
-    if len(prediction.logprobs) != len(question.labels):
-        message = f"{len(prediction.logprobs)} likelihoods for {len(question.labels)} options"
+    if len(prediction.likelihoods) != len(question.labels):
+        message = f"{len(prediction.likelihoods)} likelihoods for {len(question.labels)} options"
         raise prediction.row.error(message)
     # likelihoods of whole options, which are shares of each other: the probability of other texts is unknown
-    total = float(np.logaddexp.reduce(prediction.logprobs))
+    total = float(np.logaddexp.reduce(prediction.likelihoods))
     total = total if np.isfinite(total) else 0.0
-    by_label = {label: value - total for label, value in zip(question.labels, prediction.logprobs, strict=True)}
+    by_label = {label: value - total for label, value in zip(question.labels, prediction.likelihoods, strict=True)}
     return Reply(max(by_label, key=by_label.__getitem__), logprobs=by_label)
 
 

@@ -23,6 +23,7 @@ def format_json(result: RescoreResult, *, categories: bool = False) -> str:
         "benchmark": result.benchmark,
         "variant": result.variant,
         "n": result.n,
+        **({"samples": result.samples} if result.samples > 1 else {}),
         "parsers": {parser: _numbers(result, parser, OVERALL) for parser in result.parsers},
     }
     if categories:
@@ -35,7 +36,7 @@ def format_json(result: RescoreResult, *, categories: bool = False) -> str:
 
 def _numbers(result: RescoreResult, parser: str, category: str) -> dict[str, dict[str, Any]]:
     names = ("value", "low", "high", "n", "denominator")
-    metrics = (m for m in result.metrics if (m.parser, m.category) == (parser, category))
+    metrics = (m for m in result.shown if (m.parser, m.category) == (parser, category))
     return {metric.name: {name: getattr(metric, name) for name in names} for metric in metrics}
 
 
@@ -45,9 +46,10 @@ def _categories(result: RescoreResult) -> list[str]:
 
 def format_tables(result: RescoreResult) -> str:
     """Return tables of every metric over all questions and of each category's accuracy, one column per parser."""
-    overall = {(m.name, m.parser): m for m in result.metrics if m.category == OVERALL}
-    by_category = {(m.category, m.parser): m for m in result.metrics if m.name == ACCURACY and m.category != OVERALL}
-    lines = [f"{result.benchmark}, {result.variant}: {result.n} questions", ""]
+    overall = {(m.name, m.parser): m for m in result.shown if m.category == OVERALL}
+    by_category = {(m.category, m.parser): m for m in result.shown if m.name == ACCURACY and m.category != OVERALL}
+    samples = f", {result.samples} samples of each" if result.samples > 1 else ""
+    lines = [f"{result.benchmark}, {result.variant}: {result.n} questions{samples}", ""]
     lines += _table("all questions", dict.fromkeys(name for name, _ in overall), overall, result.parsers)
     if by_category:
         lines += ["", *_table(ACCURACY, _categories(result), by_category, result.parsers)]

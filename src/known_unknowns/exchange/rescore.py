@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import PredictionFile, QuestionTurns
 from known_unknowns.config import DataEntry, ResolvedVariant
-from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_entry
 from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, collect_questions, guess_function
-from known_unknowns.exchange.formats import PredictionFile
-from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match, with_prompts
-from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.matching import by_sample, have_logprobs, left_out_note, match, with_prompts
+from known_unknowns.exchange.outcomes import compare_outcomes
+from known_unknowns.exchange.reader import facts_note, file_names, parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns.variants.of_benchmark import variant_of
@@ -63,18 +64,26 @@ def rescore(
     if annotations is None:
         name = variant or guess_function(parsed, benchmark)
         entry = variant_entry(name, benchmark, known or {})
-        pairs = match(parsed, collect_questions(parsed, benchmark, entry.function), source=file_names(parsed))
+        asked = collect_questions(parsed, benchmark, entry.function)
+        samples = [match(files, asked, source=file_names(parsed)) for files in by_sample(parsed)]
     else:
         name = variant or ORIGINAL
         entry = variant_entry(name, benchmark, known or {})
         published = read_annotations(benchmark, annotations, settings=settings)
         asked = apply_variant(published, entry, seed=seed, path=annotations)
-        pairs = match(parsed, asked, source=str(annotations), by_index=True, partial=partial, published=published)
         left_out = left_out_note(asked, published)
-    pairs = with_prompts(pairs, benchmark, entry.protocol or name)
-    parsers = default_parsers(have_logprobs=have_logprobs(pairs))
+        samples = []
+        for of_sample in by_sample(parsed):
+            found = match(
+                of_sample, asked, source=str(annotations), by_index=True, partial=partial, published=published
+            )
+            samples.append(found)
+        if partial:
+            _check_same_questions(samples, file_names(parsed))
+    samples = [with_prompts(pairs, benchmark, entry.protocol or name) for pairs in samples]
+    parsers = default_parsers(have_logprobs=all(map(have_logprobs, samples)))
     metrics = compute_metrics(
-        pairs,
+        samples,
         benchmark=benchmark,
         variant=name,
         parsers=parsers,
@@ -82,17 +91,36 @@ def rescore(
         content_free=variant_of(benchmark, entry).content_free,
     )
     guessed = [] if variant or name == ORIGINAL else [f"scored as the variant {name}, which the files suggest"]
-    notes = (*guessed, *left_out, *_notes([question for question, _ in pairs]), *_compare_accuracy(parsed, metrics))
-    return RescoreResult(benchmark, name, len(pairs), tuple(metrics), notes)
+    questions = [question for question, _ in samples[0]]
+    notes = (
+        *guessed,
+        *left_out,
+        *_image_notes(questions, benchmark, annotated=annotations is not None),
+        *map(facts_note, parsed),
+        *_compare_accuracy(parsed, metrics),
+        *compare_outcomes(samples, parsers),
+    )
+    return RescoreResult(benchmark, name, len(questions), tuple(metrics), tuple(filter(None, notes)), len(samples))
 
 
-def _notes(questions: Sequence[Question]) -> Iterator[str]:
+def _check_same_questions(samples: Sequence[Sequence[QuestionTurns]], source: str) -> None:
+    ids = [[question.id for question, _ in pairs] for pairs in samples]
+    if any(of_sample != ids[0] for of_sample in ids):
+        raise DataError("the samples answer different questions; score each alone", file=source)
+
+
+def _image_notes(questions: Sequence[Question], benchmark: str, *, annotated: bool) -> Iterator[str]:
     unknown = sum(question.group.startswith(NO_IMAGE) for question in questions)
-    if unknown:
+    of_all = f"{unknown} of {len(questions)} questions"
+    if not unknown:
+        return
+    if not registry.get(benchmark).exchange().has_texts:
         yield (
-            f"{unknown} of {len(questions)} questions do not say which image they are on, so that the intervals treat "
-            "them as independent; use --annotations to give the images"
+            f"{of_all} do not say which image they are on, so that the intervals treat them as independent; use "
+            "--annotations to give the images"
         )
+    elif not annotated:
+        yield f"{of_all} name no image and are taken as questions without one; use --annotations to give the images"
 
 
 def _compare_accuracy(files: Sequence[PredictionFile], metrics: Sequence[Metric]) -> Iterator[str]:

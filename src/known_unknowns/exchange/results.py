@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.exchange import QuestionTurns
 from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.config import Statistics
-from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
+from known_unknowns.records import REFUSED, SAMPLE, AnsweredTurn, Metric, Reply
 from known_unknowns.scoring import PARSERS
 from known_unknowns.scoring.dialogues import combine_views, score_turn
 from known_unknowns.variants import without_refusal
@@ -32,6 +32,12 @@ class RescoreResult:
     n: int
     metrics: tuple[Metric, ...]
     notes: tuple[str, ...] = ()
+    samples: int = 1
+
+    @property
+    def shown(self) -> list[Metric]:
+        """The metrics over all samples."""
+        return [metric for metric in self.metrics if self.samples == 1 or metric.seed is None]
 
     @property
     def parsers(self) -> list[str]:
@@ -39,7 +45,7 @@ class RescoreResult:
 
 
 def compute_metrics(
-    pairs: Sequence[QuestionTurns],
+    samples: Sequence[Sequence[QuestionTurns]],
     *,
     benchmark: str,
     variant: str,
@@ -49,17 +55,23 @@ def compute_metrics(
     seed: int = 0,
     content_free: bool = False,
 ) -> list[Metric]:
-    """Compute the metrics of all questions of one variant and seed.
+    """Compute the metrics of all questions of one variant and seed, to which there are one or more samples.
 
     Metrics that need a forced choice (`Benchmark.forced_choice_metrics`) are undefined unless every refused question
     has one. ``content_free`` is that of the variant (`Variant.content_free`).
     """
-    unforced = set(refusals_without_forced_choice(pairs, parsers))
-    completed = [_with_failed_choice(pair) if pair[0].id in unforced else pair for pair in pairs]
-    table = ScoreTable.of(variant, seed, {name: _score(name, completed) for name in parsers})
-    asks_again = any(turn.step == FORCED for _, turns in pairs for turn in turns)
+    unforced = False
+    asks_again = False
+    score_tables = []
+    for number, pairs in enumerate(samples):
+        without = set(refusals_without_forced_choice(pairs, parsers))
+        completed = [_with_failed_choice(pair) if pair[0].id in without else pair for pair in pairs]
+        scored = {name: _score(name, completed) for name in parsers}
+        score_tables.append(ScoreTable.of(variant, seed + number * SAMPLE, scored))
+        unforced |= bool(without)
+        asks_again |= any(turn.step == FORCED for _, turns in pairs for turn in turns)
     metrics = metrics_of(
-        [table],
+        score_tables,
         statistics,
         model=model,
         benchmark=benchmark,

@@ -1,4 +1,7 @@
-"""Parse tables in CSV, TSV, JSON, JSON lines, XLSX and Parquet into rows that know their line, for error messages."""
+"""Parse tables in CSV, TSV, JSON, JSON lines, XLSX and Parquet into rows that know their line, for error messages.
+
+The readers of pandas are not used: they fill the missing cells of a short line, and do not name the line of a mistake.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from io import StringIO
 from itertools import zip_longest
@@ -20,6 +23,7 @@ import pyarrow.parquet as pq
 from known_unknowns import json_files
 from known_unknowns.benchmark.exchange import Row
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.exchange.eval_log import read_eval_log
 from known_unknowns.files import COMPRESSED
 from known_unknowns.files.csv_cells import unescape_cell
 
@@ -27,6 +31,14 @@ MAX_SHEET_BYTES = 2**27
 """Largest size of an Excel file when it is unpacked, in bytes."""
 MAX_COLUMNS, MAX_CELLS = 1000, 5_000_000
 """Largest numbers of columns and cells of an Excel sheet, with the empty ones, and of values of a Parquet file."""
+_OTHER_FORMS: Mapping[bytes, str] = {
+    b"version https://git-lfs.github.com/spec/": "a pointer to Git LFS; get the file itself with git lfs pull",
+    b"\x1f\x8b": "compressed with gzip; unpack it",
+    b"PK\x03\x04": "a zip archive; unpack it",
+    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
+}
+"""The first bytes of files without readable text, what the file is, and the remedy."""
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -40,6 +52,38 @@ def parse_table(file: Path) -> list[Row]:
     DataError
         If there are no rows, or if a line is not a row; the message names the line.
     """
+    return _nonempty(file, _table(file))
+
+
+def parse_rows(file: Path, problems: list[DataError] | None = None) -> list[Row]:
+    """Parse a table, or a JSON file that is one object, which is one row. A log ``.eval`` is such an object too.
+
+    With a list of ``problems``, errors of single lines of JSON are added to it, and the other lines are read.
+    """
+    suffix = file.suffix.lower()
+    if suffix == ".jsonl" and problems is not None:
+        rows = list(_json_lines(file, problems))
+        if problems and not rows:
+            raise problems[0]
+        return _nonempty(file, rows)
+    if suffix == ".eval":
+        return [Row(file, 1, read_eval_log(file))]
+    if suffix == ".json":
+        content = parse_json(file)
+        if isinstance(content, dict):
+            return [Row(file, 1, content)]
+        return _nonempty(file, _list_rows(file, content))
+    return _nonempty(file, _table(file, also=[".eval"]))
+
+
+def _nonempty(file: Path, rows: Iterable[Row]) -> list[Row]:
+    found = list(rows)
+    if not found:
+        raise DataError("holds no rows", file=file)
+    return found
+
+
+def _table(file: Path, also: Sequence[str] = ()) -> Iterator[Row]:
     parsers = {
         ".jsonl": _json_lines,
         ".json": _json_list,
@@ -53,11 +97,8 @@ def parse_table(file: Path) -> list[Row]:
     suffix = file.suffix.lower()
     if suffix not in parsers:
         unpack = "; unpack compressed files first" if suffix in COMPRESSED else ""
-        raise DataError(f"unknown suffix {suffix!r}; known are {', '.join(parsers)}{unpack}", file=file)
-    found = list(parsers[suffix](file))
-    if not found:
-        raise DataError("holds no rows", file=file)
-    return found
+        raise DataError(f"unknown suffix {suffix!r}; known are {', '.join([*parsers, *also])}{unpack}", file=file)
+    return parsers[suffix](file)
 
 
 def read_text(file: Path) -> str:
@@ -65,6 +106,9 @@ def read_text(file: Path) -> str:
     if not file.is_file():
         raise DataError("no such file", file=file)
     data = file.read_bytes()
+    for start, form in _OTHER_FORMS.items():
+        if data.startswith(start):
+            raise DataError(f"the file is {form}", file=file)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -82,20 +126,34 @@ def parse_json(file: Path) -> Any:
         raise DataError(f"not JSON: {error}", file=file) from error
 
 
-def _json_lines(file: Path) -> Iterator[Row]:
+def _json_lines(file: Path, problems: list[DataError] | None = None) -> Iterator[Row]:
     content = read_text(file)
     if content.lstrip().startswith("["):  # a JSON list under another suffix
-        yield from _json_list(file)
-        return
-    for line, entry in enumerate(content.split("\n"), start=1):  # not splitlines: strings can contain U+2028
-        if not entry.strip():
+        try:
+            yield from list(_json_list(file))
+            return
+        except DataError:
+            if problems is None:
+                raise
+    lines = content.split("\n")  # not splitlines: strings can contain U+2028
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
             continue
         try:
-            values = _loads(entry)
-        except ValueError as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-            raise DataError(f"not JSON: {reason}", file=file, line=line) from error
-        yield _object(file, line, values)
+            yield _object(file, number, _line(file, number, line, is_last=number == len(lines)))
+        except DataError as error:
+            if problems is None:
+                raise
+            problems.append(error)
+
+
+def _line(file: Path, number: int, line: str, *, is_last: bool) -> Any:
+    try:
+        return _loads(line)
+    except ValueError as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+        end = "; the file ends within the line" if is_last else ""
+        raise DataError(f"not JSON: {reason}{end}", file=file, line=number) from error
 
 
 def _loads(content: str) -> Any:
@@ -111,7 +169,10 @@ def _loads(content: str) -> Any:
 
 
 def _json_list(file: Path) -> Iterator[Row]:
-    values = parse_json(file)
+    return _list_rows(file, parse_json(file))
+
+
+def _list_rows(file: Path, values: Any) -> Iterator[Row]:
     if not isinstance(values, list):
         raise DataError("not a list of objects, which a JSON file of predictions is", file=file)
     for entry, value in enumerate(values, start=1):
@@ -126,8 +187,13 @@ def _object(file: Path, line: int, values: Any) -> Row:
 
 def _separated(file: Path) -> Iterator[Row]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # chains of thought exceed the default
+    text = read_text(file)
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    reader = csv.reader(StringIO(read_text(file), newline=""), delimiter=delimiter, strict=True)
+    first = text.partition("\n")[0]
+    # Excel writes CSV files with semicolons where the comma is the decimal sign.
+    if delimiter == "," and "," not in first and ";" in first:
+        delimiter = ";"
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
         header = next(reader, [])
@@ -138,7 +204,7 @@ def _separated(file: Path) -> Iterator[Row]:
             if cells:
                 if len(cells) != len(header):
                     raise DataError(f"{len(cells)} cells under {len(header)} columns", file=file, line=line)
-                texts = map(unescape_cell, cells) if delimiter == "," else cells
+                texts = cells if delimiter == "\t" else map(unescape_cell, cells)
                 yield Row(file, line, dict(zip(header, texts, strict=True)))
             line = reader.line_num + 1
     except csv.Error as error:
@@ -209,6 +275,6 @@ def parse_identifier(row: Row, name: str) -> str:
     value = row.fields[name]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip(" \ufffd\t\n"):
         raise row.error(f"the {name} is {value!r}, which names no question")
     return str(value).strip()

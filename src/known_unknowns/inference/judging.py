@@ -20,7 +20,7 @@ from known_unknowns.edition_files import asked, replies_table
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines.unusable import count
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference import lazy_engine
+from known_unknowns.inference import lazy_engine, probe
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Reply, Turn
@@ -60,6 +60,9 @@ def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: 
     entry = params.model(settings.model)
     judged = _replies(params, variants, replies, settings)
     with Journal(journal) as kept:
+        for each in list(judged.values())[:1]:
+            turn = judge_turn(each.turn, each.question, version=settings.prompt)
+            probe.before_first_turn(settings.model, entry, journal, turn, variants)
         engine = _engine(settings.model, entry, journal, judged, kept, settings.prompt)
         distinct = _ask(engine, judged, kept, settings.prompt, folder=variants)
         if distinct and all(reply.error is not None for reply in distinct.values()):

@@ -20,7 +20,15 @@ from typing import Any, TypeGuard
 from known_unknowns import engines, json_files
 from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel
 from known_unknowns.data import lock_file
-from known_unknowns.engines import Batches, Engine, RendersReference, ScriptedEngine, UsesProvenTurn
+from known_unknowns.engines import (
+    Batches,
+    Engine,
+    RemembersSettings,
+    RendersReference,
+    ScriptedEngine,
+    UsesProvenTurn,
+    launched_server,
+)
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
@@ -97,7 +105,10 @@ def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngi
 def without_loading(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngine | None:
     """Return the same engine; None if its facts are known only after the model is loaded, or its server is started."""
     if not _is_loaded(entry):
-        return engines.create(name, entry)
+        created: Engine | ScriptedEngine = engines.create(name, entry)
+        if isinstance(created, RemembersSettings):
+            created.settings_folder = journal.parent
+        return created
     stored = _read(facts_file(journal))
     if stored is not None and _is_of(stored, entry) and _is_locked_at(entry, stored["facts"]):
         return LazyEngine(name, entry, stored)
@@ -157,7 +168,11 @@ def _is_of(stored: Mapping[str, Any], entry: TransformersModel | OpenAIModel) ->
 def _origin(entry: ModelSettings) -> dict[str, Any]:
     """What determines the facts: the entry and, in this process, the files of a local folder and the engines' code."""
     if not isinstance(entry, TransformersModel):
-        return {"entry": _settings(entry)} | ({"code": _code()} if _is_loaded(entry) else {})
+        origin = {"entry": _settings(entry)} | ({"code": _code()} if _is_loaded(entry) else {})
+        if isinstance(entry, OpenAIModel) and entry.launch is not None:
+            files = launched_server.config_files(launched_server.command_of(entry, entry.launch))
+            origin |= {"files": files} if files else {}
+        return origin
     folder, adapter = Path(entry.source).expanduser(), lock_file.adapter_folder(entry.source, entry.adapter)
     return {
         "entry": _settings(entry),

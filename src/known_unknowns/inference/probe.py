@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +21,8 @@ from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.records import Image, Reply, Turn
 
+LeftOut = Mapping[str, Mapping[str, Any]]
+
 TEXT = "What is the main colour of this image? Answer with one word."
 _COLOURS = ("red", "blue")
 _SIZE = 224
@@ -27,10 +30,12 @@ _MAX_NEW_TOKENS = 256
 _SKIP = "check_served: false in its entry skips this check"
 
 
-def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[str, Any]:
+def probe(model: str, entry: ModelEntry, journals: Path | None = None, *, again: bool = False) -> dict[str, Any]:
     """Check a model, and return what was found.
 
-    An endpoint must serve the model, accept the key, and answer a question about an image. Of a server that the job
+    An endpoint must serve the model, accept the key, and answer a question about an image. The default settings that it
+    refuses are left out from then on; they are written to the model's folder of ``journals``, and found anew only
+    ``again`` (`known_unknowns.engines.endpoint.refused_defaults`). Of a server that the job
     starts, the program must exist; it is not started, because that takes the job's GPUs and minutes. The files of a
     model in a local folder must be complete, and hold what the model needs
     (`known_unknowns.engines.checkpoint_check`). Nothing is checked of a model that has finished the runs of all its
@@ -44,17 +49,21 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None) -> dict[s
     if folder is not None and folder.is_dir():
         for problem in _incomplete(folder):
             raise ConfigError(problem, path=f"models.{model}.source")
-    if journals is not None and lazy_engine.has_finished(entry, journals):
+    if journals is not None and not again and lazy_engine.has_finished(entry, journals):
         return found | {"checked": "journal"}
     if isinstance(entry, OpenAIModel) and entry.launch is not None:
         from known_unknowns.engines.launched_server import require_program
 
         return found | {"checked": "program", "program": require_program(model, entry.launch)}
-    if isinstance(entry, OpenAIModel) and entry.check_served:
+    if isinstance(entry, OpenAIModel):
         from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 
-        served = check_endpoint(model, entry)
-        return found | {"checked": "endpoint", "endpoint": served, "sees_images": sees_images(model, entry)}
+        served = check_endpoint(model, entry) if entry.check_served else None
+        left_out = refused_defaults(model, entry, journals, again=again)
+        if not entry.check_served:
+            return found | {"checked": "settings", "left_out": left_out}
+        sees = sees_images(model, entry, left_out)
+        return found | {"checked": "endpoint", "endpoint": served, "left_out": left_out, "sees_images": sees}
     if isinstance(entry, TransformersModel) and folder is not None and folder.is_dir():
         from known_unknowns.engines.checkpoint_check import check_checkpoint
 
@@ -78,7 +87,60 @@ def _incomplete(folder: Path) -> Iterator[str]:
             yield str(error)
 
 
-def sees_images(model: str, entry: OpenAIModel) -> bool | None:
+def before_first_turn(model: str, entry: ModelEntry, journal: Path, turn: Turn, folder: Path) -> None:
+    """Find the defaults that an endpoint refuses, where no rule `probe` precedes the first turn of a journal."""
+    if isinstance(entry, OpenAIModel) and entry.launch is None and not lazy_engine.facts_file(journal).is_file():
+        refused_defaults(model, entry, journal.parent, turn=turn, images=folder)
+
+
+def refused_defaults(
+    model: str,
+    entry: OpenAIModel,
+    folder: Path | None,
+    *,
+    turn: Turn | None = None,
+    images: Path | None = None,
+    again: bool = False,
+) -> LeftOut:
+    """Return the defaults that an endpoint refuses, from the file in a ``folder`` of journals, or by asking it.
+
+    What is found is written to the file. The ``turn`` is like those that will be asked, with its ``images``; by default
+    it has an image of one colour.
+
+    Raises ConfigError if the endpoint refuses a value that the entry has, or the turn.
+    """
+    from known_unknowns.engines.endpoint import refused_defaults as of_endpoint
+    from known_unknowns.engines.endpoint.settings import EndpointSettings
+
+    settings = EndpointSettings.from_entry(model, entry)
+    known = None if folder is None or again else of_endpoint.read(folder, settings)
+    left_out: dict[str, Mapping[str, Any]] = dict(known or {})
+    with TemporaryDirectory() as name:
+        asked = turn or replace(_turn(_square(Path(name), _COLOURS[0]), TEXT), labels=("A", "B"))
+        for own in [entry, *(entry.asked_in(benchmark) for benchmark in entry.asked)]:
+            engine = engines.create(model, own)
+            if known is None:
+                left_out |= engine.find_refused(asked, images or Path(name))
+            else:
+                engine.leave_out(known)
+                engine.check_accepted(asked, images or Path(name))
+    if folder is not None and known is None:
+        of_endpoint.write(folder, settings, left_out)
+    for setting, row in left_out.items():
+        _say(model, f"the endpoint does not take the default {setting} ({row['message']}); {_INSTEAD[setting]}")
+    return left_out
+
+
+_INSTEAD = {
+    "temperature": "none is sent",
+    "seed": "none is sent",
+    "limit_name": "max_tokens is sent in place of max_completion_tokens",
+    "top_logprobs": "fewer log-probabilities are requested, or none",
+    "structured": "no response_format is sent",
+}
+
+
+def sees_images(model: str, entry: OpenAIModel, left_out: LeftOut) -> bool | None:
     """Return whether a model sees images, by the colour of a red and of a blue image, and the same without an image.
 
     None if it may ignore them, or gave no answer; a warning says which.
@@ -91,7 +153,7 @@ def sees_images(model: str, entry: OpenAIModel) -> bool | None:
     MachineError
         The endpoint gives no readable reply.
     """
-    red, blue, without = _replies(model, entry)
+    red, blue, without = _replies(model, entry, left_out)
     path = f"models.{model}.source"
     for reply in (red, blue):
         if class_of(reply) == REJECTED:
@@ -113,13 +175,14 @@ def sees_images(model: str, entry: OpenAIModel) -> bool | None:
     return None if evidence else True
 
 
-def _replies(model: str, entry: OpenAIModel) -> tuple[Reply, Reply, Reply]:
+def _replies(model: str, entry: OpenAIModel, left_out: LeftOut) -> tuple[Reply, Reply, Reply]:
     """Return the replies to the red image, to the blue one, and to no image."""
     replies: Mapping[int, Reply] = {}
     with TemporaryDirectory() as name:
         images = [_square(Path(name), colour) for colour in _COLOURS]
         turns = [_turn(image, TEXT) for image in images] + [_turn(TEXT)]
         engine = engines.create(model, entry)
+        engine.leave_out(left_out)
         for rows in engine.answer(turns, folder=Path(name)):
             replies = {**replies, **dict(rows)}
     return replies[0], replies[1], replies[2]
@@ -136,4 +199,8 @@ def _square(folder: Path, colour: str) -> Image:
 
 
 def _warn(model: str, text: str) -> None:
-    print(f"{model}: warning: {text}", file=sys.stderr, flush=True)
+    _say(model, f"warning: {text}")
+
+
+def _say(model: str, text: str) -> None:
+    print(f"{model}: {text}", file=sys.stderr, flush=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
 from known_unknowns.benchmark import registry
-from known_unknowns.data import lock_file, provenance
+from known_unknowns.config import GitData, ReleasedData
+from known_unknowns.data import git, lock_file, provenance
 from known_unknowns.edition_files import replies_table
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
@@ -125,7 +126,10 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     }
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     revision = locked.describe() if locked else commits or None
-    return Data(benchmark, entry.as_dict(), pin, revision, terms, of_data.redistribute)
+    source_of = entry.as_dict()
+    if isinstance(entry, GitData | ReleasedData) and git.is_without_commit(data / "raw" / benchmark):
+        source_of["fetched"] = "files of a folder without a commit; not compared with the repository"
+    return Data(benchmark, source_of, pin, revision, terms, of_data.redistribute)
 
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:

@@ -29,10 +29,13 @@ def kept_part(text: str, pattern: str) -> str:
 def official(turn: AnsweredTurn, question: Question, *, kept: str | None = None) -> ParsedAnswer:
     """Parse a reply with the official parser of the question's benchmark.
 
-    It reads the `kept_part` of the reply, or all of it without a pattern. A label that the turn did not offer is
-    unparsed, such as the refusal's in a forced choice.
+    With a pattern, it reads the `kept_part` of the reply as the model wrote it, its reasoning included, as the authors'
+    code does. Without one, it reads the text. A label that the turn did not offer is unparsed, such as the refusal's in
+    a forced choice.
     """
-    text = turn.reply.text if kept is None else kept_part(turn.reply.text, kept)
+    text = turn.reply.text
+    if kept is not None:
+        text = kept_part(text if turn.reply.raw is None else turn.reply.raw, kept)
     parsed = registry.get(question.benchmark).official(text, question)
     if turn.labels is not None and parsed.label is not None and parsed.label not in turn.labels:
         return ParsedAnswer(UNPARSED, parsed.label)

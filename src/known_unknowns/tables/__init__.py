@@ -82,6 +82,7 @@ REPLIES = pa.schema(
         *_required(finish=_TEXT),
         pa.field("error", _TEXT),
         pa.field("continuations", pa.map_(_TEXT, _CONTINUATION)),
+        pa.field("raw", _TEXT),
     ]
 )
 SCORES = pa.schema([f.with_name("letter") if f.name == "label" else f for f in schema_of(Score)])
@@ -221,6 +222,7 @@ def _reply_row(turn: AnsweredTurn) -> tuple[Any, ...]:
         reply.finish,
         reply.error,
         None if found is None else sorted((label, each._asdict()) for label, each in found.items()),
+        reply.raw,
     )
 
 
@@ -240,6 +242,7 @@ def _answered_turn(  # the columns of `REPLIES`
     finish: str,
     error: str | None,
     continuations: list[tuple[str, dict[str, Any]]] | None,
+    raw: str | None,
 ) -> AnsweredTurn:
     answer = Reply(
         reply,
@@ -250,6 +253,7 @@ def _answered_turn(  # the columns of `REPLIES`
         finish,
         error,
         continuations=None if continuations is None else {label: Continuation(**each) for label, each in continuations},
+        raw=raw,
     )
     return AnsweredTurn(
         question_id, turn, step, text, tuple(images), None if labels is None else tuple(labels), key, answer

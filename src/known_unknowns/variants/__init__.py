@@ -283,7 +283,7 @@ def shuffled_all_options(question: Question, *, seed: int = 0, first_seed: int =
 
     References
     ----------
-    .. [1] Tong et al., 2025, arXiv:2509.09658, released predictions.
+    .. [1] Tong et al., 2025, arXiv:2509.09658, released replies.
     """
     labels = string.ascii_uppercase[: len(question.options)]
     if any(not o.line.startswith(f"{label}.") for o, label in zip(question.options, labels, strict=False)):

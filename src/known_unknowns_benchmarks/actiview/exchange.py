@@ -6,29 +6,27 @@ It does not contain the questions, which have annotated views.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from known_unknowns.benchmark.exchange import Exchange, FileFormat, Prediction, Row
+from known_unknowns.benchmark.exchange import Exchange, FileFormat, Row, is_number
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import parse_reply, reply_text
+from known_unknowns.exchange.writers import reply_text
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns_benchmarks.actiview.loader import NAME
 
 
-def _parse_object(file: Path, content: Mapping[str, Any]) -> tuple[list[Prediction], float | None]:
-    replies, accuracy = content["preds"], content.get("acc")
+def _expand(row: Row) -> list[Row]:
+    replies = row.fields["preds"]
     if not isinstance(replies, list) or not replies:
-        raise DataError("preds is not a list of replies", file=file)
-    predictions = []
-    for index, value in enumerate(replies):
-        row = Row(file, index + 1, {"prediction": value})
-        text, error = parse_reply(row, value)
-        predictions.append(Prediction(row, text, error, index=index))
-    is_number = isinstance(accuracy, int | float) and not isinstance(accuracy, bool)
-    return predictions, float(accuracy) if is_number else None
+        raise DataError("preds is not a list of replies", file=row.file)
+    return [Row(row.file, number + 1, {"number": number, "prediction": text}) for number, text in enumerate(replies)]
+
+
+def stated_accuracy(row: Row) -> float | None:
+    """Return the accuracy that a result file states; None if it states none."""
+    accuracy = row.fields.get("acc")
+    return float(accuracy) if is_number(accuracy) else None
 
 
 def _write(answers: Sequence[tuple[Question, AnsweredTurn]]) -> str:
@@ -44,7 +42,14 @@ def _write(answers: Sequence[tuple[Question, AnsweredTurn]]) -> str:
 EXCHANGE = Exchange(
     formats=(
         FileFormat(
-            name=NAME, object_key="preds", parse_object=_parse_object, write=_write, benchmark=NAME, suffix=".json"
+            name=NAME,
+            fields=("preds",),
+            expand=_expand,
+            number="number",
+            stated_accuracy=stated_accuracy,
+            write=_write,
+            benchmark=NAME,
+            suffix=".json",
         ),
     )
 )

@@ -16,8 +16,8 @@ from known_unknowns.benchmark.loading import read_json
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.benchmark.released import ReleasedTurn
 from known_unknowns.config import ReleasedData
-from known_unknowns.data.released_reader import HISTORY, ReleasedReader, ReplyRow, Setting, Slot, Turns
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.released_reader import HISTORY, ReleasedReader, ReplyRow, Setting, Slot, Turns
 from known_unknowns.records import OVERALL, Image, Question, Reply
 from known_unknowns_benchmarks.actiview.format import read_files
 from known_unknowns_benchmarks.actiview.loader import load_without_images

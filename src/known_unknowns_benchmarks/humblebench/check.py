@@ -45,7 +45,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     """Check the files under ``raw`` (`known_unknowns.benchmark.interface.Check`).
 
     The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
-    Constructed data (``source: folder``) have none. Released predictions (``source: released``) have a check of their
+    Constructed data (``source: folder``) have none. Released replies (``source: released``) have a check of their
     own.
     """
     if isinstance(settings, ReleasedData):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmark.exchange import Exchange, FileFormat, Prediction, Row
+from known_unknowns.benchmark.exchange import Exchange, FileFormat
 from known_unknowns.config import DataEntry
 from known_unknowns.exchange.annotations import load_folder
 from known_unknowns.exchange.embedded_questions import (
@@ -16,9 +16,8 @@ from known_unknowns.exchange.embedded_questions import (
     build_question,
     first_value,
 )
-from known_unknowns.exchange.formats import parse_reply, reply_text
-from known_unknowns.exchange.generic_formats import json_lines
 from known_unknowns.exchange.rows import parse_identifier, parse_table
+from known_unknowns.exchange.writers import json_lines, reply_text
 from known_unknowns.images import is_recipe_image
 from known_unknowns.records import AnsweredTurn, Option, Question
 from known_unknowns_benchmarks.humblebench.loader import LETTERS, NAME, REFUSAL
@@ -28,11 +27,6 @@ from known_unknowns_benchmarks.humblebench.released import RELEASED
 NONE_OF_THE_ABOVE = "None of the above"
 """The text of the refusal, whose label differs from E if options were moved or relettered."""
 _ANNOTATION_FIELDS = ("question_id", "question", "label", "type")
-
-
-def _parse_row(row: Row) -> Prediction:
-    text, error = parse_reply(row, row.fields["prediction"])
-    return Prediction(row, text, error, id=parse_identifier(row, "question_id"), fields=row.fields)
 
 
 def _write(answers: Sequence[tuple[Question, AnsweredTurn]]) -> str:
@@ -116,12 +110,12 @@ EXCHANGE = Exchange(
         FileFormat(
             name=NAME,
             fields=("label", "question", "type", "question_id", "prediction"),
-            parse_row=_parse_row,
             write=_write,
             whole_question=True,
             benchmark=NAME,
             suffix=f".{NAME}.jsonl",
         ),
+        FileFormat(name=f"{NAME} (answers only)", fields=("question_id", "model_answer"), reply="model_answer"),
     ),
     embedded_question=embedded_question,
     published_label="label",

@@ -3,7 +3,7 @@
 The data are published as Parquet (columns label, question, type, image {bytes, path}, question_id) and as a folder of
 images with a metadata file (file_name, label, question, type, question_id). The loader reads any mix of both. A
 question is one text: the first line is the question, each further line is an option: "A. Red", "A.Yes", the last one
-"E. None of the above". The lettering may have gaps, as in the released predictions of HumbleBench-E.
+"E. None of the above". The lettering may have gaps, as in the released replies of HumbleBench-E.
 """
 
 from __future__ import annotations

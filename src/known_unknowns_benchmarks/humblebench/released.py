@@ -1,4 +1,4 @@
-"""HumbleBench's released predictions; released.yaml describes the files.
+"""HumbleBench's released replies; released.yaml describes the files.
 
 A log is an object with "Accuracy" (each type, Overall_accuracy, E_accuracy) and "Proportions" (A to E, NA), in percent.
 Older logs are lines of text that end in the same object. The released code computes each number as a count divided by a
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from known_unknowns.benchmark.question_text import parse_question
-from known_unknowns.data.released_reader import Numbers, ReleasedReader, ReplyRow, Setting
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.released_reader import Numbers, ReleasedReader, ReplyRow, Setting
 from known_unknowns.records import OVERALL, Image, Question
 from known_unknowns_benchmarks.humblebench.loader import LETTERS, NAME, REFUSAL
 from known_unknowns_benchmarks.humblebench.official import letter, released_label

@@ -1,4 +1,4 @@
-"""The report's part on released predictions: what only raw replies show.
+"""The report's part on released replies: what only raw replies show.
 
 The numbers are those of results/<edition>/released (`known_unknowns.comparison.reply_tables`) and of the metrics.
 """
@@ -16,7 +16,7 @@ import pandas as pd
 from known_unknowns import json_files
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.published import read_released
-from known_unknowns.data.released_reader import ANSWERS_ONLY
+from known_unknowns.exchange.released_reader import ANSWERS_ONLY
 from known_unknowns.report.formatting import Cell, Head, Row, Table, interval, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
 

@@ -22,5 +22,5 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
     tables = [paper_table(name, layout, run, cells, compared) for name, layout in layouts.items()]
     links = {"papers": "The paper's tables"}
     if released is not None:
-        links["released"] = "Released predictions"
+        links["released"] = "Released replies"
     return ExtraContent(links=links, values={"tables": tables, "released": released})

@@ -39,6 +39,9 @@ class MMUPD(Benchmark):
     audit = part("audit.audit")
     section_content = part("report.build")
 
+    def asked_together(self, question: Question) -> str:
+        return f"{question.extra.get('subset')} {question.extra.get('problem', question.id)}"
+
     def refusal_means(self, question: Question) -> str:
         from known_unknowns_benchmarks.mm_upd.format import SUBSETS
 

@@ -21,6 +21,8 @@ class MultipleChoice(Benchmark):
     refusal_prompt = part("prompts.refusal_prompt")
     official = part("prompts.official")
     metrics = part("metrics.METRICS")
+    exchange = part("exchange.EXCHANGE")
+    load_without_images = part("exchange.load_without_images")
 
 
 BENCHMARK = MultipleChoice()

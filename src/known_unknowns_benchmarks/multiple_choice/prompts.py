@@ -11,6 +11,8 @@ from known_unknowns_benchmarks.multiple_choice.refusals import plain
 from known_unknowns_benchmarks.multiple_choice.settings import PLACEHOLDER
 
 _INSTRUCTION = "Answer with the option's letter from the given choices directly."
+_LINE = re.compile(r"^[*_]*ANSWER[*_]*\s*:[*_\s]*\(?([A-Z])\)?[.*_]*\s*\Z", re.MULTILINE)
+"""The form that inspect_ai's prompts ask for: the last line is "ANSWER: B"."""
 _START = re.compile(r"\(?([A-Z])(?:[).:]+(?=\s|\Z)|\Z)")
 
 
@@ -55,9 +57,12 @@ def _with_hint(question: Question) -> str:
 
 
 def official(text: str, question: Question) -> ParsedAnswer:
-    """Parse a reply strictly: it starts with a label ("B", "(B)", "B. Blue"), or it is exactly an option's text."""
+    """Parse a reply strictly: it is a label or starts with one ("B", "(B)", "B. Blue"), or is exactly an option's text.
+
+    A reply whose last line is "ANSWER: B" gives B, whatever is above.
+    """
     text = text.strip()
-    found = _START.match(text)
+    found = _LINE.search(text) or _START.match(text)
     if found:
         return parse_label(found[1], question)
     options = [option for option in question.options if not has_mark(option.text)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
+from known_unknowns.errors import ConfigError
 from known_unknowns_construction.benchmarks import actiview, humblebench
 from known_unknowns_construction.interface import Construction
 
@@ -18,6 +19,10 @@ def construction_of(benchmark: str) -> Construction | None:
     if benchmark == "actiview":
         return actiview.CONSTRUCTION
     for entry in entry_points(group=GROUP, name=benchmark):
-        found: Construction = entry.load()
+        try:
+            found: Construction = entry.load()
+        except Exception as error:  # the plugin's own code
+            text = f"the plugin {entry.value} cannot be imported ({type(error).__name__}: {error})"
+            raise ConfigError(text, path=f"benchmarks.{benchmark}") from error
         return found
     return None

@@ -16,8 +16,8 @@ from known_unknowns.benchmark import images as _images
 from known_unknowns.benchmark.checks import ImageChecks
 from known_unknowns.benchmark.images import IN_FLIGHT, WORTH_PROCESSES, ImageStore
 from known_unknowns.data.questions import normalise
-from known_unknowns.data.released_reader import with_published_images
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.exchange.released_reader import with_published_images
 from known_unknowns.images import open_image
 from known_unknowns.records import Turn
 from known_unknowns.tables import write_questions

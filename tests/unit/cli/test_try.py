@@ -114,6 +114,27 @@ def test_an_endpoint_is_asked_whether_it_serves_the_model():
     assert not any(b"correct choice" in request.raw for request in endpoint.log)  # the probe's only
 
 
+def test_a_key_of_the_entry_is_set_under_another_name():
+    with Endpoint() as endpoint:
+        given = ["--set", "template.enable_thinking=false", "--set", "decoding.max_new_tokens=900"]
+        output = dry(f"openai:{MODEL}", "--base-url", endpoint.url, *given)
+        asked = [request.body for request in endpoint.log if request.path.endswith("completions")]
+    assert f"Model      {MODEL}-enable_thinking-false-max_new_tokens-900: the endpoint serves it" in output
+    assert {"enable_thinking": False} in [body.get("chat_template_kwargs") for body in asked]
+    assert 900 in [body.get("max_completion_tokens") for body in asked]
+    for wrong in ("template", "=1", "template..a=1"):
+        assert "is not KEY=VALUE" in str(invoke("pocket", "--set", wrong, "--dry-run").exception)
+    assert "tempelate" in str(invoke("pocket", "--set", "tempelate.a=1", "--dry-run").exception)
+
+
+@pytest.mark.parametrize("parameter", ["temperature", "seed", "max_completion_tokens"])
+def test_a_model_that_takes_no_temperature_is_tried_without_one(parameter):
+    with Endpoint(unsupported={parameter: "not for this model"}) as endpoint:
+        done = invoke(f"openai:{MODEL}", "--base-url", endpoint.url, "--dry-run")
+    assert done.exit_code == 0, done.exception
+    assert "the endpoint does not take the default" in done.output
+
+
 def test_the_price_of_an_endpoint_is_estimated():
     model, colours = "gpt-4o-mini", iter(["red", "blue", "none"] * 2)
     with Endpoint(

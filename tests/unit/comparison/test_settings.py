@@ -14,13 +14,15 @@ from known_unknowns.comparison import IDENTICAL, NOT_COMPARABLE, compare_cells, 
 from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.comparison.settings import (
     KEYS,
+    NEARLY,
+    UNKNOWN,
     as_published,
     differences,
     published_settings,
     read_settings,
     unknown_settings,
 )
-from known_unknowns.config import Params, typed_model
+from known_unknowns.config import Params, catalogue, typed_model
 from known_unknowns.config.models import EndpointInferenceSettings, LocalInferenceSettings
 from known_unknowns.data import lock_file
 from known_unknowns.data.lock_file import data_revision
@@ -249,3 +251,24 @@ def test_the_revision_is_that_of_the_lock_or_of_the_entry(tmp_path: Path):
     lock_file.write({"hub:datasets/a/b@main": lock_file.LockEntry(COMMIT, {})}, lock)
     assert data_revision("b", data_entry("hub"), lock) == COMMIT
     assert data_revision("b", data_entry("scenes"), lock) == ""
+
+
+@pytest.mark.parametrize(("engine", "level"), [("transformers", NEARLY), ("openai", UNKNOWN)])
+def test_a_server_may_remove_the_marks_that_the_kept_part_depends_on(engine: str, level: str):
+    """The authors of LLaVA-CoT's row keep what follows <CONCLUSION>. All else is as in the catalogue's entry."""
+    entry = dict(catalogue.entries()["llava-cot-11b"])
+    if engine == "openai":
+        left_out = ("dtype", "image_backend", "revision", "card")
+        entry = {key: value for key, value in entry.items() if key not in left_out} | {"engine": "openai"}
+    chosen = params(entry)
+    found = {each.settings.row: each for each in as_published(chosen, "humblebench")}["LLaVA-CoT"]
+    assert (found.model, found.level) == ("ours", level), found
+    assert any("kept" in each for each in found.unknown) == (engine == "openai")
+
+
+def test_changed_decisions_are_a_difference_of_their_rows():
+    rows = published_settings("actiview")
+    entry = typed_model("ours", MODEL)
+    for row, variant in (("Idefics3-8B-Llama3", "mixed"), ("MiniCPM-V 2.6", "mixed"), ("MiniCPM-V 2.6", "shifting_r")):
+        assert "decisions" in differences(rows[row].of(variant), entry, "actiview", 200)
+        assert "decisions" not in differences(rows[row].of("full_image"), entry, "actiview", 20)

@@ -193,9 +193,9 @@ def test_the_needs_of_the_edition_papers_are_printed():
 @pytest.mark.parametrize(
     ("benchmark", "levels"),
     [
-        ("humblebench", {"exactly": 0, "nearly": 13, "unknown": 0, "not": 8}),
+        ("humblebench", {"exactly": 0, "nearly": 14, "unknown": 0, "not": 7}),
         ("mmsap", {"exactly": 0, "nearly": 0, "unknown": 4, "not": 10}),
-        ("actiview", {"exactly": 0, "nearly": 3, "unknown": 7, "not": 21}),
+        ("actiview", {"exactly": 0, "nearly": 2, "unknown": 7, "not": 22}),
         ("mm_upd", {"exactly": 0, "nearly": 1, "unknown": 6, "not": 15}),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from known_unknowns import engines
+from known_unknowns.benchmark import registry
 from known_unknowns.config import models
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration
@@ -63,6 +64,26 @@ def echo(request, tmp_path, monkeypatch):
     models.settings_of.cache_clear()
     for name in ("echo_engine", f"{models.ENGINES}.echo"):
         sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("code", ["import no_such_module", "1 / 0", "def"])
+def test_an_engine_that_cannot_be_imported_is_named(code, tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text(code)
+    monkeypatch.setattr(engines, "__path__", [*engines.__path__, str(tmp_path)])
+    with pytest.raises(ConfigError, match=r"mine.*the engine broken cannot be imported: \w+Error"):
+        with_model(engine="broken")
+
+
+@pytest.mark.parametrize("code", ["import no_such_module", "1 / 0"])
+def test_a_benchmark_that_cannot_be_imported_is_named(code, tmp_path, monkeypatch):
+    (tmp_path / "broken_benchmark.py").write_text(code)
+    info = tmp_path / "broken_benchmark-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-benchmark\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\nbroken = broken_benchmark:BENCHMARK\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError, match=r"benchmarks\.broken: the plugin broken_benchmark:BENCHMARK .*Error"):
+        registry.get("broken")
 
 
 def with_model(**entry):

@@ -6,6 +6,7 @@ import traceback
 import pytest
 
 from known_unknowns import config
+from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import ConfigError
 from tests.paths import ROOT
 
@@ -74,3 +75,10 @@ def test_an_invalid_line_is_not_printed(tmp_path):
         config.read(tmp_path / "params.yaml")
     shown = "".join(traceback.format_exception(raised.value))
     assert "mapping values are not allowed here (line 3, column 21)" in shown and SECRET not in shown
+
+
+def test_the_address_of_a_folder_is_shown():
+    """It has no place for a password, and the message must say which repository is wrong."""
+    where = ("repository",)
+    assert "'file:///data/mirror' is not valid" in invalid(where, "file:///data/mirror", "String should match")
+    assert "mirror" not in invalid(where, "https://user:mirror@example.org", "String should match")

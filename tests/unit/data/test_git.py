@@ -89,7 +89,7 @@ def test_a_rerun_needs_the_repository_only_for_a_changed_file(published, out, tm
 
     (out / "asset/data.json").write_text("[3]", encoding="utf-8")
     (out / "asset/extra.json").touch()
-    with pytest.raises(MachineError, match="name a clone with --from FOLDER"):
+    with pytest.raises(MachineError, match="name a clone, or a folder with the files, with --from FOLDER"):
         check_out(published, out)
     assert contents(out)["asset/data.json"] == "[3]"
     (tmp_path / "away").rename(tmp_path / "published")
@@ -100,9 +100,11 @@ def test_a_rerun_needs_the_repository_only_for_a_changed_file(published, out, tm
 def test_a_users_clone_is_accepted_if_it_has_the_commit(published, out, tmp_path):
     nowhere = published | {"repository": (tmp_path / "nowhere").as_uri()}
     run(tmp_path, "init", "--quiet", "empty")
-    for folder in (tmp_path, tmp_path / "empty"):
-        with pytest.raises(MachineError, match="is not a git repository with the commit"):
-            check_out(nowhere, out, user_folder=folder)
+    with pytest.raises(MachineError, match="empty is not a git repository with the commit"):
+        check_out(nowhere, out, user_folder=tmp_path / "empty")
+    run(tmp_path, "clone", "--quiet", "--depth=1", published["repository"], "shallow")
+    with pytest.raises(MachineError, match="shallow is a shallow clone without the commit"):
+        check_out(nowhere, out, user_folder=tmp_path / "shallow")
     run(tmp_path, "clone", "--quiet", published["repository"], "mine")
     check_out(nowhere, out, user_folder=tmp_path / "mine")
     assert_whole(out)
@@ -217,6 +219,51 @@ def test_another_content_in_a_later_commit_is_kept_apart(repository, tmp_path):
     assert (first.place, first.commit, first.is_first) == (path, commits[0], True)
     assert (out / other.place).read_text(encoding="utf-8") == "{}"
     assert (other.commit, other.is_first) == (commits[3], False)
+
+
+def test_a_partial_clone_of_the_user_is_named(published, out, tmp_path):
+    run(tmp_path / "published", "config", "uploadpack.allowFilter", "true")
+    run(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", published["repository"], "mine")
+    (tmp_path / "published").rename(tmp_path / "away")
+    with pytest.raises(MachineError, match=r"mine is a partial clone .*run git clone file://.* without --filter"):
+        check_out(published, out, user_folder=tmp_path / "mine")
+
+
+def test_plain_files_of_a_git_source(published, out, tmp_path, capsys):
+    """They have no commit, and the folder's own git files and hidden files are not theirs."""
+    (tmp_path / "mine/asset").mkdir(parents=True)
+    (tmp_path / "mine/asset/data.json").write_text("[1]", encoding="utf-8")
+    (tmp_path / "mine/.DS_Store").touch()
+    (tmp_path / "mine/link").symlink_to("/etc/hostname")
+    check_out(published, out, user_folder=tmp_path / "mine")
+    assert_whole(out)
+    assert git.is_without_commit(out)
+    assert "1 files of" in (said := capsys.readouterr().err) and "no commit shows that they are those of" in said
+
+
+def test_plain_files_of_a_released_source(tmp_path):
+    mine, out = tmp_path / "mine", tmp_path / "raw/humblebench"
+    (mine / "results/common/Phi-4").mkdir(parents=True)
+    of = entry(["0" * 40], files=["results/*.jsonl"])
+    with pytest.raises(
+        DataError, match=r"mine: no file matches results/\*\.jsonl in the folder, with the paths of the rep"
+    ):
+        fetch(of, out, user_folder=mine)
+    (mine / "results/common/Phi-4/Phi-4.jsonl.gz").write_bytes(b"\x1f\x8b")
+    with pytest.raises(
+        DataError, match=r"compressed files, such as results/common/Phi-4/Phi-4\.jsonl\.gz, are not read"
+    ):
+        fetch(of, out, user_folder=mine)
+    (mine / "results/common/Phi-4/Phi-4.jsonl").write_text("{}", encoding="utf-8")
+    (mine / "README.md").write_text("no replies", encoding="utf-8")
+    fetch(of, out, user_folder=mine)
+    (file,) = git.read_manifest(out)
+    assert (file.path, file.place, file.commit, file.size) == (
+        *["results/common/Phi-4/Phi-4.jsonl"] * 2,
+        git.NO_COMMIT,
+        2,
+    )
+    assert (out / file.place).read_text(encoding="utf-8") == "{}"
 
 
 def configured(of):

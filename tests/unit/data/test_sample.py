@@ -1,4 +1,4 @@
-"""Samples of questions: whole images, in proportion, and the smaller one is part of the larger."""
+"""Samples of questions: many images, in proportion, and the smaller one is part of the larger."""
 
 from __future__ import annotations
 
@@ -31,18 +31,41 @@ def images(chosen: list[Question]) -> set[str]:
 
 
 @given(GROUPS, st.integers(1, 100), st.integers(0, 3))
-def test_an_image_is_whole_and_the_limit_is_kept(groups, limit, seed):
+def test_a_sample_has_as_many_images_as_possible(groups, limit, seed):
     every = questions(groups)
     chosen = sample(every, limit, seed=seed)
-    assert chosen == [each for each in every if each.group in images(chosen)]
-    assert len(chosen) <= limit or len(images(chosen)) == 1
-    assert bool(chosen) == bool(every)
+    assert len(chosen) == min(limit, len(every))
+    assert len(images(chosen)) == min(limit, len(images(every)))
+    per_image = Counter(each.group for each in chosen)
+    for name in images(every):  # no image has two more than another one, unless that is whole
+        whole = sum(each.group == name for each in every)
+        assert per_image[name] >= min(whole, max(per_image.values(), default=0) - 1)
+
+
+def test_questions_that_are_scored_together_are_sampled_together():
+    """Two problems of MM-UPD on each of four images, each with three passes and their unsolvable counterparts."""
+    every = [
+        question(
+            f"{image}-{problem}-{kind}-{number}",
+            benchmark="mm_upd",
+            group=f"image {image}",
+            extra={"subset": "AAD", "problem": 2 * image + problem, "pass": number, "type": kind},
+        )
+        for image in range(4)
+        for problem in range(2)
+        for kind in ("standard", "upd")
+        for number in range(3)
+    ]
+    chosen = sample(every, 20)
+    counts = Counter(each.extra["problem"] for each in chosen)
+    assert list(counts.values()) == [6, 6, 6] and len(images(chosen)) == 3
 
 
 @given(GROUPS, st.integers(1, 60), st.integers(1, 60))
 def test_the_larger_sample_contains_the_smaller(groups, limit, more):
     every = questions(groups)
-    assert images(sample(every, limit)) <= images(sample(every, limit + more))
+    smaller, larger = ({each.id for each in sample(every, number)} for number in (limit, limit + more))
+    assert smaller <= larger
     assert sample(every, len(every) or 1) == every
 
 

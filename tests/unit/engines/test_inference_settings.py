@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,21 @@ def test_an_argument_that_no_part_of_the_processor_has_is_an_error(llava):
     with pytest.raises(ConfigError, match="has no argument 'max_pixles'") as error:
         TransformersEngine("tiny", entry(llava, processor={"max_pixles": 1}))
     assert error.value.path == "models.tiny.processor"
+
+
+def test_variables_reach_the_chat_template(llava, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(llava, folder)
+    template = folder / "chat_template.jinja"
+    template.write_text("{% if thinks %}What colour {% endif %}" + template.read_text())
+    plain, longer = (TransformersEngine("tiny", entry(folder, **of)) for of in ({}, {"template": {"thinks": True}}))
+    turns = [turn(number) for number in range(3)]
+    for one, other in zip(answers(plain, turns), answers(longer, turns), strict=True):
+        assert other.input_tokens > one.input_tokens
+    assert longer.facts == plain.facts | {"template": {"thinks": True}}
+    with pytest.raises(ConfigError, match="has no variable 'enable_thinking'") as error:
+        TransformersEngine("tiny", entry(llava, template={"enable_thinking": False}))
+    assert error.value.path == "models.tiny.template"
 
 
 def test_settings_are_facts_if_they_are_given(llava):

@@ -138,6 +138,14 @@ def test_the_command_has_what_the_entry_says():
     assert launched_server.command_of(entry, entry.launch)[-2:] == ("--model-path", "me/model")
 
 
+def test_the_lines_with_errors_are_shown_besides_the_end():
+    noise = "\\n".join(["leaked function"] * 40)
+    with pytest.raises(MachineError) as raised:
+        infer(3, "--dies", f"ValueError: no room for the weights\\n{noise}".replace("\\n", "\n"))
+    assert "ValueError: no room for the weights" in str(raised.value)
+    assert str(raised.value).count("leaked function") == 15
+
+
 def test_one_that_is_never_ready_is_ended_after_the_limit(capsys, monkeypatch):
     monkeypatch.setattr(launched_server, "_FIRST_REPORT", 0.2)
     with pytest.raises(
@@ -157,11 +165,11 @@ def test_one_that_dies_at_the_start_shows_the_end_of_its_log():
 def test_one_that_dies_in_the_middle_stops_the_run_and_the_same_command_continues():
     start = time.monotonic()
     with pytest.raises(MachineError, match=r"ended \(exit status 7\)(.|\n)*asked q\d\nCUDA error: an illegal"):
-        infer(6, "--dies-after", "4", concurrency=1)
+        infer(6, "--dies-after", "6", concurrency=1)
     assert time.monotonic() - start < 20
     with Journal(JOURNAL) as kept:
         assert len(kept) == 4
-    assert infer(6, "--dies-after", "4", concurrency=1)[0] == 2
+    assert infer(6, "--dies-after", "6", concurrency=1)[0] == 2
     assert len(servers()) == 2
 
 
@@ -180,6 +188,52 @@ def test_a_port_that_another_server_has_taken_is_not_used(monkeypatch):
             assert "Address already in use" in LOG.read_text() and len(servers()) == 2
         finally:
             other.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no signal for the end of a parent")
+def test_it_ends_if_its_guard_is_killed():
+    _, engine = infer()
+    engine._running_server().process.kill()
+    assert ended(servers())
+
+
+def test_options_that_only_sound_like_a_secret_are_allowed():
+    model("--max-num-batched-tokens", "8", "--tokenizer", "x", "--tokenizer-mode", "slow", "--skip-tokenizer-init")
+
+
+def test_the_content_of_a_config_file_is_part_of_the_identity():
+    Path("server.yaml").write_text("dtype: float32")
+    _, first = infer(3, "--config", "server.yaml")
+    assert first.facts["server"]["files"].keys() == {"server.yaml"}
+    launched_server.stop()
+    assert infer(3, "--config", "server.yaml")[0] == 0
+    Path("server.yaml").write_text("dtype: bfloat16")
+    launched_server.stop()
+    assert infer(3, "--config", "server.yaml")[0] == 3
+    with pytest.raises(ConfigError, match=r"--config none.yaml: No such file"):
+        infer(3, "--config=none.yaml")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can start another user's process")
+def test_the_key_is_not_sent_to_another_users_process(monkeypatch):
+    """It answers whatever the key is, and records what it is sent."""
+    program = (
+        "import http.server as h, sys\n"
+        "class H(h.BaseHTTPRequestHandler):\n"
+        "    def do_GET(self):\n"
+        "        print(self.headers.get('authorization'), flush=True)\n"
+        "        self.send_response(200); self.end_headers()\n"
+        "s = h.HTTPServer(('127.0.0.1', 0), H); print(s.server_port, flush=True); s.serve_forever()"
+    )
+    with subprocess.Popen(["/usr/bin/env", "python3", "-c", program], user=65534, stdout=subprocess.PIPE) as other:
+        try:
+            port = int(other.stdout.readline())
+            monkeypatch.setattr(launched_server, "_free_port", lambda: port)
+            with pytest.raises(MachineError, match=f"another user listens at the port {port} .*nothing was sent"):
+                infer(3, "--deaf")
+        finally:
+            other.kill()
+        assert other.stdout.read() == b""
 
 
 def test_one_that_ignores_sigterm_is_killed_with_its_children():
@@ -280,6 +334,9 @@ def test_without_the_drivers_tool_torch_says_which_gpus_there_are(monkeypatch):
         ({"launch": {"arguments": ["--tensor_parallel_size", "4"]}}, "write launch.tensor_parallel_size"),
         ({"launch": {"command": "vllm serve -q fp8"}}, "write launch.quantization"),
         ({"launch": {"command": "vllm 'serve"}}, "command: No closing quotation"),
+        ({"launch": {"arguments": ["--hf-token", "hf_abc"]}}, "--hf-token takes a secret.*HF_TOKEN"),
+        ({"launch": {"arguments": ["--hf_token=hf_abc"]}}, "--hf_token takes a secret"),
+        ({"launch": {"command": "vllm serve --ssl-password x"}}, "--ssl-password takes a secret"),
     ],
 )
 def test_a_mistake_in_the_entry_is_explained(entry, words):

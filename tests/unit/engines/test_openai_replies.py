@@ -174,6 +174,16 @@ def test_token_counts_of_the_endpoint_are_recorded():
         ("Qwen/Qwen2.5-VL-7B@abc", "Qwen/Qwen2.5-VL-7B@abd", False),
         ("Qwen/Qwen2.5-VL-7B", "Qwen/Qwen2.5-VL-7B@main", True),
         ("one/model", "other/model", False),
+        ("claude-sonnet-4", "claude-sonnet-4-5", False),
+        ("claude-sonnet-4", "claude-sonnet-4-5-20250929", False),
+        ("claude-sonnet-4", "claude-sonnet-4-20250514", True),
+        ("claude-sonnet-4", "claude-sonnet-4@20250514", True),
+        ("gemini-1.5-pro", "gemini-1.5-pro-002", True),
+        ("gpt-3.5-turbo", "gpt-3.5-turbo-0125", True),
+        ("mistral-large", "mistral-large-2411", True),
+        ("llama", "llama-70", False),
+        ("phi-3", "phi-3.5", False),
+        ("model", "model-1000", False),
     ],
 )
 def test_names_that_are_accepted_for_a_model(asked, echo, same):

@@ -13,11 +13,12 @@ from known_unknowns import tables
 from known_unknowns.config import OpenAIModel, Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.inference.model_run import infer
+from known_unknowns.inference.probe import probe
 from tests.factories import published_row, variant_entry, write_published
 from tests.paths import ROOT, SOURCE
-from tests.servers.client import engine
+from tests.servers.client import engine, turn
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
 
 KEY = "sk-proj-0123456789abcdefSECRET"
@@ -68,12 +69,13 @@ def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
 
     def talkative(request):
         if "seed" in request.body:
-            return error(400, f"seed is not for {request.headers['authorization']}", param="seed")
+            return error(400, f"seed is not for {request.headers['authorization']}")
         told = request.headers["authorization"]
         return Response(200, completion("q1", content=told, reasoning=told, system_fingerprint=told))
 
-    with Endpoint(reply=talkative) as server:
+    with Endpoint(reply=talkative, sight=talkative) as server:
         entry = {"engine": "openai", "source": MODEL, "base_url": server.url, "key_env": "THE_KEY"}
+        entry["check_served"] = False
         params = Params(
             {
                 "edition": "pocket",
@@ -87,8 +89,8 @@ def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
         )
         places = {name: tmp_path / name for name in ("questions", "variants", "out")}
         places["journal"] = tmp_path / "journal.jsonl"
+        probe("parrot", params.model("parrot"), tmp_path)
         infer(params, "parrot", "humblebench", **places)
-        assert len(server.log) == 4  # the models; with the seed; and on each of two images
     (row, *_) = tables.read_replies(tmp_path / "out" / "replies.parquet")
     assert row.reply.text == "Bearer [key]"
     assert "seed is not for Bearer [key]" in (tmp_path / "out" / "engine.json").read_text()
@@ -100,6 +102,20 @@ def test_the_key_is_not_in_errors(tmp_path):
         said = run(tmp_path, server, max_retries=0, patience=0.5)
     assert "Error: " in said and KEY not in said
     assert not [name for name, text in written(tmp_path).items() if KEY in text]
+
+
+@pytest.mark.parametrize("place", ["error", "finish_reason", "model"])
+def test_the_key_is_not_in_the_error_of_replies_with_status_200(tmp_path, place, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def reply(request):
+        body = completion(request.question)
+        (body["choices"][0] if place == "finish_reason" else body)[place] = f"bad {KEY}"
+        return Response(200, body)
+
+    with Endpoint(reply=reply) as server, pytest.raises(KnownUnknownsError, match=r"\[key\]") as raised:
+        list(engine(server.url).answer([turn(f"q{number}") for number in range(20)], folder=tmp_path))
+    assert KEY not in str(raised.value) and KEY not in capsys.readouterr().err
 
 
 def test_a_missing_key_is_named(monkeypatch, tmp_path):

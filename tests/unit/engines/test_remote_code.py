@@ -36,6 +36,19 @@ def test_code_of_another_repository_is_refused(tmp_path: Path, file: str, conten
 @pytest.mark.parametrize(
     "text",
     [
+        r'{"auto_map": {"AutoModel": "other/repository\u002d\u002dmodeling.Model"}}',
+        r'{"auto\u005fmap": {"AutoModel": "other/repository-\u002dmodeling.Model"}}',
+    ],
+)
+def test_escapes_of_json_do_not_hide_it(tmp_path: Path, text: str):
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ConfigError, match="another repository, other/repository--modeling"):
+        _remote_code.check(tmp_path, path="models.m.source")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         '{"auto_map": {"AutoModel": "modeling.Model"}}',
         '{"note": "a--b", "auto_map": null}',
         "{--",

@@ -55,6 +55,13 @@ def test_the_answer_is_apart_from_the_reasoning(prompt, reply, special, text, fi
     made = built(prompt, reply, *special)
     assert (made.text, made.finish, made.error) == (text, finish, None)
     assert (made.details or {}).get("reasoning") == reasoning
+    assert (made.raw is None) == (reasoning is None)
+
+
+def test_the_reply_as_the_model_wrote_it_is_kept_beside_the_answer():
+    """Special tokens are left out, as in the decoding of the authors of HumbleBench."""
+    assert built("Which?", "<think> A? No. </think> B <end>", "<end>").raw == "<think> A? No. </think> B"
+    assert built("Which? <think>", "It may be A", "<end>").raw == "It may be A"
 
 
 def test_a_text_ends_the_reply_where_it_first_stands():

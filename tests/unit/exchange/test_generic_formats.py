@@ -8,7 +8,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.exchange.export import export
-from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.reader import parse_file
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from tests.cells import ONE
 from tests.factories import question

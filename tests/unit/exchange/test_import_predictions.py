@@ -176,3 +176,47 @@ def test_refused_questions_need_a_forced_choice(tmp_path):
         else:
             found = import_predictions(chosen, "theirs", "mmsap", [file], variant="original", root=tmp_path)
             assert found.n == 1
+
+
+def test_a_table_of_questions_made_with_another_limit_is_refused(tmp_path):
+    """Otherwise the questions that the table lacks would count as left out of the variant."""
+    asked, file = questions(tmp_path)["original"], plain(tmp_path, SAID)
+    more = [replace(asked[0], id=str(n), group=f"image {n}") for n in (10, 11)]
+    table = tmp_path / "data/pocket/questions/humblebench/questions.parquet"
+    table.parent.mkdir(parents=True)
+    tables.write_questions(table, [*asked, *more])
+    with pytest.raises(
+        DataError, match=r"has 10 questions, and with no limit the edition pocket asks 12: .* snakemake"
+    ):
+        import_predictions(params(), "theirs", "humblebench", [file], variant="original", root=tmp_path)
+    assert not (tmp_path / "results/pocket/replies").exists()
+    tables.write_questions(table, asked)
+    assert import_predictions(params(), "theirs", "humblebench", [file], variant="original", root=tmp_path).n == 10
+
+
+def test_samples_are_imported_and_measured(tmp_path):
+    """The second sample has the replies in reverse order."""
+    asked = questions(tmp_path)
+    path = tmp_path / "said.jsonl"
+    rows = [(n, sample, said[n]) for sample, said in enumerate([SAID, SAID[::-1]]) for n in range(10)]
+    lines = (json.dumps({"question_id": n, "sample": sample, "prediction": text}) + "\n" for n, sample, text in rows)
+    path.write_text("".join(lines), encoding="utf-8")
+    found = import_predictions(params(), "m", "humblebench", [path], variant="original", root=tmp_path)
+    assert (found.n, found.samples) == (10, 2)
+    (advice,) = found.notes
+    entry = yaml.safe_load(advice.split("`")[3])["m"]
+    assert entry == {"engine": "imported", "cells": {"humblebench": {"original": [0]}}, "samples": 2}
+    chosen = params(m=entry)
+    assert chosen.cells("humblebench", "m") == [("original", 0), ("original", 1_000_000)]
+    replies = tmp_path / "results/pocket/replies/m/humblebench/replies.parquet"
+    assert tables.cells_in(replies) == [("original", 0), ("original", 1_000_000)]
+    scores = tmp_path / "scores.parquet"
+    parse(folder(tmp_path), replies, scores, cells=chosen.cells("humblebench", "m"), parsers=chosen.parsers)
+    files = {"variants": folder(tmp_path), "scores": scores, "replies": replies}
+    measure(chosen, "m", "humblebench", **files, out=tmp_path / "measured.parquet")
+    measured = [m for m in tables.read_metrics(tmp_path / "measured.parquet") if m.parser != "judge"]
+    assert [replace(m, model="m") for m in found.metrics] == measured
+    assert len(asked["original"]) == 10
+    with pytest.raises(DataError, match="as many samples of each variant and seed"):
+        single = plain(tmp_path, SAID)
+        import_predictions(chosen, "m", "humblebench", [single], variant="nota_only", root=tmp_path)

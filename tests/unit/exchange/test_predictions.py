@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from known_unknowns.benchmark.exchange import Prediction
+from known_unknowns.benchmark.exchange import NO_PREDICTION, Prediction, PredictionFile
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.formats import NO_PREDICTION, PredictionFile
-from known_unknowns.exchange.predictions import parse_file
+from known_unknowns.exchange.reader import parse_file
 
 HUMBLE = {
     "label": "A",
@@ -47,21 +46,24 @@ def test_lmms_eval_without_resps_and_doc(tmp_path):
     found = lines(tmp_path, LMMS)
     (prediction,) = found.predictions
     assert (found.format.name, prediction.index, prediction.id, prediction.text) == ("lmms_eval", 3, None, "A")
-    assert prediction.fields is None
+    assert prediction.fields == {}
 
 
 def test_lmms_eval_doc_names_the_question(tmp_path):
     doc = {"question_id": "17", "question": HUMBLE["question"]}
     prediction = only(tmp_path, LMMS | {"doc": doc, "resps": [["The answer is A."]]})
     assert prediction.text == "The answer is A."  # the raw reply precedes the filtered one
-    assert (prediction.id, prediction.index) == ("17", 3)
+    assert (prediction.id, prediction.index) == ("17", None)
     assert prediction.fields == {"target": "A", **doc}
 
 
 def test_lmms_eval_likelihoods(tmp_path):
     pairs = [[["-1.5", "False"]], [["-0.25", "True"]], [["-inf", "False"]]]
-    assert only(tmp_path, LMMS | {"resps": pairs}).logprobs == (-1.5, -0.25, float("-inf"))
-    assert only(tmp_path, LMMS | {"filtered_resps": [["-1.5", "False"], ["-0.25", "True"]]}).logprobs == (-1.5, -0.25)
+    assert only(tmp_path, LMMS | {"resps": pairs}).likelihoods == (-1.5, -0.25, float("-inf"))
+    assert only(tmp_path, LMMS | {"filtered_resps": [["-1.5", "False"], ["-0.25", "True"]]}).likelihoods == (
+        -1.5,
+        -0.25,
+    )
 
 
 def test_lmms_eval_old_file(tmp_path):
@@ -107,7 +109,9 @@ def test_error_names_the_invalid_row(tmp_path, line, reason):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (LMMS | {"resps": [["A", "B"]]}, "2 replies to one question"),
+        (LMMS | {"resps": [["A"], ["B"]]}, "2 requests for one question"),
+        (LMMS | {"resps": [[]]}, "an empty list of replies"),
+        ({"question_id": 1, "prediction": "A", "sample": "x"}, "the sample is 'x'"),
         (LMMS | {"doc_id": -1}, "doc_id is -1"),
         (LMMS | {"doc": "text"}, "doc is .text., not an object"),
         ({"question_id": 1, "prediction": "A", "step": 2}, "the step is 2"),
@@ -122,7 +126,7 @@ def test_unknown_format_lists_known_formats(tmp_path):
     with pytest.raises(DataError, match=r"no known format \(id, said\).*plain: question_id, prediction"):
         lines(tmp_path, {"id": 1, "said": "A"})
     (tmp_path / "a.json").write_text('{"predictions": []}')
-    with pytest.raises(DataError, match=r"known are preds \(actiview\), logs \(lmms_eval\)"):
+    with pytest.raises(DataError, match=r"known are .*actiview: preds; .*\(one object\): logs"):
         parse_file(tmp_path / "a.json")
     (tmp_path / "a.json").write_text('{"preds": "A"}')
     with pytest.raises(DataError, match="preds is not a list"):

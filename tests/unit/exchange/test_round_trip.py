@@ -15,7 +15,7 @@ from known_unknowns import config, tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.exchange.export import export
-from known_unknowns.exchange.predictions import formats
+from known_unknowns.exchange.reader import formats
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.exchange.results import STATISTICS, default_parsers
 from known_unknowns.inference.bound_protocols import bound

@@ -12,7 +12,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import single_turn
 from known_unknowns.records import Reply
-from known_unknowns.variants import noise, nota_only
+from known_unknowns.variants import blank, noise, nota_only
 from known_unknowns_benchmarks.humblebench.loader import prompt
 from tests.factories import context, model_entry, question
 
@@ -123,6 +123,19 @@ def test_seeds_reach_the_engine(tmp_path):
     one, two = ([r.reply.text for r in outcome.replies["original", seed]] for seed in (0, 1))
     assert one != two
     assert 20 < sum(a == b for a, b in zip(one, two, strict=True)) < 60  # one in five by chance: 40, sd 5.7
+
+
+def test_uniform_draws_anew_for_other_images(tmp_path):
+    """As the protocols of ActiView show a question with other images. Equal images and steps have equal draws."""
+    uniform = Respondent("uniform", model_entry("respondent", behaviour="uniform"))
+    many = [question(str(i)) for i in range(200)]
+    blanked = [blank(each) for each in many]
+    outcome = go(tmp_path, uniform, {("original", 0): many, ("nota_only", 0): many, ("blank", 0): blanked})
+    shown, same, other = (
+        [row.reply.text for row in outcome.replies[name, 0]] for name in ("original", "nota_only", "blank")
+    )
+    assert shown == same
+    assert 20 < sum(a == b for a, b in zip(shown, other, strict=True)) < 60  # one in five by chance: 40, sd 5.7
 
 
 def test_always_a_replies_a_even_if_it_was_removed(tmp_path):

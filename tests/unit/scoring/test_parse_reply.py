@@ -334,3 +334,88 @@ def test_what_is_seen_before_a_label(reply, outcome, label):
     offered = {"A": "Red", "B": "Blue", "C": "Black", "E": "None of the above"}
     parsed = parse_reply(reply, offered, "E", "What color is it?", removed=("Gold",))
     assert (parsed.outcome, parsed.label) == (outcome, label)
+
+
+TWO = {"A": "cat", "B": "dog"}
+THREE = {**TWO, "C": "cow"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "expected"),
+    [
+        *((text, TWO, "B") for text in ("A: no. B: yes.", "A: No\nB: Yes", "(A) no; (B) yes", "A ✗ B ✓", "A: ❌\nB: ✅")),
+        *((text, TWO, "B") for text in ("Cat: no. Dog: yes.", "cat? No. dog? Yes.", "A) cat: no\nB) dog: yes", "Option A: no. Option B: yes.")),
+        *((text, TWO, "B") for text in ("A. cat - incorrect\nB. dog - correct", "Is it A? No. Is it B? Yes.", "A is wrong. B is right.")),
+        *((text, TWO, "B") for text in ('{"a": "no", "b": "yes"}', '{"A": false, "B": true}', "{'a': false, 'b': true}")),
+        *((text, THREE, "B") for text in ("A. False. B. True. C. False.", "A: Incorrect, it has no fur.\nB: Correct, it barks.\nC: Incorrect.")),
+        *((text, TWO, "A") for text in ("A: yes. B: no.", "A: yes")),
+        ("A: no, B: no, C: yes", THREE, "C"),
+        *((text, TWO, None) for text in ("A: yes. B: yes.", "A: no", "A: no. B: no.", "cat: no")),
+        ("A: no. B: no.", THREE, None),  # nothing is said of C
+        ("B. No, it is a dog.", TWO, "B"),  # the label of an answer, and no verdict on it
+        ("B. No", {"A": "Yes", "B": "No"}, "B"),
+        ("A: No", {"A": "Yes", "B": "No"}, None),
+    ],
+)  # fmt: skip
+def test_a_verdict_on_each_option_is_read_as_such(reply, options, expected):
+    assert label(reply, options, "") == expected
+
+
+def test_where_every_option_is_denied_none_is_right():
+    assert outcome("A: no. B: no.", TWO, "", refusal=None) == "abstained"
+    assert outcome("A: no. B: no.", {**TWO, "C": "None of the above"}, "", refusal="C") == "refused"
+    assert outcome("A: no. B: no.", THREE, "", refusal=None) == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "expected"),
+    [
+        *((text, TWO, "B") for text in ("I think it's not A, it is B", "It's not A, it's B.", "Not A but B.", "not A, B", "Not A. B.")),
+        *((text, TWO, "B") for text in ("The answer is not A but B.", "The answer isn't A. It's B.", "It is B, not A.", "B rather than A")),
+        *((text, TWO, "B") for text in ("It is not cat, it is dog.", "I think it's not the cat, it is the dog.", "I'd say B, not A")),
+        *((text, THREE, "C") for text in ("Not A, not B, C.", "It is neither A nor B, it is C", "It is not A or B, it is C")),
+        *((text, THREE, None) for text in ("I think it's not A", "not A", "not A or B", "It is not A, B or C.")),
+        ("It is not possible, because it is dark.", {"A": "possible", "B": "not possible"}, "B"),
+        ("C. Not wrong, Wrong", {"A": "Wrong, Wrong", "B": "Wrong, Not wrong", "C": "Not wrong, Wrong"}, "C"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_denied_beside_another_is_not_read(reply, options, expected):
+    assert label(reply, options, "") == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "texts", "expected"),
+    [
+        *((text, ("-5", "5", "10"), "A") for text in ("negative five", "minus five", "Negative 5", "The value is -5.", "The value is −5", "The answer is negative five.")),
+        *((text, ("-5", "5", "10"), "B") for text in ("five", "The value is 5.", "The answer is five.")),
+        ("minus 5 degrees", ("-5°", "5°"), "A"),
+        ("negative five", ("5", "10"), None),
+        *((text, (">5", "<5", "5"), "A") for text in ("> 5", ">5", "greater than 5", "more than five", "The answer is > 5")),
+        *((text, (">5", "<5", "5"), "B") for text in ("< 5", "less than 5", "fewer than 5")),
+        ("5", (">5", "<5", "5"), "C"),
+        *((text, ("≥5", "5", "<5"), "A") for text in (">= 5", "≥ 5", "at least 5", "no less than 5")),
+        *((text, ("5", "10"), None) for text in ("> 5", "at least 5")),
+        *((text, ("$20", "20", "€20"), "A") for text in ("$20", "20 dollars", r"\$20", "The answer is $20.")),
+        ("€20", ("$20", "€20"), "B"),
+        ("20", ("$20", "20", "€20"), "B"),
+        ("$20", ("€20", "20 cm"), None),
+        *((text, ("20", "30"), "A") for text in ("$20", "The answer is $20.", "$20$")),  # no option has a currency
+        *((text, ("0.5", "5"), "A") for text in (".5", "0.5", "The value is .5", "0.50")),
+        ("0.5", (".5", "5"), "A"),
+        ("-.5", ("-0.5", "0.5"), "A"),
+    ],
+)  # fmt: skip
+def test_a_number_keeps_its_sign_its_unit_and_its_comparison(reply, texts, expected):
+    assert parse_reply(reply, texts).label == expected
+
+
+@pytest.mark.parametrize("reply", ['{"b": "dog"}', '{"answer": "b"}', '{"answer": ["b"]}', '{"answer": {"b": "dog"}}', '{"choice": "(b)"}', '{"option": {"label": "b"}}'])  # fmt: skip
+def test_a_lower_case_label_in_an_object_is_read(reply):
+    assert label(reply, TWO, "") == "B"
+
+
+def test_reasoning_that_the_template_opened_and_the_limit_cut_is_cut():
+    for reply in ("It may be A. The answer is A", "A", "The answer is A. Wait,"):
+        parsed = parse_reply(reply, TWO, cut=True, opened=True)
+        assert (parsed.outcome, parsed.label) == ("cut", None)
+    assert parse_reply("It may be A.</think>The answer is B.", TWO, opened=True).label == "B"

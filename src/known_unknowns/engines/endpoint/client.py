@@ -1,12 +1,11 @@
-"""The official client. Every attempt, retries included, passes the rate limits, the circuit breaker and the budget."""
+"""The official client. Every attempt, retries included, passes the rate limits and the budget."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -16,10 +15,11 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from known_unknowns.engines import stopping
+from known_unknowns.engines.endpoint import surroundings
 from known_unknowns.engines.endpoint.budget import Budget
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.engines.prices import Usage
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import ConfigError
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -63,127 +63,28 @@ class RateLimiter:
 
 
 @dataclass(slots=True)
-class FailureRecord:
-    """Number of successes that the endpoint had had when a question first failed, across all its attempts."""
-
-    successes: int | None = None
-
-
-class CircuitBreaker:
-    """Pauses all requests when an endpoint fails, and tries single requests until it recovers.
-
-    ``threshold`` consecutive failures open it. A failure does not count if the same question failed before and others
-    were answered since, because the question itself is then the cause. Pauses double from ``pause`` to ``longest``
-    seconds. After ``patience`` seconds without a success, every waiting request raises MachineError.
-    """
-
-    def __init__(
-        self,
-        *,
-        patience: float,
-        threshold: int = 10,
-        pause: float = 1.0,
-        longest: float = 60.0,
-        clock: Clock = time.monotonic,
-        sleep: Sleep = stopping.pause,
-        on_pause: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        self._patience, self._threshold, self._first_pause, self._longest = patience, threshold, pause, longest
-        self._clock, self._sleep, self._on_pause = clock, sleep, on_pause
-        self._consecutive_failures = 0
-        self._pause = pause
-        self._until: float | None = None  # time of the next request while the breaker is open
-        self._failing_since: float | None = None
-        self._reason = ""
-        self._probing = asyncio.Lock()
-        self.successes = 0
-        self.times_opened = 0
-
-    @asynccontextmanager
-    async def attempt(self) -> AsyncIterator[None]:
-        """Context of one request. It waits while the breaker is open, and then lets a single request through."""
-        if self._until is None:
-            yield
-            return
-        await self._probing.acquire()
-        probing = self._until is not None  # the previous request may have succeeded
-        if not probing:
-            self._probing.release()
-        try:
-            if probing:
-                self._raise_if_out_of_patience()
-                await self._sleep(max(self._until - self._clock(), 0.0))
-            yield
-        finally:
-            if probing:
-                self._probing.release()
-
-    def _raise_if_out_of_patience(self) -> None:
-        failing = self._clock() - (self._failing_since if self._failing_since is not None else self._clock())
-        if failing >= self._patience:
-            raise MachineError(
-                f"the endpoint has answered nothing for {failing:.0f} s (last: {self._reason}); the replies so far "
-                "are kept. Run the same command again when it is back: it asks only what is missing"
-            )
-
-    def succeeded(self) -> None:
-        """Count a success, and close the breaker."""
-        self.successes += 1
-        self._consecutive_failures = 0
-        self._pause = self._first_pause
-        self._until = self._failing_since = None
-
-    def failed(self, reason: str, failure_record: FailureRecord) -> None:
-        """Count a failure: no connection, no reply in time, or status 429 or 500 and above."""
-        if failure_record.successes is None:
-            failure_record.successes = self.successes
-        elif failure_record.successes < self.successes:
-            return
-        now = self._clock()
-        self._reason = reason
-        self._consecutive_failures += 1
-        if self._failing_since is None:
-            self._failing_since = now
-        if self._consecutive_failures < self._threshold:
-            return
-        if self._until is None:
-            self.times_opened += 1
-            self._on_pause(f"the endpoint fails ({reason}); pausing, then trying it with one request at a time")
-        elif now < self._until:
-            return  # this request was under way when the breaker opened
-        self._until = now + self._pause
-        self._pause = min(self._pause * 2, self._longest)
-
-
-@dataclass(slots=True)
 class RequestLimits:
     """The limits that apply to every attempt."""
 
     requests: RateLimiter
     tokens: RateLimiter
-    breaker: CircuitBreaker
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """A question under way: the bound of an attempt, its expected tokens, and the attempts so far with their faults.
-
-    ``limit_lowered`` tells whether its length limit was lowered because the endpoint refused the value.
-    """
+    """A question under way: the bound of an attempt, its expected tokens, and the attempts so far with their faults."""
 
     bound: Usage
     expected: float = 0.0
-    failure_record: FailureRecord = field(default_factory=FailureRecord)
     attempts: int = 0
     faults: list[str] = field(default_factory=list)
-    limit_lowered: bool = False
 
 
 KEY_HEADER = "authorization"
 TOO_LONG = "x-known-unknowns-too-long"
 _BODY_HEADERS = ("content-encoding", "content-length", "transfer-encoding", TOO_LONG)
 
-CURRENT_REQUEST: ContextVar[RequestContext | None] = ContextVar("trip", default=None)
+CURRENT_REQUEST: ContextVar[RequestContext | None] = ContextVar("current_request", default=None)
 """The question of the running task; None for other requests (the list of models)."""
 
 
@@ -196,8 +97,11 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
     `MAX_REPLY_BYTES` is returned without its body, with the header `TOO_LONG`.
     """
 
-    def __init__(self, *, request_limits: RequestLimits, budget: Budget, deadline: float, **options: Any) -> None:
+    def __init__(
+        self, *, request_limits: RequestLimits, budget: Budget, deadline: float, base_url_path: str, **options: Any
+    ) -> None:
         super().__init__(**options)
+        self._base_url_path = base_url_path
         self._request_limits, self._budget, self._deadline = request_limits, budget, deadline
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -209,9 +113,8 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
         try:
             await self._request_limits.requests.wait()
             await self._request_limits.tokens.wait(context.expected)
-            async with self._request_limits.breaker.attempt():
-                used = None
-                response = await self._attempt(context, request, options)
+            used = None
+            response = await self._attempt(context, request, options)
         except BaseException as error:
             unsent = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             self._budget.settle(context.bound, Usage() if unsent else used)
@@ -229,35 +132,34 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
             async with asyncio.timeout(self._deadline):
                 response = await self._bounded_send(request, options)
         except TimeoutError:
-            self._fault(context, f"no reply within {self._deadline:g} s")
+            context.faults.append(f"no reply within {self._deadline:g} s")
             raise httpx2.ReadTimeout(f"no reply within {self._deadline:g} s", request=request) from None
         except httpx2.TimeoutException:
-            self._fault(context, f"no reply within {self._deadline:g} s")
+            context.faults.append(f"no reply within {self._deadline:g} s")
             raise
         except httpx2.RequestError as error:
-            self._fault(context, f"the connection broke ({type(error).__name__})")
+            context.faults.append(f"the connection broke ({type(error).__name__})")
             raise
         status = response.status_code
         if status == httpx2.codes.TOO_MANY_REQUESTS or status >= httpx2.codes.INTERNAL_SERVER_ERROR:
-            self._fault(context, f"status {status}")
-        else:
-            self._request_limits.breaker.succeeded()
+            context.faults.append(f"status {status}")
         return response
 
     async def _bounded_send(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
-        for _ in range(MAX_REDIRECTS):
+        try:
             response = await super().send(request, **options | {"stream": True})
+        except httpx2.ConnectError as error:
+            surroundings.raise_for_certificate(error, self._base_url_path)
+            raise
+        for _ in range(MAX_REDIRECTS):
             target = response.next_request
             # The HTTP client drops the key from redirects to another host, port or to an unencrypted connection.
             if target is None or target.method != request.method or KEY_HEADER not in target.headers:
                 break
             await response.aclose()
             request = target
+            response = await super().send(request, **options | {"stream": True})
         return response if options.get("stream") else await _read(response)
-
-    def _fault(self, context: RequestContext, reason: str) -> None:
-        context.faults.append(reason)
-        self._request_limits.breaker.failed(reason, context.failure_record)
 
 
 async def _read(response: httpx2.Response) -> httpx2.Response:
@@ -291,23 +193,31 @@ def redirect_error(response: httpx2.Response, key: ApiKey, path: str) -> ConfigE
     )
 
 
+def without_limits() -> RequestLimits:
+    """Return limits that limit nothing."""
+    return RequestLimits(RateLimiter(None), RateLimiter(None))
+
+
 def connect(settings: EndpointSettings, *, request_limits: RequestLimits, budget: Budget) -> AsyncOpenAI:
     """Create the client of a model's endpoint. Call it inside the event loop that uses it.
 
-    Raises ConfigError if the API key is not in the environment.
+    Raises ConfigError if the API key is not in the environment, or a proxy or a certificate file there is not valid.
     """
+    key = settings.key().reveal()
     timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout), pool=None)
-    http = LimitedHttpClient(
-        request_limits=request_limits,
-        budget=budget,
-        deadline=settings.timeout,
-        follow_redirects=False,
-        trust_env=settings.launched_key is None,  # no proxy reaches a server of this job
-        timeout=timeout,
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
-    )
+    with surroundings.named(settings.path("base_url")):
+        http = LimitedHttpClient(
+            request_limits=request_limits,
+            budget=budget,
+            deadline=settings.timeout,
+            base_url_path=settings.path("base_url"),
+            follow_redirects=False,
+            trust_env=not surroundings.is_loopback(settings.base_url),  # no proxy reaches a server of this machine
+            timeout=timeout,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
+        )
     return AsyncOpenAI(
-        api_key=settings.key().reveal(),
+        api_key=key,
         base_url=settings.base_url,
         timeout=timeout,
         max_retries=settings.max_retries,

@@ -11,7 +11,9 @@ from typing import Any
 import openai
 
 from known_unknowns.config import OpenAIModel
-from known_unknowns.engines.endpoint.client import redirect_error
+from known_unknowns.engines.endpoint import surroundings
+from known_unknowns.engines.endpoint.budget import Budget
+from known_unknowns.engines.endpoint.client import connect, redirect_error, without_limits
 from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSettings, print_message
 from known_unknowns.errors import ConfigError, MachineError
 
@@ -30,13 +32,7 @@ def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
     key = settings.key()
 
     async def ask() -> dict[str, Any]:
-        async with openai.AsyncOpenAI(
-            api_key=key.reveal(),
-            base_url=settings.base_url,
-            timeout=settings.timeout,
-            max_retries=settings.max_retries,
-            http_client=openai.DefaultAsyncHttpxClient(timeout=settings.timeout, follow_redirects=False),
-        ) as client:
+        async with connect(settings, request_limits=without_limits(), budget=Budget({}, None)) as client:
             found = await find_model(client, settings, key)
             await _check_key(client, settings, key)
             return found
@@ -90,8 +86,9 @@ async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key
     except openai.APIConnectionError as error:
         reason = type(error.__cause__ or error).__name__
         raise MachineError(
-            f"models.{settings.name}: the endpoint {settings.base_url} cannot be reached ({reason}); start it, or fix "
-            "base_url, and run the same command again"
+            f"models.{settings.name}: the endpoint {settings.base_url} cannot be reached"
+            f"{surroundings.through(settings.base_url)} ({reason}); start it, or fix base_url, and run the same "
+            "command again"
         ) from None
     except openai.APIStatusError as error:
         return _unlisted(error, settings, key)

@@ -1,4 +1,17 @@
-"""One question's request: its messages, and its repetition until there is a reply or a reason to requeue it."""
+"""One question's request: its messages, and its reply or the reason why there is none.
+
+The status of a response, and whether the endpoint has answered a question before, decide what an error means:
+
+| status                       | before the first answer | afterwards                                                |
+|------------------------------|-------------------------|-----------------------------------------------------------|
+| 408, 409, 429, 5xx, no reply | asked again             | asked again, in the end recorded as "error"               |
+| 401, 402, 403, 404, no quota | the run stops           | an answered question is asked again: if it is answered,   |
+|                              |                         | this one is recorded as "rejected", else the run stops    |
+| 400 and any other 4xx        | held; after eight of    | recorded as "rejected", in a series after the same check  |
+|                              | them the run stops      |                                                           |
+
+The client repeats a request of the first row (``max_retries``), and waits as long as ``Retry-After`` says.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +31,25 @@ import httpx2
 import openai
 
 from known_unknowns.engines import stopping, unusable
-from known_unknowns.engines.endpoint import replies
+from known_unknowns.engines.endpoint import replies, stream, surroundings
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
-from known_unknowns.engines.endpoint.capabilities import NEW_LIMIT, OLD_LIMIT, Capabilities
 from known_unknowns.engines.endpoint.client import (
     CURRENT_REQUEST,
     MAX_REPLY_BYTES,
     TOO_LONG,
-    FailureRecord,
     RequestContext,
     RequestLimits,
     redirect_error,
 )
-from known_unknowns.engines.endpoint.replies import fitting_limit, parse_error, rejected_reply
-from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings, ImageSettings
-from known_unknowns.engines.prices import Usage
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.engines.endpoint.replies import parse_error, rejected_reply
+from known_unknowns.engines.endpoint.settings import KEY_VARIABLE, ApiKey, EndpointSettings, ImageSettings
+from known_unknowns.errors import ConfigError, KnownUnknownsError, MachineError
 from known_unknowns.images import open_image
 from known_unknowns.records import Continuation, Image, Reply, Turn
 
 CACHE_SIZE = 8
 """Number of encoded images kept for later questions about them."""
+_NO_PROMPT_LOGPROBS = "the endpoint does not return the log-probabilities of a prompt ({})"
 _QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached")
 
 
@@ -113,6 +124,17 @@ class RetryableError(Exception):
         self.rate_limited = rate_limited
 
 
+class RefusedError(Exception):
+    """A status of `_refusal`: the endpoint takes no question, or not this one.
+
+    ``error`` stops the run in the first case; ``reply`` is recorded in the second.
+    """
+
+    def __init__(self, error: KnownUnknownsError, reply: Reply) -> None:
+        super().__init__(reply.error)
+        self.error, self.reply = error, reply
+
+
 @dataclass(slots=True)
 class PendingTurn:
     """A turn that waits for its reply.
@@ -129,41 +151,43 @@ class PendingTurn:
     rate_limited: int = 0
     attempts: int = 0
     faults: list[str] = field(default_factory=list)
-    failure_record: FailureRecord = field(default_factory=FailureRecord)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Requester:
-    """Sends one question. Holds the state of the endpoint, which the questions of a run share."""
+    """Sends one question. Holds what the questions of a run share.
+
+    ``scores_prompts`` is False once a reply lacked the log-probabilities of its prompt: each request for them is paid.
+    """
 
     settings: EndpointSettings
     client: openai.AsyncOpenAI
     key: ApiKey
-    capabilities: Capabilities
     encoder: ImageEncoder
     estimator: UsageEstimator
     budget: Budget
     request_limits: RequestLimits
     model: str
+    scores_prompts: bool = True
 
     async def ask(self, pending: PendingTurn) -> Reply:
         """Return the reply.
 
         Raises
         ------
-        RetryableError, UnreadableReplyError
+        RetryableError, UnreadableReplyError, RefusedError
             There is no usable reply this time.
         ConfigError, MachineError, DataError
             The run must stop.
         """
         turn = pending.turn
         sent, hashes = await self.messages(turn)
-        bound = self.bound(turn)
-        context = RequestContext(bound, self.estimator.expected(bound), pending.failure_record)
+        bound = self.estimator.bound(turn, self.settings.limit(turn))
+        context = RequestContext(bound, self.estimator.expected(bound))
         CURRENT_REQUEST.set(context)
         started = time.perf_counter()
         try:
-            ask = self._request_with_fallbacks if turn.continuations is None else self._likelihoods
+            ask = self._answer if turn.continuations is None else self._likelihoods
             reply = await ask(turn, sent, context)
         finally:
             pending.attempts += context.attempts
@@ -173,17 +197,12 @@ class Requester:
             "images": hashes,
             "attempts": pending.attempts,
             "faults": pending.faults,
-            "declined": sorted(self.capabilities.declined),
         }
         return self.with_details(reply, details)
 
     async def messages(self, turn: Turn) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the turn as chat messages, and the sha256 of its images as sent."""
         return await messages(turn, self.encoder, system=self.settings.system, detail=self.settings.image.detail)
-
-    def bound(self, turn: Turn) -> Usage:
-        """Return the upper bound of the turn's usage."""
-        return self.estimator.bound(turn, self.capabilities.limit(turn))
 
     def with_details(self, reply: Reply, details: Mapping[str, Any]) -> Reply:
         """Return the reply with the non-empty details, and without the API key."""
@@ -194,86 +213,47 @@ class Requester:
             details=self.key.redact({name: value for name, value in details.items() if value}),
         )
 
-    async def _request_with_fallbacks(self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext) -> Reply:
-        """Send the question, omit the parameters that the endpoint declines, and lower a length limit once."""
-        while True:
-            parameters = self.capabilities.parameters(turn)
-            try:
-                response = await self._request(sent, parameters)
-            except openai.APIStatusError as error:
-                if (outcome := self._handle_status_error(error, parameters, context)) is not None:
-                    return outcome
-                continue
-            reply = self._read(response, turn, context).reply
-            if reply.error is None:
-                returned = reply.logprobs is not None or replies.has_logprobs(_parsed(response))
-                self.capabilities.observe(parameters, returned=returned)
-            if not self._exceeded_limit(reply, parameters):
-                return reply
+    async def _answer(self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext) -> Reply:
+        response = await self._request(turn, sent)
+        return response if isinstance(response, Reply) else self._read(response, turn, context).reply
 
     async def _likelihoods(self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext) -> Reply:
         """Return the likelihood of each option's text, by one request with the text as the beginning of the reply."""
-        found: dict[str, Continuation] = {}
+        likelihoods: dict[str, Continuation] = {}
         tokens, usd = 0, 0.0
         for label, text in zip(turn.labels or (), turn.continuations or (), strict=True):
-            received = await self._continued(turn, [*sent, {"role": "assistant", "content": text}], context)
-            if isinstance(received, Reply):
-                return received
-            body, reply = received
+            if not self.scores_prompts:
+                return _unsupported(_NO_PROMPT_LOGPROBS.format("they are not in its replies"))
+            response = await self._request(turn, [*sent, {"role": "assistant", "content": text}])
+            if isinstance(response, Reply):
+                if response.finish == unusable.REJECTED:
+                    return _unsupported(_NO_PROMPT_LOGPROBS.format(response.error))
+                return response
+            reply = self._read(response, turn, context).reply
+            if reply.error is not None:
+                return reply
+            body = _parsed(response)
+            if body.get("prompt_logprobs") is None:
+                self.scores_prompts = False
+                return _unsupported(_NO_PROMPT_LOGPROBS.format("they are not in its replies"))
             value = replies.prompt_continuation(body, text)
-            if value is None and not self.capabilities.scores_prompts:
-                self.capabilities.decline_prompt_logprobs("requested, and not in the reply")
-                return self._unsupported()
             if value is None:
-                error = f"the log-probabilities of the prompt do not end with the option {text!r}"
-                return Reply("", finish=unusable.UNSUPPORTED, error=error)
-            self.capabilities.scores_prompts = True
-            found[label] = value
+                return _unsupported(f"the log-probabilities of the prompt do not end with the option {text!r}")
+            likelihoods[label] = value
             tokens += reply.input_tokens or 0
             usd += (reply.details or {}).get("usd", 0.0)
-        return Reply("", continuations=found, input_tokens=tokens or None, details={"usd": round(usd, 9)})
+        return Reply("", continuations=likelihoods, input_tokens=tokens or None, details={"usd": round(usd, 9)})
 
-    async def _continued(
-        self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext
-    ) -> tuple[Any, Reply] | Reply:
-        """Return a completion and its reply, or the reply that says why there is no likelihood."""
-        while self.capabilities.no_prompt_logprobs is None:
-            parameters = self.capabilities.parameters(turn)
-            try:
-                response = await self._request(sent, parameters)
-            except openai.APIStatusError as error:
-                outcome = self._handle_status_error(error, parameters, context)
-                if outcome is None:
-                    continue
-                if outcome.finish == unusable.REJECTED and not self.capabilities.scores_prompts:
-                    self.capabilities.decline_prompt_logprobs(outcome.error or "")
-                    break
-                return outcome
-            reply = self._read(response, turn, context).reply
-            return (_parsed(response), reply) if reply.error is None else reply
-        return self._unsupported()
-
-    def _unsupported(self) -> Reply:
-        why = self.capabilities.no_prompt_logprobs
-        error = f"the endpoint does not return the log-probabilities of a prompt ({why})"
-        return Reply("", finish=unusable.UNSUPPORTED, error=error)
-
-    def _exceeded_limit(self, reply: Reply, parameters: Mapping[str, Any]) -> bool:
-        """Return whether the length limit was ignored, as by servers that know its old name only."""
-        limit, came = parameters.get(NEW_LIMIT), reply.output_tokens or 0
-        words = f"{came} tokens came where {limit} were asked for"
-        return limit is not None and came > limit and self.capabilities.rename_limit(NEW_LIMIT, words)
-
-    async def _request(self, sent: list[dict[str, Any]], parameters: Mapping[str, Any]) -> httpx2.Response:
-        """Return a completion.
+    async def _request(self, turn: Turn, sent: list[dict[str, Any]]) -> httpx2.Response | Reply:
+        """Return a completion, or the reply to a question that the endpoint rejects.
 
         This uses the client's generic method. The typed method would build objects from possibly malformed replies.
         """
         try:
-            response = await self.client.post(
+            return await self.client.post(
                 "/chat/completions",
                 cast_to=httpx2.Response,
-                body={"model": self.model, "messages": sent, **parameters},
+                body={"model": self.model, "messages": sent, **self.settings.parameters(turn)},
                 options={"security": {"bearer_auth": True}},
             )
         except stopping.PauseEnded:
@@ -281,11 +261,11 @@ class Requester:
         except openai.APITimeoutError:
             raise RetryableError(f"no reply within {self.settings.timeout:g} s") from None
         except openai.APIConnectionError as error:
-            cause = error.__cause__
-            raise RetryableError(
-                f"no connection, or it broke ({type(cause).__name__ if cause else 'unknown'})"
-            ) from None
-        return response
+            reason = type(error.__cause__ or error).__name__
+            through = surroundings.through(self.settings.base_url)
+            raise RetryableError(f"no connection{through}, or it broke ({reason})") from None
+        except openai.APIStatusError as error:
+            return self._without_answer(error)
 
     def _read(self, response: httpx2.Response, turn: Turn, context: RequestContext) -> replies.ParsedCompletion:
         used = None
@@ -313,57 +293,52 @@ class Requester:
         details = dict(received.reply.details or {}) | {"usd": usd}
         return replies.ParsedCompletion(replace(received.reply, details=details), received.usage)
 
-    def _handle_status_error(
-        self, error: openai.APIStatusError, parameters: Mapping[str, Any], context: RequestContext
-    ) -> Reply | None:
-        """Return the outcome of an error status; None if the question is to be repeated with other parameters."""
-        status, told = error.status_code, parse_error(error.body)
-        if error.response.has_redirect_location:
-            raise redirect_error(error.response, self.key, self.path("base_url")) from None
-        words = self.key.redact(told.words) or f"status {status}"
-        if status == 429 and not any(quota in told.code for quota in _QUOTA_CODES):
-            raise RetryableError(f"rate limit: {words}", rate_limited=True)
-        outcome = rejected_reply(status, replace(told, words=words))
-        limit = parameters.get(NEW_LIMIT, parameters.get(OLD_LIMIT, 0))
-        if outcome.finish == unusable.REJECTED and (fits := fitting_limit(told, limit)) is not None:
-            if context.limit_lowered or not 0 < fits < limit:
-                return outcome
-            context.limit_lowered = True
-            self.capabilities.lower_limit(fits, words)
-            return None
-        if status in (408, 409) or status >= 500:
-            raise RetryableError(f"status {status}: {words}")
-        if status not in (401, 402, 429) and self.capabilities.adapt(parameters, told.parameter, words):
-            return None
-        if outcome.finish != unusable.FILTERED:  # gateways report a flagged question with status 403
-            self.raise_if_fatal(status, words)
-        return outcome
+    def _without_answer(self, error: openai.APIStatusError) -> Reply:
+        """Return the reply to a question that is answered with an error status, by the table of this module.
 
-    def raise_if_fatal(self, status: int, words: str) -> None:
-        """Raise an error if the status means that no question can be answered.
-
-        The client's error is not chained, because it may quote the API key.
+        Raises its errors. The client's error is not chained, because it may quote the API key.
         """
-        if status in (402, 429):
-            raise MachineError(f"the account's quota is spent ({words}); the replies so far are kept") from None
-        if status in (401, 403):
-            variable = self.settings.key_env or "OPENAI_API_KEY"
-            message = f"the endpoint does not take the key in {variable} ({words})"
-            raise ConfigError(message, path=self.path("key_env")) from None
-        if status == 404 and ("model" in words.casefold() or self.model in words):
-            raise ConfigError(f"the endpoint does not know the model ({words})", path=self.path("source")) from None
-        if status == 404:
-            message = f"{self.settings.base_url}/chat/completions is not found ({words}); most addresses end with /v1"
-            raise ConfigError(message, path=self.path("base_url")) from None
+        status, message = error.status_code, parse_error(error.body)
+        if error.response.has_redirect_location:
+            raise redirect_error(error.response, self.key, self.settings.path("base_url")) from None
+        words = self.key.redact(message.words) or "without a message"
+        reply = rejected_reply(status, replace(message, words=words))
+        quota = status == 429 and any(code in message.code for code in _QUOTA_CODES)
+        if status == 429 and not quota:
+            raise RetryableError(f"rate limit: {words}", rate_limited=True) from None
+        if status in (408, 409) or status >= 500:
+            raise RetryableError(f"status {status}: {words}") from None
+        if reply.finish == unusable.REJECTED and (quota or status in (401, 402, 403, 404)):
+            raise RefusedError(self._refusal(status, words, error.body), reply) from None
+        return reply
 
-    def path(self, key: str) -> str:
-        return self.settings.path(key)
+    def _refusal(self, status: int, words: str, body: Any) -> KnownUnknownsError:
+        """Return the error for an endpoint that answers its first question with this status."""
+        said = f"status {status}: {words}"
+        if status in (402, 429):
+            return MachineError(f"the account's quota is spent ({said}); the replies so far are kept")
+        if status in (401, 403):
+            variable = self.settings.key_env or KEY_VARIABLE
+            does = "does not take" if status == 401 else "refuses access with"
+            text = f"the endpoint {does} the key in {variable} ({said})"
+            return ConfigError(text, path=self.settings.path("key_env"))
+        if isinstance(body, Mapping) and words.casefold() != "not found":
+            text = f"the endpoint does not know the model, or not for this use ({said})"
+            return ConfigError(text, path=self.settings.path("source"))
+        text = f"{self.settings.base_url}/chat/completions is not found ({said}); most addresses end with /v1"
+        return ConfigError(text, path=self.settings.path("base_url"))
+
+
+def _unsupported(reason: str) -> Reply:
+    return Reply("", finish=unusable.UNSUPPORTED, error=reason)
 
 
 def _parsed(response: httpx2.Response) -> Any:
     if TOO_LONG in response.headers:
         raise replies.UnreadableReplyError(f"the reply is longer than {MAX_REPLY_BYTES:,} bytes")
     try:
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            return stream.completion(response.content)
         return json.loads(response.content)
     except ValueError:
         content = response.content

@@ -1,9 +1,9 @@
-"""Concurrent questions: the first alone, to find out what the endpoint supports, then the others together.
+"""Concurrent questions: one at a time until one is answered, then the others together.
 
-An endpoint can fail although its status says otherwise: it sends pages or errors instead of completions, or rejects
-every question. After `SERIES` consecutive unusable replies no question is sent until a question that
-was answered before is answered again. If it is not, the endpoint is at fault: all requests pause, and the questions of
-the series are asked again later. If it is, they are asked once more, and then recorded as they are.
+After `SERIES` consecutive questions without a usable reply, or `REFUSALS` that were refused as if no question could be
+answered, no question is sent until a question that was answered before is answered again. If it is not, the endpoint is
+at fault: all requests pause, and the questions of the series are asked again later, or the run stops. If it is, the
+questions are asked once more (refused ones are not), and then recorded as they are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError, WrongModelError
-from known_unknowns.engines.endpoint.request import PendingTurn, Requester, RetryableError
+from known_unknowns.engines.endpoint.request import PendingTurn, RefusedError, Requester, RetryableError
 from known_unknowns.engines.endpoint.settings import print_message
 from known_unknowns.engines.unusable import ERROR, MAX_FIRST, NOT_A_REPLY, REJECTED, REMEDIES, class_of
 from known_unknowns.errors import ConfigError, MachineError
@@ -32,6 +32,8 @@ MAX_RATE_LIMITED_ROUNDS = 20
 """The same for questions that fail because of the rate limit."""
 SERIES = 10
 """Number of consecutive unusable replies after which the endpoint is checked."""
+REFUSALS = 3
+"""The same for refused questions."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 _ANOTHER_PART = 0.382
 """After a failure, the next question comes from so far behind in the queue, where it shows another image."""
@@ -39,15 +41,19 @@ _ANOTHER_PART = 0.382
 
 @dataclass(slots=True)
 class Failure:
-    """An unusable reply that came at the time ``at``. ``reply`` is None if the question waits for another round."""
+    """A question without a usable reply at the time ``at``.
+
+    ``reply`` is None if the question waits for another round. It was ``refused`` as if no question could be answered.
+    """
 
     pending: PendingTurn
     reply: Reply | None
+    refused: bool = False
     at: float = field(default_factory=time.monotonic)
 
 
 class FailureSeries:
-    """Consecutive unusable replies, which are not recorded yet."""
+    """Consecutive questions without a usable reply, which are not recorded yet."""
 
     def __init__(self) -> None:
         self._failures: list[Failure] = []
@@ -55,8 +61,12 @@ class FailureSeries:
     def __len__(self) -> int:
         return len(self._failures)
 
-    def add(self, pending: PendingTurn, reply: Reply | None) -> None:
-        self._failures.append(Failure(pending, reply))
+    @property
+    def refusals(self) -> int:
+        return sum(failure.refused for failure in self._failures)
+
+    def add(self, pending: PendingTurn, reply: Reply | None, *, refused: bool = False) -> None:
+        self._failures.append(Failure(pending, reply, refused))
 
     def end(self, asked: float = math.inf) -> Rows:
         """Remove the failures before a usable reply to a question of the time ``asked``. Return those to record."""
@@ -108,6 +118,8 @@ class RequestQueue:
         self._since = time.perf_counter()
         self._recorded = 0
         self.answered = False
+        self._pause, self._next_pause = 0.0, FIRST_PAUSE  # before the first answer
+        self._failing_since: float | None = None
 
     async def next_batch(self) -> Rows:
         """Return the next replies; [] when all are there.
@@ -116,6 +128,8 @@ class RequestQueue:
         that of a server that has ended (``raise_if_ended``), when no more replies are there.
         """
         while self._waiting or self._running or self._suspects_endpoint():
+            await stopping.sleep(self._pause)
+            self._pause = 0.0
             self._launch()
             if self._must_stop():
                 raise stopping.StoppedError
@@ -157,6 +171,8 @@ class RequestQueue:
         pending = self._running.pop(task)
         try:
             reply = task.result()
+        except RefusedError as error:
+            return self._refused(pending, error)
         except (RetryableError, UnreadableReplyError) as error:
             return self._requeue_or_fail(pending, error)
         except (Exception, asyncio.CancelledError) as error:
@@ -179,6 +195,16 @@ class RequestQueue:
         self.answered, self.proven = True, pending.turn
         return [*earlier, (pending.index, reply)]
 
+    def _refused(self, pending: PendingTurn, error: RefusedError) -> Rows:
+        """Stop, or hold the question until the endpoint has answered another one."""
+        if self.proven is None:
+            self._stop = self._stop or error.error
+            return []
+        pending.checked = True  # it is asked once: its status does not change
+        details = {"attempts": pending.attempts, "faults": pending.faults}
+        self._series.add(pending, self._requester.with_details(error.reply, details), refused=True)
+        return []
+
     def _hold(self, pending: PendingTurn, reply: Reply) -> Rows:
         self._series.add(pending, reply)
         self._count(reply.error or "", class_of(reply) or ERROR)
@@ -193,13 +219,31 @@ class RequestQueue:
             return
         does = "rejects every question" if kind == REJECTED else "gives no usable reply to any question"
         text = f"the endpoint {does} (last: {reason}); none is recorded. Remedy: {REMEDIES[kind]}"
-        self._stop = MachineError(text) if kind == ERROR else ConfigError(text, path=self._requester.path("source"))
+        path = self._requester.settings.path("source")
+        self._stop = MachineError(text) if kind == ERROR else ConfigError(text, path=path)
 
     def _try_another_part(self) -> None:
         self._waiting.rotate(-int(_ANOTHER_PART * len(self._waiting)))
 
     def _suspects_endpoint(self) -> bool:
-        return self.proven is not None and len(self._series) >= SERIES and self._stop is None
+        if self.proven is None or self._stop is not None:
+            return False
+        refusals, at_the_end = self._series.refusals, not (self._waiting or self._running)
+        return len(self._series) >= SERIES or refusals >= REFUSALS or (refusals > 0 and at_the_end)
+
+    def _wait_for_first_answer(self, pending: PendingTurn, reason: str) -> None:
+        """Pause before the next question; stop after ``patience`` seconds. The question counts as not asked."""
+        settings = self._requester.settings
+        if self._failing_since is None:
+            self._failing_since = pending.asked
+            self._report(f"the endpoint fails ({reason}); pausing, then asking the next question")
+        waited = time.monotonic() - self._failing_since
+        if waited >= settings.patience:
+            self._stop = _no_answer(waited, reason)
+        self._pause = min(self._next_pause, max(settings.patience - waited, 0.0))
+        self._next_pause = min(2 * self._next_pause, LONGEST_PAUSE)
+        self._waiting.append(pending)
+        self._try_another_part()
 
     async def _check_endpoint(self) -> Rows:
         """Ask an answered question until it is answered again, and decide about the series.
@@ -211,15 +255,11 @@ class RequestQueue:
             patience = self._requester.settings.patience
             waited = time.monotonic() - since
             if waited >= patience:
-                self._stop = MachineError(
-                    f"the endpoint has sent nothing usable for {waited:.0f} s (last: {reason}); the replies so far are "
-                    "kept. Run the same command again when it works: it asks only what is missing"
-                )
+                self._stop = _no_answer(waited, reason)
             if self._stop is not None or stopping.requested():
                 return []
             if first:
-                text = f"the endpoint fails ({reason}); pausing, then trying it with an answered question"
-                print_message(self._requester.settings.name, text)
+                self._report(f"the endpoint fails ({reason}); pausing, then trying it with an answered question")
             first = False
             await stopping.sleep(min(pause, patience - waited))
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -240,6 +280,9 @@ class RequestQueue:
             reply = await self._requester.ask(PendingTurn(-1, self.proven))
         except (RetryableError, UnreadableReplyError) as error:
             return str(error)
+        except RefusedError as error:
+            self._stop = error.error
+            return str(error)
         except Exception as error:
             self._stop = error
             return str(error)
@@ -248,11 +291,12 @@ class RequestQueue:
     def _requeue_or_fail(self, pending: PendingTurn, error: RetryableError | UnreadableReplyError) -> Rows:
         if isinstance(error, WrongModelError) and not self.answered:
             self._stop = ConfigError(
-                self._requester.key.redact(
-                    f"{error}; if that is the model you mean, say so: answers_as: {error.model}"
-                ),
-                path=self._requester.path("source"),
+                f"{error}; if that is the model you mean, say so: answers_as: {error.model}",
+                path=self._requester.settings.path("source"),
             )
+            return []
+        if isinstance(error, RetryableError) and self.proven is None:
+            self._wait_for_first_answer(pending, str(error))
             return []
         pending.rounds += 1
         if isinstance(error, UnreadableReplyError):
@@ -260,17 +304,24 @@ class RequestQueue:
         pending.rate_limited += isinstance(error, RetryableError) and error.rate_limited
         if pending.rounds - pending.rate_limited < MAX_ROUNDS and pending.rate_limited < MAX_RATE_LIMITED_ROUNDS:
             self._waiting.append(pending)
-            if isinstance(error, UnreadableReplyError):
-                self._series.add(pending, None)
-                self._count(str(error), ERROR)
-            elif not self.answered:  # a resumed run begins with earlier failures: try a later question
-                self._try_another_part()
+            self._series.add(pending, None)
+            self._count(str(error), ERROR)
             return []
         failed = Reply("", finish=ERROR, error=str(error))
         details = {"attempts": pending.attempts, "faults": pending.faults}
         return self._hold(pending, self._requester.with_details(failed, details))
 
+    def _report(self, text: str) -> None:
+        print_message(self._requester.settings.name, self._requester.key.redact(text))
+
     def _timed(self, batch: Rows) -> Rows:
         """Set each reply's share of the wall-clock time since the last batch."""
         since, self._since = self._since, time.perf_counter()
         return [(index, replace(reply, seconds=(self._since - since) / len(batch))) for index, reply in batch]
+
+
+def _no_answer(waited: float, reason: str) -> MachineError:
+    return MachineError(
+        f"the endpoint has answered nothing for {waited:.0f} s (last: {reason}); the replies so far are kept. Run the "
+        "same command again when it works: it asks only what is missing"
+    )

@@ -17,9 +17,19 @@ from urllib.parse import quote
 from known_unknowns.config import OpenAIModel
 from known_unknowns.config.redaction import address_mistake
 from known_unknowns.errors import ConfigError
+from known_unknowns.records import Turn, sample_of
 
 OPENAI = "https://api.openai.com/v1"
+LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
+"""The names of the length limit. Servers refuse or ignore one of them."""
 KEY_VARIABLE = "OPENAI_API_KEY"
+_OF_PROMPT: Mapping[str, Any] = {
+    "prompt_logprobs": 0,
+    "continue_final_message": True,
+    "add_generation_prompt": False,
+}
+"""vLLM's parameters of a request whose last message is the beginning of a reply, and for the log-probabilities of its
+tokens."""
 _NO_KEY = "none"  # the client requires a key; local servers ignore it
 _SHORTEST_PREFIX = 12  # "sk-proj-" is a beginning of many keys
 _SHORTEST_SECRET = 8  # "none" or "EMPTY" is not secret, and removing it would alter replies
@@ -37,6 +47,10 @@ class ImageSettings:
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
     """A model's entry with its defaults. rules/schemas/params.schema.yaml and docs/endpoints.md explain the keys.
+
+    ``written`` are the fields that the entry sets; the others are defaults, which an endpoint may refuse
+    (`known_unknowns.engines.endpoint.refused_defaults`): also the name of the length limit (``limit_name``), and
+    whether a reply's JSON schema is sent (``structured``).
 
     Raises ConfigError if the address contains a user, a password or a query, which would be recorded.
     """
@@ -57,6 +71,9 @@ class EndpointSettings:
     repetition_penalty: float | None = None
     stop: Sequence[str] | None = None
     processor: Mapping[str, Any] | None = None
+    template: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] | None = None
+    stream: bool = False
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     top_logprobs: int = 20
     image: ImageSettings = field(default_factory=ImageSettings)
@@ -68,6 +85,9 @@ class EndpointSettings:
     patience: float = 600.0
     max_cost: Mapping[str, float] = field(default_factory=dict)
     check_served: bool = True
+    limit_name: str = LIMIT_NAMES[0]
+    structured: bool = True
+    written: frozenset[str] = frozenset()
     launched_key: ApiKey | None = None
 
     @classmethod
@@ -85,7 +105,8 @@ class EndpointSettings:
         image, decoding = ImageSettings(**entry.image.as_dict()), entry.decoding.as_dict()
         if decoding.pop("sampling", None):
             decoding = {"temperature": None} | decoding  # the server's default, which vLLM reads from the checkpoint
-        return cls(name=name, base_url=base_url, image=image, **decoding, **values)
+        written = frozenset({*decoding, *values})
+        return cls(name=name, base_url=base_url, image=image, written=written, **decoding, **values)
 
     @property
     def model(self) -> str:
@@ -111,8 +132,45 @@ class EndpointSettings:
             "top_logprobs": self.top_logprobs,
             "image": {"format": self.image.format, "detail": self.image.detail}
             | ({"quality": self.image.quality} if self.image.format == "jpeg" else {}),
-            **_set(processor=self.processor),
+            **_set(
+                processor=self.processor,
+                template=self.template,
+                extra=self.extra,
+                limit_name=None if self.limit_name == LIMIT_NAMES[0] else self.limit_name,
+                structured=None if self.structured else False,
+            ),
         }
+
+    def limit(self, turn: Turn) -> int:
+        """Return the maximum number of generated tokens, reasoning included."""
+        if turn.continuations is not None:
+            return 1
+        return (self.max_new_tokens or turn.max_new_tokens) + int(self.reasoning.get("tokens", 0))
+
+    def parameters(self, turn: Turn) -> dict[str, Any]:
+        """Return a request's parameters except the model and the messages."""
+        parameters: dict[str, Any] = {
+            self.limit_name: self.limit(turn),
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "seed": None if self.seed is None else self.seed + sample_of(turn.seed),
+            "top_k": self.top_k,
+            "repetition_penalty": self.repetition_penalty,
+            "stop": self.stop,
+            "mm_processor_kwargs": self.processor,
+            "chat_template_kwargs": self.template,
+            "reasoning_effort": self.reasoning.get("effort"),
+        }
+        if self.stream:
+            parameters |= {"stream": True, "stream_options": {"include_usage": True}}
+        if turn.continuations is not None:
+            parameters |= _OF_PROMPT
+        elif turn.labels and self.top_logprobs:
+            parameters |= {"top_logprobs": self.top_logprobs, "logprobs": True}
+        if turn.json_schema and self.structured:
+            schema = {"name": "reply", "schema": json.loads(turn.json_schema), "strict": True}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return {name: value for name, value in parameters.items() if value is not None} | dict(self.extra or {})
 
     def path(self, key: str) -> str:
         """Return the dotted path of one of the entry's keys, for errors."""
@@ -126,7 +184,13 @@ class EndpointSettings:
         if self.launched_key is not None:
             return self.launched_key
         variable = self.key_env or KEY_VARIABLE
-        value = os.environ.get(variable) or _from_file(variable)
+        value = (os.environ.get(variable) or _from_file(variable) or "").strip()
+        if not (value.isascii() and value.isprintable()):
+            raise ConfigError(
+                f"the key in {variable} has a character that no key has, such as a typographic quote or a line break; "
+                "copy it again",
+                path=self.path("key_env"),
+            )
         if value:
             return ApiKey(value)
         if self.key_env is None and self.base_url != OPENAI:

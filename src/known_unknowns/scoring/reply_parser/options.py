@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from known_unknowns.scoring.reply_parser import words
-from known_unknowns.scoring.reply_parser.text import clean, forms, tokens
+from known_unknowns.scoring.reply_parser.text import CURRENCIES, clean, forms, tokens
 
 Labels = frozenset[str]
 NOTHING: Labels = frozenset()
+_LEFT_OUT = words.STOP_WORDS | CURRENCIES
 FIRST_REMOVED = "\ue000"  # the first label of removed options, which no reply has; those of offered ones are smaller
 
 
@@ -97,7 +98,7 @@ class Options:
     def restated(self, text: str) -> Labels:
         """Return the options whose content words a text has in their order, among other words."""
         contents = {
-            label: [form for form in own if form not in words.STOP_WORDS or len(form) == 1]
+            label: [form for form in own if form not in _LEFT_OUT or (len(form) == 1 and form not in CURRENCIES)]
             for label, own in self.forms.items()
         }
         return frozenset(name for name, own in contents.items() if len(own) > 1 and _in_order(own, forms(text)))
@@ -125,8 +126,9 @@ class Options:
         return sorted(found, key=lambda mention: mention.start)
 
     def is_number(self, label: str) -> bool:
-        """Return whether the text of an option is a number without a unit."""
-        return len(self.forms[label]) == 1 and self.forms[label][0][-1:].isdigit()
+        """Return whether the text of an option is a number without a unit other than a currency."""
+        own = [form for form in self.forms[label] if form not in CURRENCIES]
+        return len(own) == 1 and own[0][-1:].isdigit()
 
 
 _ARTICLE_OR_PRONOUN = re.compile(r"\s+(?!because|since|as\b|or\b|and\b|is\b)\S*[a-z]")

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from known_unknowns.scoring.reply_parser import words
 from known_unknowns.scoring.reply_parser.options import NOTHING, Labels, Options
-from known_unknowns.scoring.reply_parser.text import content_words, forms, sentences
+from known_unknowns.scoring.reply_parser.text import CURRENCIES, content_words, forms, sentences
 
 _AROUND = 300  # characters of a sentence around a place
 _CLAUSE = re.compile(
@@ -16,6 +16,19 @@ _CLAUSE = re.compile(
 )
 _SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
 _ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
+_AROUND_A_LABEL = " .,:;!()[]{}<>\"'*\n"
+_AROUND_A_NUMBER = re.compile(r"\A(?:[ ,:;!()\[\]{}\"'*\n]|[.<>](?![=<>]?\s?[-+.]?\d))+")
+_CURRENCY_SIGN = re.compile(r"[$€£¥₹]\s?(?=[.\d])")
+_DOLLARS = re.compile(r"(?<![\w$.])(\d[\d,.]*)\s?(?:US\s)?dollars?\b", re.IGNORECASE)
+_DENIED_THEN_GIVEN = re.compile(
+    r"(?:\b(?:not|neither)|n't)\s(?P<denied>[^.;:?!\n]{1,80}?)(?:,?\s(?:but|rather|instead)\b(?!\s(?:also|not)\b)"
+    r"|\s?[,;.]\s(?=(?:it|that|this)(?:'s|\sis)\s|(?:not|instead|rather|the\sanswer)\b|[(\[]?[A-Z][)\]]?\W*\Z))",
+    re.IGNORECASE,
+)
+_GIVEN_THEN_DENIED = re.compile(
+    r"(?:,\s?(?:and\s|but\s)?|(?<=\S)\s)(?:not|rather\sthan|instead\sof)\s(?P<denied>[^,.;:?!\n]{1,60}?)(?=\s?(?:[.,;!)\n]|\Z))",
+    re.IGNORECASE,
+)
 _SMALL_LABEL = re.compile(
     r"(?:(?<!\S)\(|\b(?i:option|choice|letter)\s\(?|\b(?i:answer)(?:\sis|:)\s\(?)[a-z](?:\)|(?=[.,;]|\s?\Z|\n))"
 )
@@ -40,10 +53,15 @@ class Reply:
         numbers = [label for label in named if options.is_number(label)]
         self.repeated = frozenset(named if len(named) == 1 else numbers)  # an answer repeats one of "Red or blue?"
         text = words.RETRACTS.split(text)[-1].strip()
+        text = self._with_currency_of_options(text)
         if not any(map(str.islower, options.texts)):
             text = _SMALL_LABEL.sub(lambda match: match[0].upper(), text)
         if len(question) > 15 and question in text:
             text = text.replace(question, "").strip() or text
+        plain = [own for label, own in options.forms.items() if options.meanings[label] is None]
+        if not any(words.NEGATIONS.intersection(own) for own in plain):
+            text = _DENIED_THEN_GIVEN.sub(self._without_denied, text)
+            text = _GIVEN_THEN_DENIED.sub(self._without_denied, text)
         self.text = text
         pieces = sentences(self.text)
         self.sentences = [piece for piece, _ in pieces]
@@ -52,9 +70,21 @@ class Reply:
         every = {one or other for one, other in starts}
         self.is_list = len({line for line, _ in starts if line}) > 1 or len(every) == len(options.texts) > 2
 
+    def _with_currency_of_options(self, text: str) -> str:
+        """Write "20 dollars" as "$20" if an option has the sign, and leave a currency out that no option has."""
+        known = {form for own in self.options.forms.values() for form in own if form in CURRENCIES}
+        if "$" in known:
+            text = _DOLLARS.sub(r"$\1", text)
+        return text if known else _CURRENCY_SIGN.sub("", text)
+
+    def _without_denied(self, match: re.Match[str]) -> str:
+        """Leave out an option that is denied beside another one: "not A but B"."""
+        denied = re.split(r",|\b(?:or|nor)\b", match["denied"])
+        return " " if all(self.exact(part.strip()) for part in denied if part.strip()) else match[0]
+
     def exact(self, text: str) -> Labels:
         """Return the option that is the whole of a short text: a label, its text, both, or a part that only it has."""
-        bare = text.strip(" .,:;!()[]{}<>\"'*\n")
+        bare = _AROUND_A_NUMBER.sub("", text.rstrip(_AROUND_A_LABEL))
         if len(bare) == 1 and bare not in self.options.texts:
             bare = bare.upper()
         if bare in self.options.texts:
@@ -137,7 +167,7 @@ class Reply:
             repeats = mention.label in self.repeated or words.FUNCTION_WORDS.issuperset(
                 self.options.forms[mention.label]
             )
-            calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√]\s?\Z", before)
+            calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√<>≤≥$€£¥₹]\s?\Z", before)
             scaled = self.options.is_number(mention.label) and _SCALE.match(after)
             if mention.marked or not (repeats or calculates or scaled):
                 found.add(mention.label)

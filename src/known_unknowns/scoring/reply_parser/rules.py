@@ -21,8 +21,10 @@ _TAG = re.compile(
     r"<(answer|conclusion|final_answer|choice|response|output|option)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _KEY = re.compile(
-    r"[\"'][a-z_ ]*(?:answer|choice|option|prediction|label)[\"']\s?:\s?[\"']?([^\"'\n,}]+)", re.IGNORECASE
+    r"[\"'][a-z_ ]*(?:answer|choice|option|prediction|label)[\"']\s?:\s?\[?[\"']?([^\"'\n,}\]]+)", re.IGNORECASE
 )
+_ASKED_FIRST = re.compile(r"\A\W*(?:is|could|would|can)\s(?:it|this|that|the\sanswer)\s(?:be\s)?", re.IGNORECASE)
+_PIECES = re.compile(r"[\n;!?]|[.,](?=\s)")
 _LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
 
 
@@ -82,16 +84,42 @@ def _called_right(reply: Reply, before: str, rest: str) -> Labels:
     return frozenset(labels) if len(labels) == 1 else NOTHING
 
 
+def verdicts(reply: Reply) -> Labels:
+    """Read a verdict on each option: "A: no. B: yes.", "A - wrong". Where all are denied, no option is right."""
+    if any(own and own[0] in words.VERDICTS for own in reply.options.forms.values()):
+        return NOTHING
+    right: set[str] = set()
+    wrong: set[str] = set()
+    firm, end = False, 0
+    for match in words.VERDICT.finditer(reply.text):
+        piece = _PIECES.split(reply.text[end : match.start()])[-1]
+        named = reply.exact(_ASKED_FIRST.sub("", piece))
+        end = match.end()
+        if len(named) == 1:
+            (right if match["yes"] else wrong).update(named)
+            firm = firm or match["mark"] not in (".", ")")  # "B. No, it is red" gives B
+    if (not firm and len(right | wrong) < 2) or right & wrong:
+        return NOTHING
+    others = {label for label, kind in reply.options.meanings.items() if kind is None and label < FIRST_REMOVED}
+    return frozenset((words.NONE_RIGHT,)) if not right and wrong >= others else frozenset(right)
+
+
 def leading_label(reply: Reply) -> Labels:
     """Read the label at the start of a reply that is no list of options, or a last line that is only an option."""
     if reply.is_list:
         return NOTHING
     if match := reply.options.marked_label_at_start(reply.text):
         rest = reply.text[match.end() :]
-        if not re.match(r"\W*(?:is|are|was)?\s*(?:not\b|n't|incorrect|wrong|false)", rest, re.IGNORECASE):
+        if not (words.DENIED_AT_ONCE.match(rest) or _is_denied(reply, match.end("label"))):
             return reply.labels_at_start(reply.text)
     lines = reply.text.rsplit("\n", 1)
     return reply.exact(lines[-1]) if len(lines) > 1 else NOTHING
+
+
+def _is_denied(reply: Reply, end: int) -> bool:
+    """Return whether "no" stands after an option that ends there: "A: no". After "A." it is the option's text."""
+    verdict = words.VERDICT.match(reply.text, end)
+    return bool(verdict and verdict["no"] and verdict["mark"] not in (".", ")"))
 
 
 def abstention(reply: Reply) -> Labels:
@@ -125,6 +153,8 @@ def leading_text(reply: Reply) -> Labels:
         return NOTHING
     first = reply.sentences[0]
     found, end = reply.options.text_at_start(reply.text)
+    if found and _is_denied(reply, end):
+        return NOTHING
     if found and re.match(r"\s*(?:[.,;:!\n(]|-\s|—|because\b|since\b|\Z)", reply.text[end:]):
         return found
     lead = words.LEAD.match(first)
@@ -176,6 +206,7 @@ RULES: tuple[Rule, ...] = (
     whole_reply,
     final_answer,
     last_announcement,
+    verdicts,
     leading_label,
     leading_text,
     abstention,

@@ -19,10 +19,12 @@ _MARKUP = (
     (re.compile(r"~~.+?~~"), ""),
     (re.compile(r"<\|(?:start|channel)\|>\w*|<\|(?!begin_of_box|end_of_box)[^|<>]{1,40}\|>|</?s>|\[/?INST\]"), " "),
     (re.compile(r"</?(?:b|i|u|em|strong|p|span|div|center|sub|font|mark|code)\b[^<>]*>|<br\s?/?>"), " "),
-    (re.compile(r"(?m)^\s*(?:#{1,6}(?!#)|>|[*•●▪-](?=\s))\s*"), ""),
+    (re.compile(r"(?m)^\s*(?:#{1,6}(?!#)|>(?!=?\s?[-+$€£¥.]?\d)|[*•●▪-](?=\s))\s*"), ""),  # "> 5" is no quotation
     (re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|(?<![\w*])\*(?=\w)|(?<=[\w.)])\*(?![\w*])"), ""),
     (re.compile(r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:rm|bf|it|sf|cal)?|operatorname|mbox)\s?\{([^{}]*)\}"), r"\1"),
-    (re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|\$|\\[()\[\]]"), " "),
+    (re.compile(r"\$\$|(?<!\\)\$(?!\s)((?:[^$\n]*[^$\s\\])?)\$(?!\d)"), r" \1 "),  # mathematics, not "$20 and $30"
+    (re.compile(r"\\\$(?=\s?[.\d])"), "$"),
+    (re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|\$(?!\s?[.\d])|\\[()\[\]]"), " "),
     (re.compile(r"\\[dt]?frac\s?\{([^{}]*)\}\s?\{([^{}]*)\}"), r"\1/\2"),
     (re.compile(r"\\(?:times|cdot)"), "*"),
     (re.compile(r"\^\s?\{?\\circ\}?|\\degree"), "°"),
@@ -67,7 +69,7 @@ _TOKEN = re.compile(
       (?:\s?\^\s?[({]?[-+]?\w+[)}]?|e[-+]?\d+|[-/:]\d+(?:\.\d+)?)*           # exponent, ratio, fraction, range, time
     )
   | (?P<word> [^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+ (?:'[^\W\d_]+)* (?:[_^](?:\{[^{}]*\}|[-+]?\w+))* )
-  | (?P<sign> [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3] | [+=<>≤≥%°√∞±] | [*/](?!\w{2})
+  | (?P<sign> [\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3] | [+=<>≤≥%°√∞±$€£¥₹] | [*/](?!\w{2})
       | (?<=[\w)])\s?-(?=\s?[\d(]) | (?<![^\W\d]{2})\s-(?=\s?[^\W\d_](?!\w))                    # minus, no dash
     )
     """,
@@ -82,6 +84,17 @@ _FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
     **dict.fromkeys(("ω", "omega", "ohms"), "ohm"),
     **{"percent": "%", "π": "pi", "sqrt": "√", "can't": "cannot"},
 }
+CURRENCIES = frozenset("$€£¥₹")
+_SIGNS = {"minus": "-", "negative": "-"}
+_COMPARISONS = {
+    **dict.fromkeys(("greater than", "more than", "larger than", "higher than", "over", "above", "exceeds"), ">"),
+    **dict.fromkeys(("less than", "fewer than", "smaller than", "lower than", "under", "below"), "<"),
+    **dict.fromkeys(("at least", "no less than", "not less than", "no fewer than", "greater than or equal to"), "≥"),
+    **dict.fromkeys(("at most", "no more than", "not more than", "up to", "less than or equal to"), "≤"),
+}
+_COMPARISON = re.compile(
+    rf"\b({'|'.join(sorted(_COMPARISONS, key=len, reverse=True))})\s\Z".replace(" ", r"\s"), re.IGNORECASE
+)
 _PRONOUN = re.compile(
     r"\b(?:this|that|which|the|each|another|other|any|only|every|no)\sone|one\s(?:of|is|that|which|who|with)\b"
 )
@@ -96,6 +109,21 @@ def _is_article(token: Token, text: str, following: re.Match[str]) -> bool:
     return word != "A" or _AFTER_A_LABEL.fullmatch(following[0]) is None
 
 
+def _with_words_before(form: str, start: int, found: list[Token], text: str) -> tuple[str, int]:
+    """Return a number with a sign and a comparison in words before it, which are removed from the tokens."""
+    is_sign = bool(found) and found[-1].form in _SIGNS and text[found[-1].end : start] in (" ", "-")
+    follows_number = len(found) > 1 and found[-2].form[-1:].isdigit()  # "ten minus five" is a calculation
+    if is_sign and not follows_number:
+        sign = found.pop()
+        form, start = _SIGNS[sign.form] + form, sign.start
+    comparison = _COMPARISON.search(text, max(0, start - 30), start)
+    if comparison and form[0] not in "<>≤≥":
+        while found and found[-1].start >= comparison.start():
+            found.pop()
+        form, start = _COMPARISONS[" ".join(comparison[1].casefold().split())] + form, comparison.start()
+    return form, start
+
+
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[Token, ...]:
     """Return the words, numbers and signs of a text. A sign, an exponent and a comparison belong to their number.
@@ -106,7 +134,8 @@ def tokens(text: str) -> tuple[Token, ...]:
     for match in _TOKEN.finditer(text):
         form = match[0].strip().casefold()
         if match["number"]:
-            form = re.sub(r"(?<=\d),(?=\d)|\s|[{}]", "", form)
+            form = re.sub(r"(?<=\d),(?=\d)|\s|[{}]", "", form).replace("<=", "≤").replace(">=", "≥")
+            form = re.sub(r"(?<!\d)\.(?=\d)", "0.", form)
             if "." in form and not re.search(r"[-^/:e]", form[1:]):
                 form = form.rstrip("0").rstrip(".")
         elif match["word"]:
@@ -114,7 +143,10 @@ def tokens(text: str) -> tuple[Token, ...]:
                 found.pop()
             if form != "one" or not _PRONOUN.search(text[max(0, match.start() - 9) : match.end() + 6]):
                 form = _FORMS.get(form, form)
-        found.append(Token(form, match.start(), match.end()))
+        start = match.start()
+        if form[:1].isdigit():
+            form, start = _with_words_before(form, start, found, text)
+        found.append(Token(form, start, match.end()))
     return tuple(found)
 
 
@@ -126,7 +158,7 @@ def forms(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """Return the content words of a text, without the plural's s."""
-    left_out = words.STOP_WORDS | words.QUESTION_WORDS
+    left_out = words.STOP_WORDS | words.QUESTION_WORDS | CURRENCIES
     return frozenset(form.rstrip("s") for form in forms(text) if form not in left_out)
 
 

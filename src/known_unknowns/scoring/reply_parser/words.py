@@ -91,7 +91,7 @@ MEANINGS = (
 
 ANNOUNCEMENTS = phrases(r"""
     \b(?:final|correct) (?:answer|choice|option)(?: is)? ?(?::|=|-(?= ))|####
-    (?<!each )\b(?:NOUN|conclusion|letter)(?: (?:letter|choice|option))?(?: (?:to|for|of|from|among|in|based|here|that|which|according|given)\b[^.:;?\n]{0,90}?)? ?IS(?:)SURELY ?:?
+    (?<!each )\b(?:NOUN|conclusion|letter|value|result)(?: (?:letter|choice|option))?(?: (?:to|for|of|from|among|in|based|here|that|which|according|given)\b[^.:;?\n]{0,90}?)? ?IS(?:)SURELY ?:?
     \b(?:answer|solution|choice|response|conclusion) ?(?:is ?)?[:=]|(?:^|\n) *(?:answer|ans)\b\.? ?(?:-(?= )|(?=\(?[B-Z]\b))
     \b(?:I|we)(?:'d|'ll)?(?: (?:would|will|have to|must|can|should|am going to|think|believe|want to))?(?: \w+ly)? (?:choose|chose|pick|select|go with|going with|opt for|answer|vote for|guess|suggest|lean towards?|say)\b(?: that)?
     \b(?:my (?:best |final )?(?:guess|choice|pick|selection|vote)|the best guess|(?:best|closest) (?:match|fit)) (?:is|would be)\b
@@ -102,7 +102,7 @@ ANNOUNCEMENTS = phrases(r"""
 """Phrases before an answer."""
 CALLED_RIGHT = phrases(r",? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)")
 """Phrases after an answer."""
-LEAD = phrases(r"(?:[\s:=>–—*,]|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?")
+LEAD = phrases(r"(?:[\s:=–—*,]|>(?!=? ?[-+.$]?\d)|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?")
 """What may stand between an announcement and the text of the option."""
 GOES_ON = phrases(r"""\s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)""")
 """What may follow the text of an option in an announcement."""
@@ -118,6 +118,16 @@ DENIED_AFTER = phrases(r"""
     [^.;]{0,20}\b(?:on the other hand|(?:in|by) contrast)\b
     """)
 """Words after an option that deny it."""
+DENIED_AT_ONCE = phrases(r"\W*(?:is|are|was)?\s*(?:not\b|n't|incorrect|wrong|false)")
+"""Words after a label at the start of a reply that deny it."""
+VERDICTS = frozenset(["yes", "no", "true", "false", "correct", "incorrect", "right", "wrong"])
+VERDICT = re.compile(
+    r"\s?(?:(?P<mark>[:?.)\]=(,-]|is\b)[\s\"'(]*|[\s:.)\]]*(?=[✓✔✅☑✗✘❌✕]))"
+    r"(?:(?P<yes>(?:yes|correct|right|true)\b|[✓✔✅☑])|(?P<no>(?:no|not\s(?:correct|right|true)|incorrect|wrong|false)\b|[✗✘❌✕]))"
+    r"(?:(?<=[✓✔✅☑✗✘❌✕])|(?=[\"']?\s*(?:[.,;!)}\n]|\Z)))",
+    re.IGNORECASE,
+)
+"""A verdict on the option before it."""
 HYPOTHESES = phrases(r"\b(?:if(?! (?:I|we)\b)|unless|suppose|supposing|assuming|whether|had it|were it|would have been|(?:might|may) think|one could)\b")
 CONDITIONS = phrases(r"\b(?:if|unless|when|whether)\b[^,]*\Z")
 CONTRASTS = phrases(r"\b(?:on the other hand|(?:in|by) contrast|whereas|while|unlike|compared (?:to|with)|as opposed to|than)\b")

@@ -139,10 +139,7 @@ def test_cut_doubled_and_missing_files_are_reported_and_counted(folder):
     assert (
         f"warning unreadable-file {doubled}: 1 questions are answered more than once (1 of them differently)" in found
     )
-    assert (
-        f"error unreadable-file {path}: 1 unreadable line, the first is 14 (it is not JSON), "
-        "and the file ends within a line"
-    ) in found
+    assert (f"error unreadable-file {path}: 1 unreadable line, the first is 14 (not JSON: Unterminated string") in found
     assert "error empty-file results/noise_image/Phi-4/Phi-4.jsonl" in found
     assert "note other-file results/other/Phi-4/Phi-4.jsonl" in found
     lacking = ", ".join(s for s in ("noise_image", "shuffle_nota_position", "cautious_prompt", NOISE))
@@ -213,21 +210,24 @@ def test_old_logs_are_text_with_other_types(folder, tmp_path):
 @pytest.mark.parametrize(
     ("start", "form"),
     [
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a pointer to Git LFS"),
-        (gzip.compress(as_lines(rows(PUBLISHED, "Phi-4", "common")).encode()), "compressed with gzip"),
-        (as_lines(rows(PUBLISHED, "Phi-4", "common")).encode("utf-16"), "text in UTF-16"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+            "the file is a pointer to Git LFS; get the file itself with git lfs pull",
+        ),
+        (gzip.compress(as_lines(rows(PUBLISHED, "Phi-4", "common")).encode()), "unknown suffix '.gz'; known are"),
+        (as_lines(rows(PUBLISHED, "Phi-4", "common")).encode("utf-16"), "the file is text in UTF-16; save it as UTF-8"),
     ],
 )
 def test_files_of_another_form_are_named(folder, start, form):
-    path = "results/common/Phi-4/Phi-4.jsonl" + (".gz" if "gzip" in form else "")
+    path = "results/common/Phi-4/Phi-4.jsonl" + (".gz" if ".gz" in form else "")
     folder.add(path, "x")
     (folder.raw / path).write_bytes(start)
-    with pytest.raises(DataError, match=f"no file .* has a question; {path} is {form}, not lines of JSON"):
+    with pytest.raises(DataError, match=f"no file .* has a question; {path}: {form}"):
         list(RELEASED.load(folder.raw, folder.raw / "out", entry()))
     folder.add_model("Cambrian", "common")
-    assert f"error unreadable-file {path}: the file is {form}, not lines of JSON" in folder.findings()
+    assert f"error unreadable-file {path}: {form}" in "\n".join(folder.findings())
     cell = folder.replies("Phi-4", "original")
-    assert (cell.turns, cell.notes[0]) == ({}, f"the file is {form}, not lines of JSON")
+    assert cell.turns == {} and cell.notes[0].startswith(form)
 
 
 def test_a_byte_order_mark_and_windows_line_ends_change_nothing(folder):
@@ -259,16 +259,19 @@ def test_a_question_that_one_of_many_files_has_does_not_exist(folder):
 
 
 def test_the_first_unreadable_line_is_explained(tmp_path):
-    rest = as_lines([{"question_id": 1, "model_answer": "B"}])
+    rest = as_lines(rows(PUBLISHED, "Phi-4", "common")[:1])
     for line, reason in {
-        '{"question_id": 7, "question": "x", "label": "A", "type": "Object"}': "it has no prediction",
-        '{"question_id": 7, "question": 1, "label": "A", "type": "Object"}': "a field is not a text",
-        "[": "it is not JSON",
-        "[]": "it is not an object",
+        '{"question_id": 7, "question": "x", "label": "A", "type": "Object"}': "prediction missing, which a row has",
+        '{"question_id": 7, "question": 1, "label": "A", "type": "Object", "prediction": "A"}': "a field is not a text",
+        "[": "not JSON",
+        "[]": "'[]' is not an object",
     }.items():
         (tmp_path / "x.jsonl").write_text(f"{line}\n{rest}", encoding="utf-8")
         parsed = RELEASED.read(tmp_path / "x.jsonl")
-        assert parsed.problems == [f"1 unreadable line, the first is 1 ({reason})"]
+        (problem,) = parsed.problems
+        assert problem.replace(" of the format humblebench", "").startswith(
+            f"1 unreadable line, the first is 1 ({reason}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Reader of released replies: one reader for all benchmarks; released.yaml beside a benchmark describes the files.
+"""Replies that authors released: which files are those of a model and setting, and whether they are what they say.
+
+The files are read as any file of predictions (`known_unknowns.exchange.reader`); released.yaml beside a benchmark says
+where they are.
 
 The files of a model and setting can lie under different roots and in different commits; the file of the first commit
 counts. Nothing that a file contains raises an error: `ReleasedReader.check` reports what is wrong.
@@ -6,7 +9,6 @@ counts. Nothing that a file contains raises an error: `ReleasedReader.check` rep
 
 from __future__ import annotations
 
-import json
 import re
 from abc import abstractmethod
 from collections import Counter
@@ -20,14 +22,15 @@ from pydantic import BaseModel, ConfigDict
 
 from known_unknowns import tables
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
-from known_unknowns.benchmark.exchange import NO_PREDICTION
-from known_unknowns.benchmark.loading import read_json
+from known_unknowns.benchmark.exchange import NO_PREDICTION, Prediction
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.git import read_manifest
 from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.embedded_questions import image_path
+from known_unknowns.exchange.reader import parse_file
 from known_unknowns.files import link_or_copy
 from known_unknowns.images import files_of
 from known_unknowns.records import Question
@@ -44,17 +47,8 @@ OTHER_OPTIONS = "asks other options, or the same in another order"
 OTHER_LABEL = "has another label"
 OTHER_TEXT = "asks the same options with another text"
 _SHOWN = 3
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _AGAINST_ONE = 3
 """If one file has a question, and at least as many others have not, the question does not exist."""
-_OTHER_FORMS: Mapping[bytes, str] = {
-    b"version https://git-lfs.github.com/spec/": "a pointer to Git LFS",
-    b"\x1f\x8b": "compressed with gzip",
-    b"PK\x03\x04": "a zip archive",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
-}
-"""The first bytes of files that are no lines of JSON, and what the file is."""
 
 
 class Setting(BaseModel):
@@ -81,12 +75,6 @@ class Layout(BaseModel):
     """The settings by the names in the paths."""
     not_replies: list[str] = []
     """Paths that are fetched for another purpose."""
-    list_key: str = ""
-    """The key of a list of replies in the order of the questions; by default, a file has one JSON object per line."""
-    fields: dict[str, str] = {}
-    """id, text, label, type, image and reply to the keys of an object."""
-    answers: dict[str, str] = {}
-    """The same for an object that has only an answer."""
     types: dict[str, str] = {}
     """Types of questions in older files to the types that they were merged into."""
     stand_in: str = ""
@@ -134,6 +122,8 @@ class ReplyFile:
     """All readable rows in the order of the file."""
     repeats: bool = False
     """Whether an id occurs several times."""
+    by_number: bool = False
+    """Whether the rows name questions by their number."""
     problems: list[str] = field(default_factory=list)
     """What is wrong, whatever the questions are."""
     is_broken: bool = False
@@ -243,62 +233,34 @@ class ReleasedReader(Released):
 
     def read(self, path: Path) -> ReplyFile:
         """Read a file of replies."""
-        if self.layout.list_key:
-            try:
-                replies = read_json(path)[self.layout.list_key]
-                rows = [ReplyRow(None, "", "", "", reply if isinstance(reply, str) else None) for reply in replies]
-            except (DataError, KeyError, TypeError) as error:
-                text = str(error) if isinstance(error, DataError) else f"the file has no list {self.layout.list_key!r}"
-                return ReplyFile(problems=[text], is_broken=True)
-            return ReplyFile({str(number): row for number, row in enumerate(rows)}, rows)
-        content = path.read_bytes()
-        for start, form in _OTHER_FORMS.items():
-            if content.startswith(start):
-                return ReplyFile(problems=[f"the file is {form}, not lines of JSON"], is_broken=True)
-        return self._read_lines(content.decode("utf-8-sig", errors="replace").split("\n"))
-
-    def _read_lines(self, parts: Sequence[str]) -> ReplyFile:
+        errors: list[DataError] = []
         rows: dict[str, ReplyRow] = {}
         lines: list[ReplyRow] = []
-        unreadable: dict[int, str] = {}
         replies: dict[str, set[str | None]] = {}
-        for number, line in enumerate(parts, start=1):
-            if not line.strip():
-                continue
+        try:
+            predictions = parse_file(path, errors).predictions
+        except DataError as error:
+            return ReplyFile(problems=[error.text], is_broken=True)
+        for prediction in predictions:
             try:
-                name, row = self._row(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                unreadable[number] = _reason(error)
+                row = _row(prediction)
+            except DataError as error:
+                errors.append(error)
                 continue
+            name = prediction.name
             if name in rows:
                 replies.setdefault(name, {rows[name].reply}).add(row.reply)
             rows[name] = row
             lines.append(row)
-        problems = []
-        if unreadable:
-            (first, reason), count = next(iter(unreadable.items())), len(unreadable)
-            end = ", and the file ends within a line" if len(parts) in unreadable else ""
-            problems.append(f"{count} unreadable line{'s' * (count > 1)}, the first is {first} ({reason}){end}")
+        problems = [_unreadable(errors)] if errors else []
         if replies:
             differing = sum(len(different) > 1 for different in replies.values())
             problems.append(
                 f"{len(replies)} questions are answered more than once ({differing} of them differently); the last "
                 "line counts, as in the released code"
             )
-        return ReplyFile(rows, lines, bool(replies), problems, is_broken=bool(unreadable))
-
-    def _row(self, values: Mapping[str, Any]) -> tuple[str, ReplyRow]:
-        fields, answers = self.layout.fields, self.layout.answers
-        name = values[fields["id"]]
-        if isinstance(name, bool) or not isinstance(name, int | str) or _clean(str(name)) != str(name):
-            raise ValueError(f"the id is {name!r}")
-        if answers and answers["reply"] in values:
-            return str(name), ReplyRow(None, "", "", "", _clean(values[answers["reply"]]))
-        text, label, kind = (_clean(values[fields[part]]) for part in ("text", "label", "type"))
-        if text is None or label is None or kind is None:
-            raise ValueError("a field is not a text")
-        image = _clean((values.get(fields["image"]) or {}).get("path")) or ""
-        return str(name), ReplyRow(text, label, kind, image, _clean(values[fields["reply"]]))
+        by_number = any(prediction.id is None for prediction in predictions)
+        return ReplyFile(rows, lines, bool(replies), by_number, problems, is_broken=bool(errors))
 
     # Questions
 
@@ -351,7 +313,7 @@ class ReleasedReader(Released):
         for slot in self.slots(read_manifest(raw) or []).values():
             file = slot.first()
             if file and (parsed := self.read(raw / file.place)).problems and not parsed.rows:
-                return f"; {parsed.problems[0].replace('the file', file.path, 1)}"
+                return f"; {file.path}: {parsed.problems[0]}"
         return ""
 
     # Replies
@@ -376,7 +338,7 @@ class ReleasedReader(Released):
         if slot is None or file is None:
             return ReleasedCell({}, (), ("no file was released",))
         parsed, setting = self.read(raw / file.place), self.layout.settings[slot.setting]
-        known = self._by_key(questions)
+        known = _by_key(questions, parsed)
         found = {key: (question, parsed.rows[key]) for key, question in known.items() if key in parsed.rows}
         problems = {key: self.difference(row, question, setting) for key, (question, row) in found.items()}
         turns = {question.id: (_turn(row, problems[key]),) for key, (question, row) in found.items()}
@@ -388,10 +350,6 @@ class ReleasedReader(Released):
         further, of_history = self.dialogues(raw, slot, questions, turns)
         files = (file, *slot.files[HISTORY][:1]) if further else (file,)
         return ReleasedCell({**turns, **further}, files, (*notes, *of_history))
-
-    def _by_key(self, questions: Sequence[Question]) -> dict[str, Question]:
-        """Return the questions by what a file calls them: the id, or the number if the file is a list."""
-        return {str(n) if self.layout.list_key else question.id: question for n, question in enumerate(questions)}
 
     def difference(self, row: ReplyRow, question: Question, setting: Setting) -> str | None:
         """Return how the question of a row differs from the variant's question; None if it does not.
@@ -627,7 +585,7 @@ class ReleasedReader(Released):
         if file is None:
             return 0
         parsed = self.read(raw / file.place)
-        known = self._by_key(questions)
+        known = _by_key(questions, parsed)
         for problem in parsed.problems:
             state.add(ERROR if parsed.is_broken else WARNING, "unreadable-file", file.path, problem)
         missing = [name for name in known if name not in parsed.rows]
@@ -667,7 +625,7 @@ class ReleasedReader(Released):
         if without_reply:
             state.add(WARNING, "no-prediction", path, f"{without_reply} rows have no prediction; counted as failed")
         without_text = sum(row.text is None for row in parsed.rows.values())
-        if without_text and not self.layout.list_key:
+        if without_text and not parsed.by_number:
             text = f"{without_text} rows have only an answer; their questions are those of the other files"
             state.add(NOTE, "answers-only", path, text)
 
@@ -700,20 +658,26 @@ def _link(source: Path, target: Path) -> None:
     link_or_copy(source, target)
 
 
-def _reason(error: Exception) -> str:
-    """Why a line is not a row."""
-    if isinstance(error, KeyError):
-        return f"it has no {error.args[0]}"
-    if isinstance(error, json.JSONDecodeError | RecursionError):
-        return "it is not JSON"
-    return str(error) if isinstance(error, ValueError) else "it is not an object"
+def _row(prediction: Prediction) -> ReplyRow:
+    """Return the reply and the parts of its question. Some files have only answers."""
+    fields, reply = prediction.fields, None if prediction.error else prediction.text
+    if "question" not in fields:
+        return ReplyRow(None, "", "", "", reply)
+    text, label, kind = fields["question"], fields.get("label"), fields.get("type")
+    if not isinstance(text, str) or not isinstance(label, str) or not isinstance(kind, str):
+        raise prediction.row.error("a field is not a text")
+    return ReplyRow(text, label, kind, image_path(fields), reply)
 
 
-def _clean(value: Any) -> str | None:
-    """A text without lone surrogates, which cannot be written as UTF-8; None for anything else."""
-    if not isinstance(value, str):
-        return None
-    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+def _unreadable(errors: Sequence[DataError]) -> str:
+    """Return how many lines cannot be read, and why the first of them."""
+    first = min(errors, key=lambda error: error.line or 0)
+    return f"{len(errors)} unreadable line{'s' * (len(errors) > 1)}, the first is {first.line} ({first.text})"
+
+
+def _by_key(questions: Sequence[Question], parsed: ReplyFile) -> dict[str, Question]:
+    """Return the questions by what a file calls them: their id, or their number."""
+    return {str(n) if parsed.by_number else question.id: question for n, question in enumerate(questions)}
 
 
 def _normal(text: str) -> str:

@@ -1,0 +1,202 @@
+"""Logs that lm-evaluation-harness and inspect_ai wrote (logs/README.md), lines of batch services, and own questions."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+from known_unknowns.exchange.output import format_json, format_tables
+from known_unknowns.exchange.reader import parse_file
+from known_unknowns.exchange.rescore import rescore
+from tests.factories import question
+from tests.unit.benchmarks.multiple_choice.own_files import own_folder, row, write_csv
+from tests.unit.exchange.rescored import value
+
+LOGS = Path(__file__).parent / "logs"
+
+
+def mean(found: Any, parser: str, name: str) -> float | None:
+    (metric,) = [m for m in found.shown if (m.parser, m.name, m.category) == (parser, name, "Overall")]
+    return metric.value
+
+
+def test_two_filters_count_once_and_repeats_are_samples():
+    """Right by hand: sample 0 officially q1, q3, q5, q6, robustly all; sample 1 all but q2 and q6."""
+    found = rescore("multiple_choice", [LOGS / "lm_eval_repeats.jsonl"])
+    assert (found.n, found.samples) == (6, 2)
+    assert mean(found, "official", "accuracy") == pytest.approx((4 + 4) / 12)
+    assert mean(found, "robust", "accuracy") == pytest.approx((6 + 4) / 12)
+    assert json.loads(format_json(found))["samples"] == 2
+    assert "6 questions, 2 samples of each" in format_tables(found)
+    # the filter strict reads only "ANSWER: A" to q1 and "ANSWER: D" to q3, of the first repeats
+    strict = next(note for note in found.notes if note.startswith("exact_match, filter strict"))
+    assert "0.3333 of 6 replies are right; the official parser: 0.6667; the parser alone counts 2 as right" in strict
+    assert "'A star' to q5" in strict
+    # the filter flexible takes A of "A star" and none of "None of the above", but C of "I think it is C"
+    flexible = next(note for note in found.notes if note.startswith("exact_match, filter flexible"))
+    assert "the file alone counts 2 as right, such as 'The answer is B.' to q2" in flexible
+
+
+def test_lines_of_one_filter_twice_are_not_dropped(tmp_path):
+    lines = (LOGS / "lm_eval_repeats.jsonl").read_text(encoding="utf-8").splitlines()
+    doubled = tmp_path / "doubled.jsonl"
+    doubled.write_text("\n".join([*lines, lines[0]]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"doubled.jsonl, line 13: question 'q1' is already answered in .*, line 1"):
+        rescore("multiple_choice", [doubled])
+
+
+def test_likelihoods_of_the_options():
+    """lm-evaluation-harness says acc 2 of 6, by the most likely option; so does the parser of likelihoods."""
+    found = rescore("multiple_choice", [LOGS / "lm_eval_likelihoods.jsonl"])
+    assert value(found, "likelihood", "accuracy") == pytest.approx(2 / 6)
+    assert not [note for note in found.notes if note.startswith("acc ")]
+
+
+def test_epochs_of_inspect_are_samples():
+    """choice() reads only "ANSWER: X": 3 right of epoch 1, 4 of epoch 2; "None of the above" to q6 is right too."""
+    found = rescore("multiple_choice", [LOGS / "inspect_epochs.eval"])
+    assert (found.n, found.samples) == (6, 2)
+    assert mean(found, "official", "accuracy") == pytest.approx((4 + 4) / 12)
+    assert mean(found, "robust", "accuracy") == pytest.approx((5 + 4) / 12)
+    notes = "\n".join(found.notes)
+    assert "states model mockllm/model" in notes
+    assert all(fact in notes for fact in ("temperature 0.7", "max_tokens 64", "epochs 2", "inspect_ai 0.3.285"))
+    assert "choice in the file: 0.5833 of 12 replies are right; the official parser: 0.6667" in notes
+    assert "the parser alone counts 1 as right, such as 'None of the above' to q6" in notes
+
+
+def test_json_of_inspect_is_the_same_log():
+    log, archive = parse_file(LOGS / "inspect.json"), parse_file(LOGS / "inspect_epochs.eval")
+    first = {p.name: (p.text, p.fields, p.stated) for p in archive.predictions if p.sample == 0}
+    assert {p.name: (p.text, p.fields, p.stated) for p in log.predictions} == {
+        name: first[name] for name in ("q1", "q2")
+    }
+    assert log.facts["packages"] == {"inspect_ai": "0.3.285"}
+
+
+def test_unfinished_and_broken_logs_of_inspect(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
+        archive.writestr("_journal/start.json", "{}")
+    with pytest.raises(DataError, match=r"a\.eval: a log without header\.json: the evaluation did not finish"):
+        parse_file(tmp_path / "a.eval")
+    (tmp_path / "b.eval").write_bytes((LOGS / "inspect_epochs.eval").read_bytes()[:-700])
+    with pytest.raises(DataError, match=r"b\.eval: not a readable log of inspect_ai"):
+        parse_file(tmp_path / "b.eval")
+    log = json.loads((LOGS / "inspect.json").read_text(encoding="utf-8"))
+    log["samples"][1].pop("output")
+    (tmp_path / "c.json").write_text(json.dumps(log), encoding="utf-8")
+    with pytest.raises(DataError, match=r"c\.json, line 2: not a sample of inspect_ai \(KeyError: 'output'\)"):
+        parse_file(tmp_path / "c.json")
+
+
+def batch(name: str, *texts: str, **changes: Any) -> dict[str, Any]:
+    """A line of the output file of OpenAI's batch service (its documentation, Batch API)."""
+    choices = [
+        {"index": n, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        for n, text in enumerate(texts)
+    ]
+    body = {"id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-4o-mini", "choices": choices}
+    response = {"status_code": 200, "request_id": "r", "body": body}
+    return {"id": "batch_req_1", "custom_id": name, "response": response, "error": None} | changes
+
+
+def written(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_batch_output(tmp_path):
+    refused = {"status_code": 429, "request_id": "r", "body": {"error": {"message": "rate limit"}}}
+    expired = {
+        "code": "batch_expired",
+        "message": "This request could not be executed before the completion window expired.",
+    }
+    cut = batch("3", "A")
+    cut["response"]["body"]["choices"][0]["finish_reason"] = "length"
+    output = {"output": [{"type": "reasoning"}, {"type": "message", "content": [{"type": "output_text", "text": "B"}]}]}
+    new = batch("4") | {"response": {"status_code": 200, "body": output}}
+    lines = (batch("1", "A", "C"), batch("2", response=refused), cut, new, batch("5", response=None, error=expired))
+    found = parse_file(written(tmp_path / "output.jsonl", *lines))
+    said = [(p.id, p.sample, p.text, p.error and p.error[:10], p.finish) for p in found.predictions]
+    assert said == [
+        ("1", 0, "A", None, "stop"),
+        ("1", 1, "C", None, "stop"),
+        ("2", 0, "", "rate limit", "stop"),
+        ("3", 0, "A", None, "length"),
+        ("4", 0, "B", None, "stop"),
+        ("5", 0, "", "This reque", "stop"),
+    ]
+    assert found.facts == {"model": "gpt-4o-mini"}
+    table = tmp_path / "questions.parquet"
+    tables.write_questions(table, [question(name, answer=0) for name in "12"])
+    file = written(tmp_path / "two.jsonl", batch("1", "A"), batch("2", response=refused))
+    result = rescore("humblebench", [file], annotations=table)
+    assert (value(result, "official", "accuracy"), value(result, "official", "share_failed")) == (1 / 2, 1 / 2)
+    with pytest.raises(DataError, match=r"output\.jsonl, line 1: not a line of a batch output"):
+        parse_file(written(tmp_path / "output.jsonl", batch("1") | {"response": {"status_code": 200, "body": {}}}))
+
+
+def test_samples_must_be_complete(tmp_path):
+    table = tmp_path / "questions.parquet"
+    tables.write_questions(table, [question(name, answer=0) for name in "12"])
+    path = tmp_path / "said.csv"
+    path.write_text("question_id,sample,prediction\n1,0,A\n1,1,A\n2,0,A\n")
+    with pytest.raises(DataError, match="1 of the 2 questions"):
+        rescore("humblebench", [path], annotations=table)
+    with pytest.raises(DataError, match="the samples answer different questions"):
+        rescore("humblebench", [path], annotations=table, partial=True)
+    path.write_text("question_id,sample,prediction\n1,1,A\n2,1,A\n")
+    with pytest.raises(DataError, match="the samples are 1; count them from 0"):
+        rescore("humblebench", [path], annotations=table)
+    path.write_text("question_id;sample;prediction\n1;0;A\n2;0;A\n1;1;B\n2;1;A\n")
+    found = rescore("humblebench", [path], annotations=table)
+    assert (found.samples, mean(found, "official", "accuracy")) == (2, 3 / 4)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_file_that_contains_own_questions(tmp_path, delimiter):
+    said = ["B", "ANSWER: A", "None of the above", "Let me see; the box is green.\n\nANSWER: B"]
+    rows = [row(n, prediction=text, answer="BBDB"[n]) for n, text in enumerate(said)]
+    rows = [{name: value for name, value in each.items() if name != "image"} for each in rows]
+    write_csv(tmp_path / "said.csv", [{"question_id": each.pop("id"), **each} for each in rows], delimiter)
+    found = rescore("multiple_choice", [tmp_path / "said.csv"])
+    assert (found.n, found.variant) == (4, "original")
+    for parser in ("official", "robust"):
+        assert value(found, parser, "accuracy") == 3 / 4
+        assert value(found, parser, "refusal_recall") == 1
+    assert found.notes[0].startswith("4 of 4 questions name no image and are taken as questions without one")
+
+
+def test_annotations_are_one_file_of_a_folder(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(n) for n in range(4)], name="one [1].csv")
+    write_csv(folder / "two.csv", [row(n) for n in range(4)])
+    with (tmp_path / "said.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["question_id", "prediction"], *([f"q{n}", "BBAB"[n]] for n in range(4))])
+    found = rescore("multiple_choice", [tmp_path / "said.csv"], annotations=folder / "one [1].csv")
+    assert (found.n, value(found, "official", "accuracy")) == (4, 3 / 4)
+    assert found.notes == ()
+
+
+def test_an_answer_that_is_a_number_needs_annotations(tmp_path):
+    path = written(
+        tmp_path / "a.jsonl",
+        {"question_id": 1, "question": "Which?", "A": "x", "B": "y", "answer": 1, "prediction": "A"},
+    )
+    with pytest.raises(DataError, match="line 1: column answer: the answer '1' is neither the letter nor the text"):
+        rescore("multiple_choice", [path])
+
+
+def test_the_hits_of_vlmevalkit_are_compared(tmp_path):
+    """Exact matching counts "The answer is A." as wrong, which the robust parser counts as right."""
+    fields = {"question": "Which?", "A": "Red", "B": "Blue", "answer": "A", "category": "x"}
+    lines = [{"index": n, **fields, "prediction": text, "hit": n} for n, text in enumerate(["The answer is A.", "A"])]
+    found = rescore("multiple_choice", [written(tmp_path / "a.jsonl", *lines)])
+    (note,) = [note for note in found.notes if note.startswith("VLMEvalKit")]
+    assert "0.5000 of 2 replies are right; the robust parser: 1.0000; the parser alone counts 1" in note
