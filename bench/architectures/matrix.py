@@ -2,6 +2,7 @@
 
     python -m bench.architectures.matrix              # all classes; about 10 minutes on 2 cores
     python -m bench.architectures.matrix janus gemma4 # some
+    python -m bench.architectures.matrix --two-images # all classes, with two images a prompt
     python -m bench.architectures.matrix --table      # only write the table in README.md
 
 The results are in results.json, with the versions they were found with. Classes that need torchvision
@@ -30,15 +31,15 @@ def load() -> dict[str, dict[str, Any]]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
 
 
-def run(names: list[str]) -> None:
-    """Find the outcomes of some classes, all by default, and record them."""
+def run(names: list[str], *, two_images: bool) -> None:
+    """Find the outcomes of some classes, all by default, and record them: with one image a prompt, or with two."""
     from dataclasses import asdict
 
     import torch
     import transformers
 
     from bench.architectures.build import CLASSES, packages_of
-    from bench.architectures.outcomes import outcome
+    from bench.architectures.outcomes import TURNS, TWO_IMAGES, outcome
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -51,8 +52,15 @@ def run(names: list[str]) -> None:
             print(f"{name}: without {' and '.join(missing)} its result is kept", flush=True)
             continue
         started = time.perf_counter()
-        result = outcome(name)
-        known[name] = asdict(result) | versions | {package: str(of).partition("+")[0] for package, of in needed.items()}
+        result = outcome(name, TWO_IMAGES if two_images else TURNS)
+        found = versions | {package: str(of).partition("+")[0] for package, of in needed.items()}
+        before = known.get(name, {})
+        if two_images:
+            with_two = {"status": result.status, "reason": result.reason, "batches": result.batches} | found
+            known[name] = before | {"two_images": with_two}
+        else:
+            kept = {"two_images": before["two_images"]} if "two_images" in before else {}
+            known[name] = asdict(result) | found | kept
         print(f"{name}: {result.status} {result.reason} ({time.perf_counter() - started:.0f} s)", flush=True)
         ordered = {name: known[name] for name in sorted(known) if name in CLASSES}
         RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
@@ -70,17 +78,28 @@ def table() -> str:
     known = load()
     counts = Counter(row["status"] for row in known.values())
     summary = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    two = Counter(row["two_images"]["status"] for row in known.values() if "two_images" in row)
+    with_two = ", ".join(f"{count} {status}" for status, count in two.most_common())
     lines = [
-        f"{len(known)} classes: {summary}. Versions: {_versions(known)}.",
+        f"{len(known)} classes: {summary}. With two images a prompt, of {two.total()}: {with_two}. "
+        f"Versions: {_versions(known)}.",
         "",
-        "| model type | class | result | images | note |",
-        "|---|---|---|---|---|",
+        "| model type | class | result | two images | images | note |",
+        "|---|---|---|---|---|---|",
     ]
     for name, row in sorted(known.items()):
-        note = "; ".join(filter(None, (row["reason"], row["batches"] and f"no padded batches: {row['batches']}")))
-        note = note.replace("|", "\\|").replace("<", "&lt;")
-        lines.append(f"| {name} | {row['model_class']} | {row['status']} | {row['images']} | {note} |")
+        two_images = row.get("two_images", {})
+        notes = _notes(row)
+        notes += [f"two images: {note}" for note in _notes(two_images) if note not in notes]
+        note = "; ".join(notes).replace("|", "\\|").replace("<", "&lt;")
+        results = f"{row['status']} | {two_images.get('status', '')}"
+        lines.append(f"| {name} | {row['model_class']} | {results} | {row['images']} | {note} |")
     return "\n".join(lines)
+
+
+def _notes(row: dict[str, Any]) -> list[str]:
+    notes = [row["reason"]] if row.get("reason") else []
+    return [*notes, f"no padded batches: {row['batches']}"] if row.get("batches") else notes
 
 
 def _versions(known: dict[str, dict[str, Any]]) -> str:
@@ -102,14 +121,24 @@ def with_table(page: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model_types", nargs="*", metavar="MODEL_TYPE", help="all classes by default")
+    parser.add_argument("--two-images", action="store_true", help="two images a prompt")
     parser.add_argument("--table", action="store_true", help="only write the table in README.md")
     options = parser.parse_args()
     if not options.table:
-        run(options.model_types)
+        run(options.model_types, two_images=options.two_images)
     DOCS.write_text(with_table(DOCS.read_text(encoding="utf-8")), encoding="utf-8")
-    faults = [name for name, row in load().items() if row["status"] in ("different", "failed")]
+    faults = faulty()
     if faults:
         sys.exit(f"different or failed: {', '.join(faults)}")
+
+
+def faulty() -> list[str]:
+    """Return the classes with other replies or an unexplained error."""
+    found = []
+    for name, row in load().items():
+        if {row["status"], row.get("two_images", {}).get("status")} & {"different", "failed"}:
+            found.append(name)
+    return found
 
 
 if __name__ == "__main__":

@@ -6,13 +6,18 @@ import copy
 from pathlib import Path
 
 import pytest
+import yaml
 
+from known_unknowns import json_files
+from known_unknowns.config import load
+from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import reference_prompt
+from known_unknowns.inference import model_run, reference_prompt
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.records import Reply
-from tests.factories import question
+from tests.factories import published_row, question, write_published
+from tests.paths import ROOT
 from tests.servers.client import asked_once
 
 RENDERED = {
@@ -149,3 +154,50 @@ def test_the_prompt_is_rendered_once_and_only_if_a_question_is_asked(tmp_path):
     assert calls == [False]
     ask("a", "b", "c")
     assert calls == [False, True]
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """Asks a tiny checkpoint three questions as a run does; returns what it reports of itself."""
+    tiny = pytest.importorskip("tests.unit.engines.tiny")
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text())
+    raw["editions"]["pocket"] |= {"models": ["tiny"], "benchmarks": ["humblebench"], "seeds": [0]}
+    raw["editions"]["pocket"]["variants"] = {"humblebench": ["original"]}
+    raw["models"]["tiny"] = tiny.entry(tmp_path / "model").as_dict()
+    tiny.build("llava", tmp_path / "model")
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
+    params = load(tmp_path / "params.yaml")
+    write_published(tmp_path / "raw", [published_row(number) for number in (0, 5, 10)])
+    normalise("humblebench", tmp_path / "raw", tmp_path / "questions")
+    table = tmp_path / "questions/questions.parquet"
+    vary(params.variant("original"), table, tmp_path / "variants/original.parquet", seeds=[0])
+
+    def ask(*again: str):
+        folders = {"questions": tmp_path / "questions", "variants": tmp_path / "variants", "out": tmp_path / "out"}
+        replies = model_run.infer(
+            params, "tiny", "humblebench", journal=tmp_path / "j/humblebench.jsonl", ask_again=again, **folders
+        )
+        return list(replies), json_files.read(tmp_path / "out/engine.json")["about"]
+
+    return ask
+
+
+def edit(path: Path, **values) -> None:
+    records = json_files.read(path)
+    json_files.write(path, {name: record | values for name, record in records.items()})
+
+
+def test_a_resumed_run_compares_before_it_asks(asked, tmp_path):
+    keys, about = asked()
+    path = reference_prompt.path_of(tmp_path / "j/humblebench.jsonl")
+    (record,) = json_files.read(path).values()
+    assert record["covers_all_replies"] and "rendering" not in about
+    edit(path, image_tokens=1)
+    keys, about = asked()
+    assert "rendering" not in about  # nothing is asked, and nothing rendered
+    keys, about = asked(keys[0])
+    assert about["rendering"] == [f"image tokens: 1, later {record['image_tokens']}"]
+    assert asked()[1] == about
+    edit(path, text="another")
+    with pytest.raises(ConfigError, match="no longer rendered as for the recorded replies: 'another' is now"):
+        asked(keys[0])
