@@ -127,7 +127,7 @@ def test_replies_are_those_of_the_files_and_missing_ones_have_failed(project):
     assert len(errors) == N
     assert 0 < errors.count(None) < N
     notes = json.loads((folder / "engine.json").read_text(encoding="utf-8"))["facts"]["nota_only/seed0"]["notes"]
-    assert any("the file ends within a line" in note for note in notes)
+    assert any("the file ends within the line" in note for note in notes)
 
 
 def test_every_whole_file_gives_the_numbers_of_its_log(project):
@@ -226,7 +226,7 @@ def test_the_report_has_released_models_without_images(project):
     listed = of_benchmark.partition("problems of the files</summary>")[2].partition("</details>")[0]
     problems = re.findall("<li>([^<]*)", listed)
     assert problems == [
-        "Phi-4, HumbleBench-E: 1 unreadable line, the first is 11 (it is not JSON), and the file ends within a line.",
+        "Phi-4, HumbleBench-E: 1 unreadable line, the first is 11 (not JSON; the file ends within the line).",
         "Phi-4, HumbleBench-E: 11 of 21 questions have no prediction.",
         "Phi-4: no predictions of HumbleBench-GN; not run.",
     ]

@@ -26,8 +26,8 @@ def command() -> Callable[[str], list[str]]:
     """A function that returns the arguments of the command in README that contains a text."""
 
     def arguments(text: str, **replaced: str) -> list[str]:
-        (block,) = re.findall(r"^```sh\n(.*?)^```$", SECTION, flags=re.MULTILINE | re.DOTALL)
-        (line,) = [line for line in block.splitlines() if text in line]
+        blocks = re.findall(r"^```sh\n(.*?)^```$", SECTION, flags=re.MULTILINE | re.DOTALL)
+        (line,) = [line for block in blocks for line in block.splitlines() if text in line]
         for old, new in replaced.items():
             assert old in line
             line = line.replace(old, new)
