@@ -20,8 +20,10 @@ from pydantic import (
     AfterValidator,
     Field,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    field_validator,
     model_validator,
 )
 
@@ -312,6 +314,13 @@ class ImportedModel(_Published):
     """The number of imported replies to each question."""
     released: dict[Name, Text] = {}
     """Benchmark to the model's name in its released files."""
+
+    @field_validator("samples")
+    @classmethod
+    def _of_cells(cls, samples: int, info: ValidationInfo) -> int:
+        if samples > 1 and not info.data.get("cells"):
+            raise ValueError("only replies that `rescore --import` added, under cells, have samples")
+        return samples
 
 
 class RespondentModel(_Asked):
