@@ -57,6 +57,12 @@ rule report:
         results=subpath(output.page, ancestor=2),
         data=lambda wildcards: DATA,
         checks=lambda wildcards: f"{RESULTS}/checks",
+        # What the captions of Snakemake's own report name.
+        edition=PARAMS.edition,
+        confidence=PARAMS.statistics.confidence,
+        rendered=[
+            name for name in PARAMS.benchmarks if PARAMS.data(name).source == "scenes"
+        ],
     shell:
         "python -m known_unknowns step report {input.metrics} --results {params.results} --data {params.data}"
         " --comparison {input.comparison} --pairs {input.pairs} --checks {params.checks} --out {output.page}"

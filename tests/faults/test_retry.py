@@ -87,7 +87,9 @@ def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch,
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
     assert "Unusable   parrot humblebench: 4 of 12 replies (1 content_filter, 1 length, 2 rejected)" in message
     assert re.search(r"\n +Ask them again: \S*known-unknowns retry parrot --edition pocket\n", message)
-    assert "rejected: the message says what is not taken" in message  # the most frequent kind; a third is more than a few
+    assert (
+        "rejected: the message says what is not taken" in message
+    )  # the most frequent kind; a third is more than a few
 
     project.repaired = ("q2", "q5")
     assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "rejected") == 0

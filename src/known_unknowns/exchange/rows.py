@@ -158,10 +158,10 @@ def _line(file: Path, number: int, line: str, *, is_last: bool) -> Any:
     try:
         return _loads(line)
     except ValueError as error:
-        if is_last:  # the mistake is where the line ends, and says nothing more
-            raise DataError("not JSON; the file ends within the line", file=file, line=number) from error
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-        raise DataError(f"not JSON: {reason}", file=file, line=number) from error
+        reason = f": {error}"
+        if isinstance(error, json.JSONDecodeError):
+            reason = "; the file ends within the line" if is_last else f": {error.msg}"
+        raise DataError(f"not JSON{reason}", file=file, line=number) from error
 
 
 def _loads(content: str) -> Any:
