@@ -12,7 +12,7 @@ import yaml
 
 from known_unknowns.benchmark import registry
 from known_unknowns.config import ModelEntry, catalogue
-from known_unknowns.config.models import Decoding, LocalInferenceSettings, OpenAIModel
+from known_unknowns.config.models import Decoding, EndpointInferenceSettings, LocalInferenceSettings, OpenAIModel
 from known_unknowns.data import lock_file
 from known_unknowns.errors import DataError, unknown_name
 from known_unknowns.yaml_reader import parse_yaml
@@ -24,7 +24,8 @@ EXACTLY, NEARLY, UNKNOWN, NOT = LEVELS = "exactly", "nearly", "unknown", "not"
 EXPECTED = ("weights", "revision", "dtype", "system", "prompt", "order", "decoding", "processor", "attention", "kept")
 """Settings that a reproduction needs. Those that a source does not say are named."""
 _OTHERS = ("quantization", "image_backend", "batch_size", "decisions")
-KEYS = tuple(dict.fromkeys([*EXPECTED, *_OTHERS, *LocalInferenceSettings.model_fields]))
+_OF_ENTRIES = (*LocalInferenceSettings.model_fields, *EndpointInferenceSettings.model_fields)
+KEYS = tuple(dict.fromkeys([*EXPECTED, *_OTHERS, *_OF_ENTRIES]))
 """Keys of a row's settings: those of a model's entry, with ``weights`` for its source. The size of a batch is shown and
 not compared, because the margin of a verdict allows for numerical flips. ``quantization`` is that of the weights; a row
 without it was not quantised. ``decisions`` is how the authors change replies that decide the next turn; ours are read
