@@ -92,11 +92,11 @@ def params(server: Endpoint, model: str = "parrot") -> Params:
         "edition": "e",
         "editions": {"e": {"benchmarks": ["humblebench"], "models": ["parrot"], "seeds": [0]}},
         "benchmarks": {
-            "humblebench": {"protocol": "single_turn", "variants": [], "protocols": ["original"], "data": {}}
+            "humblebench": {"protocol": "single_turn", "variants": ["original"], "data": {}},
         },
         "models": {"parrot": entry, "oracle": {"engine": "oracle"}},
-        "protocols": {"original": {}},
-        "variants": {},
+        "protocols": {"single_turn": {}},
+        "variants": {"original": {}},
         "parsers": ["robust", "judge"],
         "judge": {"model": model},
         "statistics": {"confidence": 0.95},

@@ -1,1 +1,0 @@
-shard("0e1fa703e484e924","H4sIAAAAAAAAA2Nmpi5gggBmMIKyUPhwcSwARRTCBgAdkliwoAAAAA==");

@@ -1,1 +1,0 @@
-shard("45b25ec5932ca5ca","H4sIAAAAAAAAA2Nmpi5gggBmMIKyUPhwcSyAiQ2ZAyYBG0Xwu6AAAAA=");

@@ -1,1 +1,0 @@
-shard("61df25ec1ba30ac6","H4sIAAAAAAAAA62LQQ4AIAzCzkD9/3dlnoxnm2VLIZP+wsImSseDqnVHpEl8LryPQ8tLzt6WbS9koAAAAA==");

@@ -1,1 +1,0 @@
-shard("7f54b24862e2d8b8","H4sIAAAAAAAAA3v2bGDAf6zgHwzBBQA/aT5coAAAAA==");

@@ -1,1 +1,0 @@
-shard("9ad29d76eb4b509c","H4sIAAAAAAAAA3v2bGDA0rn/geA3iPgHxJe+/f8BpBiA+A9I7P//Hy1gCgAQ4zHwoAAAAA==");

@@ -1,1 +1,0 @@
-shard("aecd768759dde942","H4sIAAAAAAAAA2Nmpi5gYmJiBiEQA8wGQqgAVAgiTiwAAHVcpTegAAAA");

@@ -1,1 +1,0 @@
-shard("bc071c1b5fa2bee3","H4sIAAAAAAAAA2Nmpi5gggBmMIKyUPhwcSyAiRWZAyYBeZh2UaAAAAA=");

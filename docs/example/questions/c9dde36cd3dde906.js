@@ -1,0 +1,1 @@
+shard("c9dde36cd3dde906","H4sIAAAAAAAAA2NgAAFGRjAFASAOhA9hgNkAAXnDtigAAAA=");
