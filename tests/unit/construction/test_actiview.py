@@ -56,6 +56,8 @@ def graph(folder, name: str) -> SceneGraph:
 
 
 def reply(request) -> Response:
+    if not request.question:  # tries the model's settings before the first turn
+        return Response(200, completion("q", content="Yes"))
     first, rating = CASES[request.question]
     if "predefined levels for scoring" in text_of(request):
         content = "I cannot." if rating is None else json.dumps({"score": rating, "reason": "because"})
@@ -71,6 +73,17 @@ def text_of(request) -> str:
     return "\n".join(part["text"] for part in request.body["messages"][-1]["content"] if part["type"] == "text")
 
 
+def turns_of(log):
+    """The requests of turns, each once: the first turn also tries the settings, and other requests have no schema."""
+    turns = []
+    for request in log:
+        if not request.path.endswith("completions") or "response_format" not in request.body:
+            continue
+        if request.body not in [turn.body for turn in turns]:
+            turns.append(request)
+    return turns
+
+
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
     """Step 1 over an image for each case, and step 2 over one; the requests of both."""
@@ -81,12 +94,12 @@ def generated(tmp_path_factory):
         entry = OpenAIModel(engine="openai", source="parrot-1", base_url=end.url, max_retries=1, patience=5)
         settings = {"folder": folder, "model": "parrot", "entry": entry}
         one = run_generator("step_1", generators["step_1"], graphs, journal=folder / "1.jsonl", **settings)
-        requests = [request for request in end.log if request.path.endswith("completions")]
+        requests = turns_of(end.log)
     counted = json.dumps({**ANNOTATION, "operations": 1})
     with Endpoint(reply=lambda request: Response(200, completion("q", content=counted))) as end:
         settings["entry"] = entry.model_copy(update={"base_url": end.url})
         two = run_generator("step_2", generators["step_2"], graphs[:1], journal=folder / "2.jsonl", **settings)
-        counting = [request for request in end.log if request.path.endswith("completions")]
+        counting = turns_of(end.log)
     return one, requests, two, counting
 
 
