@@ -430,7 +430,7 @@ class MaxCost(Entry):
 
 
 class Launch(Entry):
-    """A server that the job starts and ends (docs/endpoints.md)."""
+    """A server that the job starts and ends (docs/models.md)."""
 
     command: Text = "vllm serve"
     """The program and its first arguments. The model's source follows, or stands in place of {source}."""
@@ -477,7 +477,7 @@ _NO_ARGUMENTS = {
 
 
 class OpenAIModel(EndpointInferenceSettings, ModelSettings):
-    """A model behind an endpoint with OpenAI's chat completions API (docs/endpoints.md)."""
+    """A model behind an endpoint with OpenAI's chat completions API (docs/models.md)."""
 
     implementation = f"{ENGINES}.openai:OpenAIEngine"
     not_in_the_reply = ModelSettings.not_in_the_reply | {

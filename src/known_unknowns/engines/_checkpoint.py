@@ -246,7 +246,7 @@ def _from_pretrained(
         raise ConfigError(
             f"{type(model).__name__} of transformers {transformers.__version__} cannot be asked: it does not write one "
             "token after another with transformers' generate() (DiffusionGemma writes blocks of tokens by diffusion); "
-            "serve the model behind an endpoint (docs/endpoints.md)",
+            "serve the model behind an endpoint (docs/models.md)",
             path=f"{path}.source",
         )
     _check_tensors(model, info, source, path=f"{path}.source")
@@ -263,7 +263,7 @@ def _check_sees_images(config: Any, source: str, entry: TransformersModel, *, pa
     else:
         reason = (
             f"transformers {transformers.__version__} has no class for images and text of the model type "
-            f"{config.model_type!r}; serve the model behind an endpoint (docs/endpoints.md)"
+            f"{config.model_type!r}; serve the model behind an endpoint (docs/models.md)"
         )
     raise ConfigError(reason, path=path)
 

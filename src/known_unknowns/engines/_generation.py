@@ -81,7 +81,7 @@ def explained(answers: Iterator[Item], model: Any, *, path: str, worked: Callabl
             raise ConfigError(
                 f"{type(model).__name__} of transformers {transformers.__version__} gives no reply to a question with "
                 f"an image ({reason}); try another dtype or version of transformers, or serve the model behind an "
-                "endpoint (docs/endpoints.md)",
+                "endpoint (docs/models.md)",
                 path=path,
             ) from error
         if item is None:

@@ -1,4 +1,4 @@
-"""A server that the job starts and ends: ``launch`` of an entry of the engine `openai` (docs/endpoints.md).
+"""A server that the job starts and ends: ``launch`` of an entry of the engine `openai` (docs/models.md).
 
 A process has one such server at a time. It ends with the process, however that ends (`_server_guard`).
 """

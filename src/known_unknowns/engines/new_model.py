@@ -197,7 +197,7 @@ def _entry(
     if not _is_supported(model_type):
         notes.append(
             f"the installed transformers has no class for images and text of the model type {model_type!r}; serve the "
-            "model behind an endpoint instead (docs/endpoints.md)"
+            "model behind an endpoint instead (docs/models.md)"
         )
     if "quantization_config" in config:
         notes.append("its weights are quantised, so that the number of parameters and the memory need are too small")

@@ -1,6 +1,6 @@
 """The `openai` engine: any endpoint with OpenAI's chat completions (hosted models, vLLM, SGLang, llama.cpp).
 
-See docs/endpoints.md. Needs the extra "api": the openai client (its HTTP is httpx2) and python-dotenv.
+See docs/models.md. Needs the extra "api": the openai client (its HTTP is httpx2) and python-dotenv.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ STOP = "stop"
 REMEDIES: Mapping[str, str] = {
     ERROR: "run the same command again when the model or its endpoint works",
     REJECTED: "the message says what is not taken; change that in the model's entry or its server "
-    "(docs/endpoints.md: Rejected requests)",
+    "(docs/models.md: Rejected requests)",
     FILTERED: "the provider's filter stops these questions; ask its support, or evaluate the model at another provider",
     REFUSED: "the provider refuses these questions; ask its support, or evaluate the model at another provider",
     UNSUPPORTED: "serve the model with vLLM, which returns the log-probabilities of a prompt, or remove option_text "

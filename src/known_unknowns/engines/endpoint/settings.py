@@ -46,7 +46,7 @@ class ImageSettings:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """A model's entry with its defaults. rules/schemas/params.schema.yaml and docs/endpoints.md explain the keys.
+    """A model's entry with its defaults. rules/schemas/params.schema.yaml and docs/models.md explain the keys.
 
     ``written`` are the fields that the entry sets; the others are defaults, which an endpoint may refuse
     (`known_unknowns.engines.endpoint.refused_defaults`): also the name of the length limit (``limit_name``), and
@@ -110,7 +110,7 @@ class EndpointSettings:
 
     @property
     def model(self) -> str:
-        """The name to request. A revision is part of it (see docs/endpoints.md: vllm serve)."""
+        """The name to request. A revision is part of it (see docs/models.md: vllm serve)."""
         return f"{self.source}@{self.revision}" if self.revision else self.source
 
     def facts(self) -> dict[str, Any]:
