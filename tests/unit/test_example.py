@@ -17,7 +17,7 @@ PAGES = sorted(FOLDER.glob("*.html"))
 
 def test_it_is_small_and_its_pages_link_to_each_other():
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 1_500_000
+    assert sum(path.stat().st_size for path in files) < 2_500_000  # an image a question
     assert {"index.html", "audit.html", "benchmark-humblebench.html", "questions.html"} <= {page.name for page in PAGES}
     for page in PAGES:
         for target in re.findall(r'href="([^"#?:]+)["#?]', page.read_text(encoding="utf-8")):
