@@ -14,6 +14,7 @@ from typing import Any
 from known_unknowns.benchmark.exchange import Row, is_number
 from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.rows import parse_identifier
 
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's scorers call right, partly right, wrong, and without an answer."""
@@ -165,7 +166,7 @@ def _object(value: Any) -> Mapping[str, Any]:
 def expand_batch(row: Row) -> Iterator[Row]:
     """Expand a line of a batch service's output: one row for each choice. ``custom_id`` is the question's id."""
     values = row.fields
-    known: dict[str, Any] = {"question_id": values["custom_id"]}
+    known: dict[str, Any] = {"question_id": parse_identifier(row, "custom_id")}
     response = values["response"] or {}
     try:
         body = response.get("body") or {}

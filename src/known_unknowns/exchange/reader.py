@@ -165,7 +165,8 @@ def _prediction(format: FileFormat, row: Row) -> Prediction:
     fields = values.get(format.question) if format.question else values
     known: dict[str, Any] = {"index": number, "fields": fields or {}}
     if number is None:
-        known["id"] = parse_identifier(row, named[0] if named else format.id[0])
+        present = [name for name in format.id if name in values]
+        known["id"] = parse_identifier(row, (named or present or format.id)[0])
     if format.has_turns:
         known |= _turn(row)
     if known.get("likelihoods") is not None:

@@ -280,7 +280,7 @@ def _has_path(schema: Any) -> bool:
 
 def parse_identifier(row: Row, name: str) -> str:
     """Return a question's id, which is a whole number or a text that is not empty, as a text."""
-    value = row.fields[name]
+    value = row.fields.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip(" \ufffd\t\n"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +89,15 @@ def test_arbitrary_value_in_one_field(tmp_path_factory, data):
         assert all(
             -1 <= number["value"] <= 1 for s in told.values() for number in s.values() if number["low"] is not None
         )
+
+
+@pytest.mark.parametrize("name", sorted(SOUND))
+def test_a_row_whose_question_has_no_id_is_named(name, tmp_path):
+    keys = [key for key in SOUND[name] if key in {"question_id", "index", "doc_id", "custom_id"}]
+    file = tmp_path / "p.jsonl"
+    file.write_text(json.dumps(SOUND[name] | dict.fromkeys(keys)) + "\n", encoding="utf-8")
+    with pytest.raises(KnownUnknownsError, match=rf"p\.jsonl.*({'|'.join(keys)})"):
+        rescore("multiple_choice" if name == "own" else "humblebench", [file])
 
 
 @settings(max_examples=100)

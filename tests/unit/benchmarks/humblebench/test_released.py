@@ -139,7 +139,9 @@ def test_cut_doubled_and_missing_files_are_reported_and_counted(folder):
     assert (
         f"warning unreadable-file {doubled}: 1 questions are answered more than once (1 of them differently)" in found
     )
-    assert (f"error unreadable-file {path}: 1 unreadable line, the first is 14 (not JSON: Unterminated string") in found
+    assert (
+        f"error unreadable-file {path}: 1 unreadable line, the first is 14 (not JSON; the file ends within the line)"
+    ) in found
     assert "error empty-file results/noise_image/Phi-4/Phi-4.jsonl" in found
     assert "note other-file results/other/Phi-4/Phi-4.jsonl" in found
     lacking = ", ".join(s for s in ("noise_image", "shuffle_nota_position", "cautious_prompt", NOISE))
