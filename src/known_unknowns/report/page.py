@@ -188,7 +188,9 @@ def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> li
             cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
             outcomes = [
                 (outcome, private.removed(text))  # before it is shortened, which can cut a key
-                for outcome, text in unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+                for outcome, text in unusable_replies.outcomes(
+                    run.params, files, model, run.benchmark, cells, run.main_parser
+                )
             ]
             sentences.append(f"{model} on {shown.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
     return sentences
