@@ -116,6 +116,11 @@ async def messages(
     return [*([{"role": "system", "content": system}] if system else []), user], hashes
 
 
+def request_body(settings: EndpointSettings, model: str, turn: Turn, sent: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the body of a chat request: the turn's messages as ``sent``, and its parameters."""
+    return {"model": model, "messages": sent, **settings.parameters(turn)}
+
+
 class RetryableError(Exception):
     """No usable reply this time, for a reason that may be temporary."""
 
@@ -253,7 +258,7 @@ class Requester:
             return await self.client.post(
                 "/chat/completions",
                 cast_to=httpx2.Response,
-                body={"model": self.model, "messages": sent, **self.settings.parameters(turn)},
+                body=request_body(self.settings, self.model, turn, sent),
                 options={"security": {"bearer_auth": True}},
             )
         except stopping.PauseEnded:
