@@ -21,7 +21,7 @@ import yaml
 
 from known_unknowns import config, tables
 from known_unknowns.benchmark import registry
-from known_unknowns.command_options import PARAMS
+from known_unknowns.cli.options import PARAMS
 from known_unknowns.config import ImportedModel, ModelEntry, Params, catalogue
 from known_unknowns.data.lock_file import is_folder_pin
 from known_unknowns.edition_files import EditionFiles

@@ -19,8 +19,7 @@ _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
         *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress"),
-        *("processes", "text_columns", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
-        "entry_points",
+        *("entry_points", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
     )
 )
 _SCORING = (*_BASE, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
