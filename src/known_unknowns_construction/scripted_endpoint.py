@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _contents(body: Mapping[str, Any]) -> tuple[str, list[str]]:
     content = body["messages"][-1]["content"]
-    parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     text = "\n".join(part["text"] for part in parts if part["type"] == "text")
     return text, [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 

@@ -53,6 +53,7 @@ COMMANDS = {
     "known_unknowns.cli.results": {
         "open": "Open the report; print commands that serve it.",
         "metrics": "Write metrics of a finished run as CSV.",
+        "tables": "Write tables for a paper: LaTeX, Markdown or CSV.",
     },
     "known_unknowns.cli.exchange": {
         "check": "Check params.yaml, or a benchmark's published files.",

@@ -178,6 +178,9 @@ class EndpointReasoning(Reasoning):
 
     effort: Text | None = None
     tokens: Seed | None = None
+    opened: bool = False
+    """Whether the chat template opens the reasoning, so that the mark is no part of a reply. A reply that the limit
+    cuts within the reasoning is then no answer."""
 
 
 class InferenceSettings(Entry):
