@@ -69,9 +69,6 @@ COMMANDS = {
         "pin": "Pin data and replies of a run with DVC.",
         "licences": "Print the licences and papers of the data.",
     },
-    "known_unknowns.cli.audit": {
-        "audit": "List what does not agree in published numbers.",
-    },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",
         "plan run": "Print what a run will ask, and its hours, bytes and money.",

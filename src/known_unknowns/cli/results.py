@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.comparison import exported_tables
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name

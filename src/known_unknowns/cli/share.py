@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns.benchmark import registry
-from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import pinning
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration, end_products

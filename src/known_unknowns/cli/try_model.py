@@ -20,7 +20,7 @@ import typer
 import yaml
 
 from known_unknowns import config
-from known_unknowns.command_options import PARAMS
+from known_unknowns.cli.options import PARAMS
 from known_unknowns.config import ImportedModel, ModelEntry, Params, catalogue
 from known_unknowns.data.lock_file import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
