@@ -539,15 +539,17 @@ def curves(
 ) -> Any:
     """Return a chart of curves, one for each series in each facet. Several facets are in two columns.
 
-    Points of ``found`` have a facet, a series, x, y and a hover text; those of ``ends``, drawn as dots, no series.
-    The order of ``series`` gives their colours; ``grey`` is a series for comparison.
+    Points of ``found`` have a facet, a series, x, y and a hover text, and low and high for an error bar. Those of
+    ``ends``, drawn as dots, have no series. The order of ``series`` gives their colours; ``grey`` is a series for
+    comparison.
     """
     import altair as alt
 
     across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
     colours = model_colours([name for name in series if name != grey]) | ({grey: GREY} if grey else {})
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    legend = alt.Legend(title=None, columns=_columns(colours, 2 * _CURVES[0]), columnPadding=30, symbolType="stroke")
+    columns = _columns(colours, 2 * _CURVES[0])
+    legend = alt.Legend(title=None, columns=columns, columnPadding=30, symbolType="stroke", symbolOpacity=1)
     colour = alt.Color("series:N", scale=scale, legend=legend)
     low, high = x.low, min(x.high, y.high)
     lines = [{"facet": name, "x": low, "y": low, "x2": high, "y2": high, "line": 1} for name in facets if diagonal]
@@ -557,13 +559,17 @@ def curves(
         dashed.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.7, aria=False).encode(
             x=across, y=up, x2="x2:Q", y2="y2:Q"
         ),
+        base.mark_rule(strokeWidth=1.2, opacity=0.45, aria=False).encode(
+            x=across, y=alt.Y(**y.channel("low")), y2="high:Q", color=colour
+        ),
         base.mark_line(strokeWidth=1.8, aria=False).encode(x=across, y=up, color=colour, order="x:Q"),
         base.mark_point(filled=True, size=30 if dots else 0, opacity=1).encode(
             x=across, y=up, color=colour, description="hover:N"
         ),
         points.mark_point(filled=True, size=60, color=INK, opacity=1).encode(x=across, y=up, description="hover:N"),
     ]
-    layers = [layer for layer, shown in zip(layers, (diagonal, True, dots, ends), strict=True) if shown]
+    has_bars = any("low" in row for row in found)
+    layers = [layer for layer, shown in zip(layers, (diagonal, has_bars, True, dots, ends), strict=True) if shown]
     chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=_CURVES[0], height=_CURVES[1])
     return chart.facet(**_facets("facet", facets, min(2, len(facets))), spacing=20)
 
