@@ -14,7 +14,7 @@ from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import UNJUDGED, ComparisonRow
 from known_unknowns.comparison.pairs import PairedRow, correct_for_pairs
 from known_unknowns.comparison.summary import leading_rows
-from known_unknowns.config import catalogue
+from known_unknowns.config import RespondentModel, catalogue
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
@@ -41,12 +41,23 @@ from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 
 if TYPE_CHECKING:
+    from known_unknowns.config import Params
     from known_unknowns.config.models import Card
 
 _TESTED = (ACCURACY, dual.DUAL)
 """Metrics by which models are compared in pairs."""
 _COUNTED = {ACCURACY: "right", **dict(zip(RECOGNISED, ("recognised", "refused", "abstained"), strict=True))}
 """Outcomes that a metric counts, as the question browser names them."""
+_BEHAVIOURS = {
+    "oracle": "always answers correctly",
+    "always_refuse": "always refuses",
+    "always_a": "always chooses the first label",
+    "uniform": "guesses uniformly",
+    "calibrated": "is right as often as its confidence says",
+    "overconfident": "is right 25 points less often than its confidence says",
+    "uninformative": "is right half of the time, whatever its confidence",
+}
+"""What scripted respondents do, by their behaviour."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +211,16 @@ class Overview:
         if variant in self.run.variants and number.metric in _COUNTED:
             return self.link(model, variant, outcome=_COUNTED[number.metric], **filters)
         return self.link(model, self.main, **filters)
+
+
+def baselines_in_words(params: Params) -> list[tuple[list[str], str]]:
+    """Return the scripted respondents of an edition, and what they do."""
+    named: dict[str, list[str]] = {}
+    for name in params.models:
+        entry = None if params.is_imported(name) else params.model(name)
+        if isinstance(entry, RespondentModel):
+            named.setdefault(entry.behaviour, []).append(name)
+    return [(names, _BEHAVIOURS[behaviour]) for behaviour, names in named.items()]
 
 
 def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:

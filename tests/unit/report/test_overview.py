@@ -13,8 +13,9 @@ from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import MetricIndex
 from known_unknowns.comparison.pairs import PairedRow
 from known_unknowns.config import Params
+from known_unknowns.engines.respondents import BEHAVIOURS
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.overview import Overview, matrix, sentences, table
+from known_unknowns.report.overview import Overview, baselines_in_words, matrix, sentences, table
 from known_unknowns.report.page import run_of
 
 from .fake_run import params
@@ -206,6 +207,13 @@ def test_the_matrix_has_size_family_and_licence_from_the_catalogue(monkeypatch: 
     assert facts["qwen2.5-vl-7b"] == ["8.29", "Qwen2.5-VL", "Apache-2.0"]
     assert facts["GLM-4.1V"][1] and facts["GLM-4.1V"][2]  # released replies, by their published row
     assert facts["pocket"] == ["–"] * 3
+
+
+def test_the_baselines_of_the_edition_are_described() -> None:
+    for behaviour in BEHAVIOURS:
+        ((names, what),) = baselines_in_words(params(models=(behaviour,)))
+        assert names == [behaviour] and what
+    assert baselines_in_words(params(models=("pocket", "GLM-4.1V"))) == []
 
 
 def test_one_model_and_none() -> None:
