@@ -22,7 +22,7 @@ from known_unknowns.exchange.import_predictions import import_predictions
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.workflow import configuration
-from known_unknowns_pocket.editions import edition
+from known_unknowns_pocket.editions import HUMBLEBENCH
 from tests.cells import read_replies
 from tests.paths import ROOT
 
@@ -88,7 +88,7 @@ def in_process(arguments: list[str], folder: Path) -> subprocess.CompletedProces
 def questions(tmp_path_factory) -> Path:
     """Thirty questions on six scenes."""
     folder = tmp_path_factory.mktemp("rendered")
-    pocket = edition("humblebench")
+    pocket = HUMBLEBENCH
     pocket.render(folder / "raw", seed=1, images=6, questions_per_image=5)
     entry = configuration.load(ROOT / "params.yaml", edition="pocket").data("humblebench")
     normalise("humblebench", folder / "raw", folder / "questions", settings=entry)

@@ -26,7 +26,7 @@ from known_unknowns.benchmark.exchange import Row
 from known_unknowns.config import OpenAIModel, Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines.endpoint import refused_defaults, replies
-from known_unknowns.engines.endpoint.request import ImageEncoder, messages, request_body
+from known_unknowns.engines.endpoint.request import ImageEncoder, messages, parse_body, request_body
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.engines.openai import OpenAIEngine
 from known_unknowns.engines.unusable import REJECTED, class_of
@@ -328,8 +328,7 @@ def _reply(row: Row, turn: Turn, settings: EndpointSettings) -> Reply:
         raise _NotAnsweredError(_words(replies.parse_error({"error": row.fields.get("error")})))
     status, body = response.get("status_code"), response.get("body")
     if status == 200:
-        reasoning = replies.Reasoning(settings.reasoning.get("marks"), settings.reasoning.get("opened", False))
-        parsed = replies.parse(body, turn, model=settings.model, answers_as=settings.answers_as, reasoning=reasoning)
+        parsed = parse_body(settings, settings.model, turn, body)
         details = {**(parsed.reply.details or {}), "batch_request": row.fields.get("id")}
         return replace(parsed.reply, details=details)
     message = replies.parse_error(body)

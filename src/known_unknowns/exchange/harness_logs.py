@@ -14,7 +14,7 @@ from typing import Any
 from known_unknowns.benchmark.exchange import Row, is_number
 from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.rows import parse_identifier
+from known_unknowns.exchange.rows import parse_identifier, parse_rows
 from known_unknowns.records import Image, Option, Question
 
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -216,6 +216,21 @@ def batch_facts(row: Row) -> dict[str, Any]:
     response = row.fields["response"]
     model = _object(_object(response).get("body")).get("model")
     return {"model": model} if model else {}
+
+
+def accuracy_beside(row: Row) -> float | None:
+    """Return the accuracy that VLMEvalKit wrote beside a file of predictions, to <name>_acc.csv; None if it did not.
+
+    The file has one row unless the data have several splits, whose accuracies are not those of the whole file.
+    """
+    file = row.file.with_name(f"{row.file.stem}_acc.csv")
+    if not file.is_file():
+        return None
+    rows = parse_rows(file)
+    try:
+        return float(rows[0].fields["Overall"]) if len(rows) == 1 else None
+    except (KeyError, ValueError):
+        return None
 
 
 def _likelihoods(replies: Any) -> tuple[float, ...] | None:

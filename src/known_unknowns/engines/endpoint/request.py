@@ -121,6 +121,12 @@ def request_body(settings: EndpointSettings, model: str, turn: Turn, sent: list[
     return {"model": model, "messages": sent, **settings.parameters(turn)}
 
 
+def parse_body(settings: EndpointSettings, model: str, turn: Turn, body: Any) -> replies.ParsedCompletion:
+    """Parse the body of a response to such a request. Raises the errors of `replies.parse`."""
+    reasoning = replies.Reasoning(settings.reasoning.get("marks"), settings.reasoning.get("opened", False))
+    return replies.parse(body, turn, model=model, answers_as=settings.answers_as, reasoning=reasoning)
+
+
 class RetryableError(Exception):
     """No usable reply this time, for a reason that may be temporary."""
 
@@ -289,9 +295,7 @@ class Requester:
 
     def parse_completion(self, body: Any, turn: Turn) -> replies.ParsedCompletion:
         """Parse a completion, and add its price to the details."""
-        settings = self.settings
-        reasoning = replies.Reasoning(settings.reasoning.get("marks"), settings.reasoning.get("opened", False))
-        received = replies.parse(body, turn, model=self.model, answers_as=settings.answers_as, reasoning=reasoning)
+        received = parse_body(self.settings, self.model, turn, body)
         if received.usage is None or not self.budget.priced:
             return received
         usd = round(self.budget.cost(received.usage)["usd"], 9)
