@@ -113,6 +113,11 @@ def write_settings(params: Params, path: Path) -> None:
         write_text(path, text)
 
 
+def are_new(paths: Iterable[str], since: float) -> bool:
+    """Whether all files were written after a time (as `time.time` gives it)."""
+    return all(Path(path).exists() and Path(path).stat().st_mtime >= since for path in paths)
+
+
 def without_passwords(params: Params) -> Params:
     """Return the configuration with the password of the tracking server masked, for a copy that may be shared."""
     tracking = params.raw.get("tracking")
