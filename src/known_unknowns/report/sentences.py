@@ -171,7 +171,7 @@ def _listed(names: Sequence[str]) -> str:
 def module() -> Any:
     """Return the macros of the template, which give text: the pages escape it."""
     folder = Path(__file__).parent / "templates"
-    environment = Environment(  # noqa: S701 (plain text)
+    environment = Environment(  # noqa: S701 -- plain text
         loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"listed": _listed, "counted": counted}
