@@ -25,6 +25,7 @@ from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.section import section
+from known_unknowns.report.sentences import sentences
 from known_unknowns.report.tables import Run, is_baseline
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def _answer(part: Part) -> dict[str, Any]:
     return {
         "benchmark": shown.run.benchmark,
         "title": shown.title,
-        "sentences": overview.sentences(shown),
+        "sentences": sentences(shown),
         "unusable": part["unusable"],
         "table": table,
         "undefined": undefined,
