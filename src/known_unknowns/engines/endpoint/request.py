@@ -158,6 +158,7 @@ class Requester:
     """Sends one question. Holds what the questions of a run share.
 
     ``scores_prompts`` is False once a reply lacked the log-probabilities of its prompt: each request for them is paid.
+    ``opens_reasoning`` says that the server's chat template was found to open the reasoning.
     """
 
     settings: EndpointSettings
@@ -169,6 +170,7 @@ class Requester:
     request_limits: RequestLimits
     model: str
     scores_prompts: bool = True
+    opens_reasoning: bool = False
 
     async def ask(self, pending: PendingTurn) -> Reply:
         """Return the reply.
@@ -285,7 +287,8 @@ class Requester:
     def parse_completion(self, body: Any, turn: Turn) -> replies.ParsedCompletion:
         """Parse a completion, and add its price to the details."""
         settings = self.settings
-        reasoning = replies.Reasoning(settings.reasoning.get("marks"), settings.reasoning.get("opened", False))
+        opened = settings.reasoning.get("opened", self.opens_reasoning)
+        reasoning = replies.Reasoning(settings.reasoning.get("marks"), opened)
         received = replies.parse(body, turn, model=self.model, answers_as=settings.answers_as, reasoning=reasoning)
         if received.usage is None or not self.budget.priced:
             return received
