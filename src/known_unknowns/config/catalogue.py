@@ -33,6 +33,7 @@ def entries() -> dict[str, dict[str, Any]]:
     return deepcopy(dict(_entries()))
 
 
+@cache
 def models() -> Mapping[str, ModelEntry]:
     """Return every model of the catalogue, by name."""
     return TypeAdapter(dict[str, Model]).validate_python(entries())

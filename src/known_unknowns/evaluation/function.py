@@ -84,8 +84,8 @@ def evaluate(
     """
     params = configuration.load(project.template()[Path("params.yaml")], edition="pocket")
     benchmark = params.benchmarks[0] if benchmark is None else benchmark
-    if benchmark not in params.raw["benchmarks"]:
-        raise ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path="benchmark")
+    if benchmark not in params.file.benchmarks:
+        raise ConfigError(unknown_name(benchmark, params.file.benchmarks), path="benchmark")
     with TemporaryDirectory(prefix="known-unknowns-") as scratch:
         folder, described, rendered = _questions(params, benchmark, data, Path(scratch))
         questions = tables.read_questions(folder / "questions.parquet")
@@ -129,7 +129,7 @@ def evaluate(
 
 def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
     """The configuration with an edition of this evaluation alone. Its data are not looked at."""
-    name = next(iter(params.raw["benchmarks"][benchmark]["data"]))
+    name = next(iter(params.benchmark(benchmark).data))
     added = trial.overlay(
         params,
         _NAME,
@@ -139,19 +139,20 @@ def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
         entry={"engine": "respondent", "behaviour": "oracle"},
     )
     added["editions"][_NAME]["data"] = name
-    return configuration.check(merged(params.raw, added | {"parsers": _PARSERS}))
+    return configuration.check(merged(params.file.plain(), added | {"parsers": _PARSERS}))
 
 
 def _questions(params: Params, benchmark: str, data: str | Path | None, scratch: Path) -> tuple[Path, str, bool]:
     """Return the folder of questions, what they are, and whether they are rendered."""
     if data is None:
         return _rendered(params, benchmark, scratch), "pocket edition", True
-    edition = params.raw["editions"].get(str(data), {}).get("data", str(data))
+    named = params.file.editions.get(str(data))
+    edition = named.data if named and named.data else str(data)
     in_project = Path("data", edition, "questions", benchmark)
     for folder in (Path(data), in_project):
         if (folder / "questions.parquet").is_file():
-            source = params.raw["benchmarks"][benchmark]["data"].get(edition, {})
-            return folder, str(data), folder == in_project and source.get("source") == "scenes"
+            source = params.benchmark(benchmark).data.get(edition)
+            return folder, str(data), folder == in_project and isinstance(source, ScenesData)
     if Path(data).is_dir() and registry.get(benchmark).has("contents"):
         normalise(benchmark, Path(data), scratch / "questions", settings=FolderData(source="folder", path=str(data)))
         return scratch / "questions", str(data), False
@@ -164,10 +165,9 @@ def _questions(params: Params, benchmark: str, data: str | Path | None, scratch:
 
 def _rendered(params: Params, benchmark: str, scratch: Path) -> Path:
     pocket = registry.pocket_of(benchmark)
-    source = params.raw["benchmarks"][benchmark]["data"].get("pocket")
-    if pocket is None or source is None:
+    entry = params.benchmark(benchmark).data.get("pocket")
+    if pocket is None or not isinstance(entry, ScenesData):
         raise ConfigError(f"{benchmark} has no rendered questions; name a folder of questions", path="data")
-    entry = ScenesData.model_validate(source)
     with progress(f"rendering {benchmark}", entry.images) as advance:
         pocket.render(
             scratch / "raw",

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from known_unknowns import json_files
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.workflow import prerequisites
 from known_unknowns.workflow.rule_functions import Targets
 from known_unknowns.workflow.selection import compared
 
@@ -48,7 +47,7 @@ def check(params: Params, has_record: HasRecord, arguments: Sequence[str] = ()) 
 
 def _outdated(params: Params, has_record: HasRecord) -> Iterator[tuple[str, str]]:
     """Yield the rule and the first output of each job to run again. What is made of it follows by itself."""
-    files, last = EditionFiles.of(params), _last_run(params)
+    files, last = EditionFiles.of(params), prerequisites.last_run(params)
     found = False
     for model, benchmark in Targets(params).pairs:
         steps = {
@@ -85,12 +84,6 @@ def _recorded(engine: Path) -> Any:
         return json_files.read(engine).get("settings")
     except DataError:
         return None
-
-
-def _last_run(params: Params) -> Params | None:
-    """Return the configuration of the edition's last run, without secrets."""
-    path = Path("results", params.edition, "params.yaml")
-    return Params(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.is_file() else None
 
 
 def _compared(last: Params | None, step: str, **names: str) -> Any:

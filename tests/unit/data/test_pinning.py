@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from known_unknowns.cli import share
-from known_unknowns.config import Params
 from known_unknowns.data import pinning
 from known_unknowns.data.pinning import Pin, stages_of
 from known_unknowns.errors import ConfigError, DataError
+from tests.factories import params_from
 
 DVC = """
 stages:
@@ -42,9 +42,9 @@ def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
     names = ("mine", "tiny", "absent")
 
     def record_results(edition, root):
-        editions = {name: {"benchmarks": ["humblebench"], "models": [], "seeds": [0]} for name in names}
+        editions = {name: {"benchmarks": ["humblebench"], "models": ["m"], "seeds": [0]} for name in names}
         benchmarks = {"humblebench": {"data": dict.fromkeys(names, data)}}
-        params = Params({"edition": edition, "editions": editions, "benchmarks": benchmarks})
+        params = params_from({"edition": edition, "editions": editions, "benchmarks": benchmarks})
         return pinning.record_results(params, root=root)
 
     assert not record_results("mine", root=tmp_path)

@@ -19,7 +19,7 @@ from known_unknowns.records import AnsweredTurn, Confidence, Image, Option, Ques
 from known_unknowns.report.browser import build
 from known_unknowns.scoring.table import parse
 from tests.cells import write_replies
-from tests.factories import png
+from tests.factories import params_from, png
 from tests.paths import ROOT
 
 BENCHMARK = "humblebench"
@@ -66,11 +66,11 @@ class TinyRun:
 
 def make(folder: Path) -> TinyRun:
     """Write the tables, the image and the page."""
-    raw = json.loads(json.dumps(config.load(ROOT / "params.yaml", edition="pocket").raw))
+    raw = config.load(ROOT / "params.yaml", edition="pocket").file.plain()
     raw["editions"]["pocket"] |= {"benchmarks": [BENCHMARK], "models": list(MODELS), "seeds": [0]}
     raw["benchmarks"][BENCHMARK]["variants"] = list(VARIANTS)
     raw["benchmarks"][BENCHMARK].pop("seeds", None)
-    params = Params(raw)
+    params = params_from(raw)
     questions = folder / "questions" / BENCHMARK
     image = Image("images/a.png", IMAGE_DIGEST, 40, 30)
     (questions / "images").mkdir(parents=True)
