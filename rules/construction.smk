@@ -24,7 +24,7 @@ rule construct_graphs:
         "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_graphs"),
-        code=FUNCTIONS.code_of_construction,
+        code=FUNCTIONS.of_construction(construction_rules.code),
     shell:
         "python -m known_unknowns construct graphs {wildcards.construction} > {log} 2>&1"
 
@@ -42,7 +42,7 @@ rule construct_attributes:
         "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_attributes"),
-        code=FUNCTIONS.code_of_construction,
+        code=FUNCTIONS.of_construction(construction_rules.code),
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
     shell:
         "{params.endpoint} python -m known_unknowns construct attributes {wildcards.construction}"
@@ -62,7 +62,7 @@ rule construct_generate:
         "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_generate"),
-        code=FUNCTIONS.code_of_construction,
+        code=FUNCTIONS.of_construction(construction_rules.code),
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
     shell:
         "{params.endpoint} python -m known_unknowns construct generate {wildcards.construction} {wildcards.generator}"
@@ -87,7 +87,7 @@ rule construct_filter:
         "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_filter"),
-        code=FUNCTIONS.code_of_construction,
+        code=FUNCTIONS.of_construction(construction_rules.code),
         endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
     shell:
         "{params.endpoint} python -m known_unknowns construct filter {wildcards.construction}"
@@ -107,6 +107,6 @@ rule construct_release:
         "../envs/construction.yaml"
     params:
         read=FUNCTIONS.read("construct_release"),
-        code=FUNCTIONS.code_of_construction,
+        code=FUNCTIONS.of_construction(construction_rules.code),
     shell:
         "python -m known_unknowns construct release {wildcards.construction} > {log} 2>&1"

@@ -14,7 +14,13 @@ rule train_pocket:
         "../envs/models.yaml"
     threads: 1
     params:
-        code=code_of("train"),
+        code=code_of(
+            "infer",
+            (),
+            "known_unknowns_benchmarks",
+            "known_unknowns_construction",
+            "known_unknowns_pocket",
+        ),
         model=subpath(output[0], parent=True),
         work=subpath(output[0], ancestor=2),
     shell:

@@ -22,7 +22,7 @@ rule error_table:
     conda:
         "../envs/core.yaml"
     params:
-        code=code_of("construct"),
+        code=code_of("infer", (), "known_unknowns_construction"),
     shell:
         "python -m known_unknowns review summary --errors {wildcards.model} {wildcards.benchmark}"
         " --variant {wildcards.variant} --seed {wildcards.seed} --decisions {input.tags} --out {output}"

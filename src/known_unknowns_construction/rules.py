@@ -8,6 +8,12 @@ from pathlib import Path
 
 from known_unknowns import json_files
 from known_unknowns.config import Params
+from known_unknowns.workflow.code_digest import code_of
+
+
+def code(params: Params, name: str) -> str:
+    """Return the digest of the code of construction, with the benchmark's generators and format."""
+    return code_of("infer", [params.construction(name).benchmark], __package__)
 
 
 def annotation(params: Params, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The command that trains the pocket model and its siblings. `known_unknowns.cli` registers it."""
+"""The command that trains the pocket model and its siblings. pyproject.toml registers this module."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+COMMANDS = {"known_unknowns_pocket.cli": {"step train": "Train the pocket model, for more than an hour."}}
+GROUPS: dict[str, str] = {}
 WORK = Path("results/training")
 MODEL = Path("models/pocket")
 

@@ -1,4 +1,4 @@
-"""The rendered editions, by the names of their benchmarks."""
+"""The rendered editions. pyproject.toml registers them as entry points, by the names of their benchmarks."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from known_unknowns_pocket.benchmarks import actiview, humblebench, mm_upd, mmsa
 
 TERMS = read_terms(Path(__file__).parent, "scenes")
 """The licence of everything that this package renders."""
-_EDITIONS = {
-    "humblebench": Pocket(
-        humblebench.build,
-        humblebench.content_digest,
-        TERMS,
-        scenes=humblebench.write_scene_folder,
-        templates=humblebench.TEMPLATES,
-    ),
-    "mmsap": Pocket(mmsap.build, mmsap.content_digest, TERMS),
-    "actiview": Pocket(actiview.build, actiview.content_digest, TERMS),
-    "mm_upd": Pocket(mm_upd.build, mm_upd.content_digest, TERMS),
-}
+_CODE = ("known_unknowns_pocket", "known_unknowns_construction")
 
-
-def edition(benchmark: str) -> Pocket | None:
-    """Return the rendered edition of a benchmark; None if there is none."""
-    return _EDITIONS.get(benchmark)
+HUMBLEBENCH = Pocket(
+    humblebench.build,
+    humblebench.content_digest,
+    TERMS,
+    scenes=humblebench.write_scene_folder,
+    templates=humblebench.TEMPLATES,
+    code=_CODE,
+)
+MMSAP = Pocket(mmsap.build, mmsap.content_digest, TERMS, code=_CODE)
+ACTIVIEW = Pocket(actiview.build, actiview.content_digest, TERMS, code=_CODE)
+MM_UPD = Pocket(mm_upd.build, mm_upd.content_digest, TERMS, code=_CODE)

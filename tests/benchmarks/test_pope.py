@@ -12,6 +12,7 @@ from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.data.check import check
 from known_unknowns.data.questions import vary
 from known_unknowns.edition_files import asked
+from known_unknowns.entry_points import BENCHMARKS
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL
@@ -40,7 +41,7 @@ def pope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     info = tmp_path / "site" / "pope_benchmark-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pope-benchmark\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\npope = tests.benchmarks.pope:BENCHMARK\n")
+    (info / "entry_points.txt").write_text(f"[{BENCHMARKS}]\npope = tests.benchmarks.pope:BENCHMARK\n")
     monkeypatch.syspath_prepend(str(info.parent))
     assert "pope" in registry.names()
     return registry.get("pope")

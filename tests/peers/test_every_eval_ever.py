@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from known_unknowns import tables
+from known_unknowns.benchmark.registry import pocket_of
 from known_unknowns.config import Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.edition_files import EditionFiles
@@ -30,7 +31,6 @@ from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.workflow import configuration
-from known_unknowns_pocket.editions import edition
 from tests.paths import ROOT
 
 SCHEMAS = Path(sys.prefix) / "peers/every_eval_ever/schemas"
@@ -80,7 +80,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Params]:
     params = configuration.check(raw | {"edition": "mine", "parsers": ["official", "robust"]})
     files = EditionFiles.of(params, root)
     for benchmark, names in VARIANTS.items():
-        rendered = edition(benchmark)
+        rendered = pocket_of(benchmark)
         assert rendered is not None
         images = {"mmsap": 24}.get(benchmark, 4)
         rendered.render(files.raw(benchmark), seed=1, images=images, questions_per_image=2)

@@ -70,6 +70,7 @@ ELSEWHERE = {
     "known-unknowns review": "tests/unit/construction/review/test_results.py",
     "known-unknowns step": "tests/workflow/test_run.py",
     "known-unknowns step train": "tests/unit/pocket/training/test_training.py",
+    "known-unknowns tables": "tests/workflow/test_run.py",
     "known-unknowns try": "tests/workflow/test_try.py",
     "snakemake": "tests/workflow/test_run.py",
     "snakemake --workflow-profile profiles/slurm": "tests/workflow/test_slurm.py",

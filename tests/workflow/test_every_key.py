@@ -92,6 +92,7 @@ HOSTED = OF_BOTH | {
     "decoding.seed": (None, True),
     "reasoning.effort": ("low", True),
     "reasoning.tokens": (100, True),
+    "reasoning.opened": (True, True),
     "top_logprobs": (0, True),
     "extra": ({"provider": "a"}, True),
     "stream": (True, False),

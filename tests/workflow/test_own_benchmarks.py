@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from known_unknowns import tables
-from known_unknowns.benchmark.registry import GROUP
+from known_unknowns.entry_points import BENCHMARKS
 from tests.paths import ROOT
 from tests.workflow.pages import accuracy, blocks, lines, run
 from tests.workflow.project import Project
@@ -33,7 +33,7 @@ def install_pope(site: Path) -> None:
     info = site / "pope_benchmark-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pope-benchmark\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{GROUP}]\npope = pope_benchmark:BENCHMARK\n")
+    (info / "entry_points.txt").write_text(f"[{BENCHMARKS}]\npope = pope_benchmark:BENCHMARK\n")
 
 
 def add_pope(params: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import sqlite3
 from collections import Counter
@@ -178,6 +179,17 @@ def test_all_metrics_are_exported(finished, tmp_path):
     assert len(out.read_text(encoding="utf-8").splitlines()) == expected + 1
     wrong = project.run("known-unknowns", "metrics", "--model", "oracel", "--out", out, code=2)
     assert "--model: 'oracel' is not known; did you mean 'oracle'?" in wrong.stdout
+
+
+def test_the_tables_for_a_paper_have_the_numbers_of_the_run(finished, tmp_path):
+    project, _ = finished
+    command = ("known-unknowns", "tables", "--format", "csv", "--out", tmp_path)
+    assert str(tmp_path / "humblebench_headline.csv") in project.run(*command).stdout
+    with (tmp_path / "humblebench_table_3.csv").open(encoding="utf-8") as lines:
+        rows = {(row["row"], row["column"]): float(row["value"]) for row in csv.DictReader(lines)}
+    assert rows["oracle", "Overall"] == 100 and {row for row, _ in rows} == set(RESPONDENTS)
+    wrong = project.run(*command, "--format", "latx", code=2)
+    assert "--format: 'latx' is not known; did you mean 'latex'?" in wrong.stdout
 
 
 def test_a_second_run_has_nothing_to_do(rerun):

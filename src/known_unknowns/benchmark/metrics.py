@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from known_unknowns.benchmark.kept_part import official_text
 from known_unknowns.records import ABSTAINED, FAILED, REFUSED, AnsweredTurn, Metric, Question, Score
 
 
@@ -160,6 +161,8 @@ class ScoredAnswers:
         The parser's parse of each question's other turns, by step ("forced").
     dialogues : sequence of sequence of AnsweredTurn
         All turns of each question, in the order of the dialogue.
+    kept : str, optional
+        The pattern of what the released code reads of the model's replies (`known_unknowns.benchmark.kept_part`).
     arrays : ScoreArrays
         ``scores`` as arrays.
     """
@@ -170,6 +173,7 @@ class ScoredAnswers:
     scores: Sequence[Score]
     other_scores: Sequence[Mapping[str, Score]] = ()
     dialogues: Sequence[Sequence[AnsweredTurn]] = ()
+    kept: str | None = None
     arrays: ScoreArrays = field(init=False)
 
     def __post_init__(self) -> None:
@@ -196,9 +200,9 @@ class ScoredAnswers:
         return self.arrays.failed
 
     @property
-    def texts(self) -> list[str]:
-        """The raw replies; "" for a failed request."""
-        return ["" if turn.reply.error is not None else turn.reply.text for turn in self.answers]
+    def official_texts(self) -> list[str]:
+        """What the released code reads of the replies; "" for a failed request."""
+        return ["" if turn.reply.error is not None else official_text(turn.reply, self.kept) for turn in self.answers]
 
     @property
     def turns(self) -> Iterable[AnsweredTurn]:

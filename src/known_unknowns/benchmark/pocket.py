@@ -61,6 +61,8 @@ class Pocket:
     templates : optional
         The generator of the edition's questions (`QuestionGenerator` of `known_unknowns_construction.generation`). It
         needs no model, and is exact on the scenes.
+    code : tuple of str
+        The packages and modules that render it, besides the folder of the benchmark. A change of them renders anew.
     """
 
     render: Render
@@ -68,3 +70,4 @@ class Pocket:
     terms: Terms
     scenes: Callable[..., Path] | None = None
     templates: Any = None
+    code: tuple[str, ...] = ()

@@ -20,6 +20,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from known_unknowns import entry_points
+from known_unknowns.entry_points import of_group
 from known_unknowns.errors import ConfigError, DamagedError, KnownUnknownsError, MachineError
 from known_unknowns.version import __version__
 
@@ -51,6 +53,7 @@ COMMANDS = {
     "known_unknowns.cli.results": {
         "open": "Open the report; print commands that serve it.",
         "metrics": "Write metrics of a finished run as CSV.",
+        "tables": "Write tables for a paper: LaTeX, Markdown or CSV.",
     },
     "known_unknowns.cli.exchange": {
         "check": "Check params.yaml, or a benchmark's published files.",
@@ -100,58 +103,26 @@ COMMANDS = {
         "step released-numbers": "Write the numbers that were released with replies.",
         "step reply-tables": "Compare parsers, variants and models by question.",
     },
-    "known_unknowns_pocket.cli": {
-        "step train": "Train the pocket model, for more than an hour.",
-    },
-    "known_unknowns_construction.cli.review": {
-        "review start": "Review questions in the browser, or tag wrong answers.",
-        "review summary": "Show a review's counts, agreement and disputes.",
-        "review apply": "Write what the decisions make of the questions.",
-    },
-    "known_unknowns_construction.cli.construct": {
-        "construct graphs": "Import scene graphs with images, or render scenes.",
-        "construct attributes": "Let a model describe every object.",
-        "construct generate": "Generate candidates with one generator.",
-        "construct generators": "List the generators and filters of an entry.",
-        "construct filter": "Apply the filters to all candidates.",
-        "construct release": "Write the questions in the benchmark's format.",
-        "construct endpoint": "Run a command with a scripted endpoint.",
-    },
 }
-"""The modules with commands, each with its line in ``--help``.
+"""The modules with commands, each with its line in ``--help``. Other packages add theirs.
 
 A command is the public function of its last word, without an underscore at its end. A module is imported when one of
-its commands is chosen, so that it imports at its top what its commands need. Those of other packages are found by name:
-this package imports none of them.
+its commands is chosen, so that it imports at its top what its commands need.
 """
 
 GROUPS = {
     "plan": "Plan a run: what it will ask, and what that takes.",
     "models": "List the models, or check one.",
-    "review": """Review questions in the browser, and use the decisions.
-
-docs/construction.md#review is the guide.""",
-    "construct": """Construct a benchmark from scene graphs.
-
-NAME is an entry of the section construction in params.yaml. Files are written to construction/NAME/; replies of models
-are journalled below journal/construction/NAME/, so that a stopped command continues when it is run again.
-
-The steps of the entry "pocket" that ask a model need the scripted endpoint: construct endpoint -- COMMAND.
-
-\b
-Examples:
-  make construct                              all steps of "pocket", offline
-  known-unknowns construct graphs pocket      graphs, images and masks
-  known-unknowns construct generate pocket scenes
-  known-unknowns construct endpoint -- known-unknowns construct filter pocket
-  known-unknowns review start construction/pocket/filtered.jsonl
-  known-unknowns construct release pocket \\
-    --decisions construction/pocket/filtered.decisions.jsonl""",
     "step": """Run one step of the workflow by hand.
 
 The workflow runs them in this order; each writes the files that the next one reads. rules/ has the command lines.""",
 }
 """The groups of commands with their help, listed after the other commands."""
+
+for entry in of_group(entry_points.COMMANDS).values():
+    of_package = entry.load()  # a module that imports nothing
+    COMMANDS |= of_package.COMMANDS
+    GROUPS |= of_package.GROUPS
 
 
 def functions(module: ModuleType) -> dict[str, Callable[..., None]]:

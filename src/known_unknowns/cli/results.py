@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.comparison import paper_tables
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.files import write_text
 from known_unknowns.metrics.summary import write_all_metrics
 from known_unknowns.workflow import configuration, opening
 
@@ -62,14 +64,39 @@ def metrics(
         if value is not None and value not in known:
             raise ConfigError(unknown_name(value, known), path=option)
     folder = Path("results", settings.edition, "metrics")
-    tables = [  # the folder may have tables of models that were removed from the edition
+    files = [  # the folder may have tables of models that were removed from the edition
         path
         for path in sorted(folder.glob("*/*/metrics.parquet"))
         if model_of(path) in ([model] if model else settings.models)
         and benchmark_of(path) in ([benchmark] if benchmark else settings.benchmarks)
     ]
-    if not tables:
+    if not files:
         raise DataError(f"no metrics here yet; run  make run EDITION={settings.edition}  first", file=folder)
     chosen = {"variant": variant, "parser": parser, "category": category, "name": name}
-    count = write_all_metrics(tables, out, chosen=chosen)
+    count = write_all_metrics(files, out, chosen=chosen)
     print(f"{count:,} metrics in {out}")
+
+
+def tables(
+    out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("paper_tables"),
+    format: Annotated[str, typer.Option(help="latex, markdown or csv.")] = "latex",
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write tables for a paper: the headline numbers of a run, and its models in each table of the benchmarks' papers.
+
+    Every number has its interval; CSV also has n, method, published number and verdict. Tables of LaTeX need the
+    packages array and booktabs.
+
+    \b
+    Example:
+      known-unknowns tables --edition pocket --format markdown --out paper_tables
+    """
+    if format not in paper_tables.FORMATS:
+        raise ConfigError(unknown_name(format, paper_tables.FORMATS), path="--format")
+    suffix, written_as = paper_tables.FORMATS[format]
+    settings = configuration.load(params, edition=edition)
+    for table in paper_tables.of_run(settings, Path("results", settings.edition)):
+        path = out / f"{table.name}{suffix}"
+        write_text(path, written_as(table))
+        print(path)

@@ -139,8 +139,16 @@ def _entry_text(model: _Model, entry: ModelEntry) -> str:
 def _checked(found: Mapping[str, Any]) -> str:
     """Return what the probe found."""
     if found["checked"] == "endpoint":
-        sees = ", and answers questions about images" if found["sees_images"] else ""
-        return f"the endpoint serves it, accepts the key{sees}"
+        served = "the endpoint serves it, accepts the key"
+        if not found["endpoint"]["listed"]:
+            served = "the endpoint does not list it, so that its name is not checked; it accepts the key"
+        return served + (", and answers questions about images" if found["sees_images"] else "")
+    if found["checked"] == "settings":
+        return "the endpoint accepts its settings; whether it serves it is not checked (check_served: false)"
+    if found["checked"] == "program":
+        return "the program of its server is installed; the run starts it"
+    if found["checked"] == "journal":
+        return "it has answered all questions of an earlier run"
     if found["checked"] == "checkpoint":
         return "it loads and answers a question" if found["asked"] else "its files, weights and processor fit together"
     return "no check is possible before it is loaded"

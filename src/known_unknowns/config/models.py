@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -41,9 +40,8 @@ from known_unknowns.config.base import (
 )
 from known_unknowns.config.prompt_template import mistake
 from known_unknowns.config.redaction import address_mistake, may_be_secret
+from known_unknowns.entry_points import ENGINES, of_group
 
-ENGINES = "known_unknowns.engines"
-"""The package of the engines, and the entry point group of those in other distributions."""
 QUESTION = "{question}"
 """The place of the question and its options in an entry's ``prompt``."""
 
@@ -180,6 +178,9 @@ class EndpointReasoning(Reasoning):
 
     effort: Text | None = None
     tokens: Seed | None = None
+    opened: bool = False
+    """Whether the chat template opens the reasoning, so that the mark is no part of a reply. A reply that the limit
+    cuts within the reasoning is then no answer."""
 
 
 class InferenceSettings(Entry):
@@ -568,7 +569,7 @@ def settings_of(engine: str) -> type[ModelSettings] | None:
     They are ``SETTINGS`` of the module `ENGINES`.<engine>, or the value of an entry point in the group `ENGINES`.
     Raises ImportError, or TypeError if the module does not define the settings, or they do not name the engine's class.
     """
-    named = next(iter(entry_points(group=ENGINES, name=engine)), None)
+    named = of_group(ENGINES).get(engine)
     if named is None and not (engine.isidentifier() and find_spec(f"{ENGINES}.{engine}")):
         return None
     place = named.value if named else f"SETTINGS of {ENGINES}.{engine}"

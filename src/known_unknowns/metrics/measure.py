@@ -54,13 +54,15 @@ def measure(
     replies: Path,
     out: Path,
     confidence: Path | None = None,
+    kept: str | None = None,
 ) -> None:
     """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
 
     The table of the confidences of each question is written to ``confidence``.
 
     With several seeds or samples, rows with seed None follow: means over all of them, undefined if the metric of any
-    is. `headline` selects them. ``variants`` is the benchmark's folder of variants.
+    is. `headline` selects them. ``variants`` is the benchmark's folder of variants. ``kept`` is the pattern of what the
+    official parser reads of a reply (`known_unknowns.benchmark.kept_part`).
 
     Raises
     ------
@@ -68,7 +70,7 @@ def measure(
         If scores are missing, doubled or of other questions; it names the file and the question.
     """
     found = [
-        load(variants, scores, replies, variant=variant, seed=seed, parsers=params.parsers)
+        load(variants, scores, replies, variant=variant, seed=seed, parsers=params.parsers, kept=kept)
         for variant, seed in params.cells(benchmark, model)
     ]
     for table in found:

@@ -163,8 +163,19 @@ def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.n
     return {name: members for name, members in flags.items() if name == OVERALL or members.any()}
 
 
-def load(variants: Path, scores: Path, replies: Path, *, variant: str, seed: int, parsers: Sequence[str]) -> ScoreTable:
+def load(
+    variants: Path,
+    scores: Path,
+    replies: Path,
+    *,
+    variant: str,
+    seed: int,
+    parsers: Sequence[str],
+    kept: str | None = None,
+) -> ScoreTable:
     """Load the scores of a model for one variant and seed. ``variants`` is the benchmark's folder of variants.
+
+    ``kept`` is the pattern of what the official parser reads of a reply (`known_unknowns.benchmark.kept_part`).
 
     Raises
     ------
@@ -176,9 +187,8 @@ def load(variants: Path, scores: Path, replies: Path, *, variant: str, seed: int
     answers = [turn for _, turn in final_answers(pairs, file=part)]
     turns = [turn for _, of_question in pairs for turn in of_question]
     scored = read_scores(file, pairs, [parser for parser in parsers if has_input(parser, turns)])
-    return ScoreTable.of(
-        variant, seed, {parser: _scored_answers(parser, pairs, answers, scored.get(parser), file) for parser in parsers}
-    )
+    found = {parser: _scored_answers(parser, pairs, answers, scored.get(parser), file, kept) for parser in parsers}
+    return ScoreTable.of(variant, seed, found)
 
 
 def _scored_answers(
@@ -187,6 +197,7 @@ def _scored_answers(
     answers: Sequence[AnsweredTurn],
     scored: ScoresByTurn | None,
     file: Part,
+    kept: str | None,
 ) -> ScoredAnswers:
     """The answers as one parser parsed them; unparsed if the parser has no input."""
     scores: list[Score] = []
@@ -209,4 +220,5 @@ def _scored_answers(
         scores=scores,
         other_scores=others,
         dialogues=[turns for _, turns in pairs],
+        kept=kept,
     )

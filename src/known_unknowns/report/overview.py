@@ -16,8 +16,9 @@ from known_unknowns.comparison.pairs import PairedRow, correct_for_pairs
 from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.config import catalogue
 from known_unknowns.metrics import dual
+from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
-from known_unknowns.records import Metric
+from known_unknowns.records import UNPARSED, Metric
 from known_unknowns.report import charts
 from known_unknowns.report import confidence as confidences
 from known_unknowns.report.charts import Axis, Coordinate, Point
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 _TESTED = (ACCURACY, dual.DUAL)
 """Metrics by which models are compared in pairs."""
+_COUNTED = {ACCURACY: "right", **dict(zip(RECOGNISED, ("recognised", "refused", "abstained"), strict=True))}
+"""Outcomes that a metric counts, as the question browser names them."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,24 @@ class Overview:
         values = {"benchmark": self.run.benchmark, "model": model, "variant": variant, **filters}
         return f"{QUESTIONS}#{urlencode(values)}"
 
+    def link_to_counted(self, model: str, number: HeadlineNumber) -> str:
+        """Return the address of the replies that a headline number counts.
+
+        Those to all questions if it counts none, or if the question browser has no filter for the metric.
+        """
+        metric = self.value(model, number)
+        variant = self.numbers[number]
+        if metric is None or metric.value is None:
+            return ""
+        filters = {} if metric.parser == self.run.main_parser else {"parser": metric.parser}
+        if not metric.value:
+            return self.link(model, self.main, **filters)
+        if number.metric == dual.DUAL:
+            return self.link(model, variant.split(dual.SEPARATOR)[1], relation=variant, **filters)
+        if variant in self.run.variants and number.metric in _COUNTED:
+            return self.link(model, variant, outcome=_COUNTED[number.metric], **filters)
+        return self.link(model, self.main, **filters)
+
 
 def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
     """Return the table of models, best first and baselines last, and the reasons of the columns that are undefined."""
@@ -194,7 +215,7 @@ def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
         heads.append(Head("verdicts", note="published numbers"))
     rows = []
     for model, kind_ in _order([overview]).items():
-        cells = [_short(overview.value(model, number)) for number in numbers]
+        cells = [_linked(overview, model, number) for number in numbers]
         cells.insert(1, _unusable(overview, model))
         if overview.ranks:
             cells.insert(0, _rank(overview, model))
@@ -225,7 +246,7 @@ def matrix(overviews: Sequence[Overview]) -> Table | None:
     if len(overviews) < 2 and not cards:
         return None
     heads = [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews]
-    cells = {name: tuple(_linked(o, name) for o in overviews) for name in models}
+    cells = {name: tuple(_primary(o, name) for o in overviews) for name in models}
     if known := confidences.column([o.run for o in overviews], list(models)):
         heads.append(known[0])
         cells = {name: (*cells[name], cell) for name, cell in zip(models, known[1], strict=True)}
@@ -276,20 +297,26 @@ def _short(metric: Metric | None) -> Cell:
     return replace(metric_cell(metric), kind="number stacked", denominator="")
 
 
-def _linked(overview: Overview, model: str) -> Cell:
-    """Return the primary number of a model, linked to its questions."""
-    if model not in overview.run.models or overview.leading(model) is None:
+def _linked(overview: Overview, model: str, number: HeadlineNumber) -> Cell:
+    """Return a headline number of a model, linked to the replies that it counts."""
+    return replace(_short(overview.value(model, number)), link=overview.link_to_counted(model, number))
+
+
+def _primary(overview: Overview, model: str) -> Cell:
+    """Return the primary number of a model."""
+    if overview.primary is None or model not in overview.run.models or overview.leading(model) is None:
         return Cell(DASH, title="not measured")
     found = overview.unusable(model)
     note = f"{found.share:.1%} unusable" if found and found.excludes else ""
-    return replace(_short(overview.leading(model)), link=overview.link(model, overview.main), note=note)
+    return replace(_linked(overview, model, overview.primary), note=note)
 
 
 def _unusable(overview: Overview, model: str) -> Cell:
     found = overview.unusable(model)
     if found is None:
         return Cell(DASH, title="not measured")
-    link = overview.link(model, found.variant, outcome="unusable") if found.replies else ""
+    outcome = "unusable" if UNPARSED in found.counts else "cut_or_failed"
+    link = overview.link(model, found.variant, outcome=outcome) if found.replies else ""
     return Cell(f"{100 * found.share:.1f}", n=found.n, title=found.text(), link=link, kind="number stacked")
 
 

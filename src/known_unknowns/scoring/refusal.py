@@ -13,7 +13,7 @@ def may_have_refused(reply: Reply, question: Question, *, parsers: Iterable[str]
     """Return whether any configured parser parses the reply as the refusal option. The judge does not take part.
 
     The reply is to a turn with all options of the question. A failed reply is not a refusal. ``kept`` is what the
-    official parser reads of it (`known_unknowns.scoring.official.kept_part`).
+    official parser reads of it (`known_unknowns.benchmark.kept_part`).
     """
     if reply.error is not None:
         return False

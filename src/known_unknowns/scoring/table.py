@@ -47,7 +47,7 @@ def parse(
     judgements : Path, optional
         The file of the judge's judgements, if the parsers include it.
     kept : str, optional
-        What the official parser reads of a reply (`known_unknowns.scoring.official.kept_part`).
+        What the official parser reads of a reply (`known_unknowns.benchmark.kept_part`).
 
     Raises
     ------

@@ -29,6 +29,8 @@ from known_unknowns.version import __version__
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
 _DIGITS = 4
 """Digits of a number in MLflow's pages, which show them all. The tables have more."""
+AREA = "auroc."
+"""Begins the names of the AUROC of each source of a confidence."""
 _FORBIDDEN = re.compile(r"[^\w\-. ]")  # MLflow also allows "/" and ":", from which some of its stores make paths
 
 
@@ -86,7 +88,7 @@ class ModelResults:
         unused = {key: value for key, value in entry.plain().items() if key not in used}
         names = {"edition": self._params.edition, "model": self._model}
         rows = [row for benchmark in self._files for row in self._rows(benchmark)]
-        records = summary.by_benchmark(rows)
+        records = {name: self._record(name) for name in self._files}
         columns = summary.COLUMNS[1:]
         return RunContents(
             path=tuple(names.values()),
@@ -102,6 +104,14 @@ class ModelResults:
         """Return the headline numbers of a benchmark, as rows of the leaderboard."""
         of_benchmark = (metric for metric in self._headline if metric.benchmark == benchmark)
         return summary.leaderboard_rows(self._params, self._model, benchmark, of_benchmark)
+
+    def _record(self, benchmark: str) -> dict[str, float | None]:
+        """Return the headline numbers of a benchmark, and the AUROC by source of the first variant that has it."""
+        record = summary.by_benchmark(self._rows(benchmark)).get(benchmark, {})
+        for metric in self._headline:
+            if (metric.benchmark, metric.parser) == (benchmark, self._parser) and metric.name.startswith(AREA):
+                record.setdefault(metric.name, metric.value)
+        return record
 
     def _benchmark(self, names: dict[str, str]) -> RunContents:
         """Return the contents of the run of a benchmark: its headline numbers as metrics, all variants as tables."""
@@ -128,9 +138,9 @@ class ModelResults:
         samples = {"samples": str(count)} if count > 1 else {}
         return RunContents(
             path=tuple(names.values()),
-            name=benchmark,
+            name=f"{self._model}, {benchmark}",
             parameters=texts(settings) | {"parsers": ", ".join(self._params.parsers)} | names | samples,
-            metrics=_values(summary.by_benchmark(self._rows(benchmark)).get(benchmark, {})),
+            metrics=_values(self._record(benchmark)),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
             dataset={"name": benchmark, "digest": pin["digest"], "source_type": kind, "source": json.dumps(source)},
@@ -151,7 +161,7 @@ class ModelResults:
         shown = summary.variant_headline(overall, self._parser, content_free(self._params, benchmark))
         return RunContents(
             path=(*names.values(), f"seed{seed}"),
-            name=f"{variant} {seed_name(seed)}",
+            name=f"{self._model}, {benchmark}, {variant}, {seed_name(seed)}",
             parameters={"protocol": protocol.name, **texts(settings), **names},
             metrics=_values({name: m.value for name, m in shown.items()}),
             artifacts={"metrics.json": metric_table(metrics)},

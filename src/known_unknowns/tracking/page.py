@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark.caveats import caveat
 from known_unknowns.metrics.summary import numbers_of
-from known_unknowns.tracking.contents import allowed_name
+from known_unknowns.tracking.contents import AREA, allowed_name
 from known_unknowns.tracking.store import Store
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ def describe(store: Store, params: Params) -> str:
     """Update the note and the view of the experiment; return the address of the view, below that of the server.
 
     The UI selects tabs, filters and columns by its address only. The view is stored as the UI stores one that is
-    shared (menu, "Share"), so that a short address selects it. Its models are sorted by the first headline number.
+    shared (menu, "Share"), so that a short address selects it. Its columns are the primary number of each benchmark,
+    the AUROC of confidences and the share of unusable replies. Its models are sorted by the first column.
     """
     edition = params.edition
     where = f"tags.edition = '{edition}' and tags.level = 'model' and tags.superseded = 'false'"
@@ -28,13 +29,16 @@ def describe(store: Store, params: Params) -> str:
     if any(run.data.tags.get("baseline") == "false" for run in models):
         where += " and tags.baseline = 'false'"
         models = [run for run in models if run.data.tags.get("baseline") == "false"]
-    names = {
-        allowed_name(f"{benchmark}.{name}"): sign
-        for benchmark in params.benchmarks
-        for name, sign in [*((n.name, n.lower_is_better) for n, _ in numbers_of(params, benchmark)), ("unusable", True)]
-    }
-    numbers = [name for name in names if any(name in run.data.metrics for run in models)]
-    first, lower = (numbers[0], names[numbers[0]]) if numbers else ("", False)
+    measured = {name for run in models for name in run.data.metrics}
+    numbers: list[str] = []
+    lower = False
+    for benchmark in params.benchmarks:
+        own = [(f"{benchmark}.{number.name}", number.lower_is_better) for number, _ in numbers_of(params, benchmark)]
+        primary = [(name, sign) for each, sign in own if (name := allowed_name(each)) in measured][:1]
+        lower = primary[0][1] if primary and not numbers else lower
+        areas = sorted(name for name in measured if name.startswith(f"{benchmark}.{AREA}"))
+        numbers += [*(name for name, _ in primary), *areas, *({f"{benchmark}.unusable"} & measured)]
+    first = numbers[0] if numbers else ""
     view: dict[str, Any] = {"searchFilter": where, "orderByKey": f"metrics.`{first}`", "orderByAsc": lower}
     view |= {"runsExpanded": {}, "selectedColumns": [f"metrics.`{name}`" for name in numbers]}
     key = f"models-{edition}"

@@ -19,6 +19,7 @@ _BASE = tuple(
     for name in (
         *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress"),
         *("processes", "text_columns", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
+        "entry_points",
     )
 )
 _SCORING = (*_BASE, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
@@ -26,9 +27,8 @@ _METRICS = (*_SCORING, "known_unknowns.metrics")
 _INFERENCE = (*_SCORING, "known_unknowns.engines", "known_unknowns.inference", "prefix_sharing")
 _COMPARISON = (*_INFERENCE, "known_unknowns.metrics", "known_unknowns.comparison")
 _RESULTS = (*_COMPARISON, "known_unknowns.report", "known_unknowns.exchange", "known_unknowns.version")
-_CONSTRUCTION = (*_INFERENCE, "known_unknowns_construction")
 STEPS: dict[str, tuple[str, ...]] = {
-    "render": (*_CONSTRUCTION, "known_unknowns_pocket"),
+    "render": _INFERENCE,
     "questions": _BASE,
     "check": _BASE,
     "vary": _BASE,
@@ -40,10 +40,8 @@ STEPS: dict[str, tuple[str, ...]] = {
     "compare": _COMPARISON,
     "report": _RESULTS,
     "track": (*_RESULTS, "known_unknowns.tracking"),
-    "construct": _CONSTRUCTION,
-    "train": (*_CONSTRUCTION, "known_unknowns_pocket", "known_unknowns_benchmarks"),
 }
-"""The packages and modules of each step."""
+"""The packages and modules of each step. Rules and functions of them name those of other packages."""
 
 
 def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -19,13 +18,11 @@ from known_unknowns.benchmark import registry
 from known_unknowns.config import ImportedModel, Params, RespondentModel
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.data.released_cells import with_cells
+from known_unknowns.entry_points import SECTIONS, of_group
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants.of_benchmark import every_variant, variants_of
-
-SECTIONS = {"construction": "known_unknowns_construction.configuration"}
-"""Sections of params.yaml that another package checks against its registries: the module is found by name."""
 
 
 def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Params:
@@ -92,9 +89,9 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors.append(ConfigError(message, path=f"editions.{name}.limit"))
     errors += _repeated_replies(params)
     errors += _asked_otherwise(params)
-    for section, module in SECTIONS.items():
+    for section, entry in of_group(SECTIONS).items():
         if getattr(params.file, section):
-            errors += import_module(module).unknown_to_registries(params)
+            errors += entry.load()(params)
     return errors
 
 

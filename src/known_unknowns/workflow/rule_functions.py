@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.benchmark.registry import pocket_of
 from known_unknowns.config import Params, ReleasedData, RespondentModel, TransformersModel
 from known_unknowns.data import lock_file, released_cells, rerun_stamp
 from known_unknowns.inference.shards import Shard, record_path, shards_of
@@ -156,11 +157,8 @@ class RuleFunctions:
     def code_of_source(self, wildcards: Any) -> str:
         """Return the code of rendered data; nothing for downloaded data, which depend on their revision only."""
         rendered = self.params.data(wildcards.benchmark).source == "scenes"
-        return code_of("render", [wildcards.benchmark]) if rendered else ""
-
-    def code_of_construction(self, wildcards: Any) -> str:
-        """Return the digest of the code of construction, with the benchmark's generators and format."""
-        return code_of("construct", [self.params.construction(wildcards.construction).benchmark])
+        pocket = pocket_of(wildcards.benchmark) if rendered else None
+        return "" if pocket is None else code_of("render", [wildcards.benchmark], *pocket.code)
 
     def data_lock(self, wildcards: Any) -> Any:
         """Return what changes if params.lock.yaml has another state of the benchmark's source."""

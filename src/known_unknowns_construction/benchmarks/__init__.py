@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
+from known_unknowns.entry_points import of_group
 from known_unknowns.errors import ConfigError
 from known_unknowns_construction.benchmarks import actiview, humblebench
 from known_unknowns_construction.interface import Construction
@@ -18,11 +17,12 @@ def construction_of(benchmark: str) -> Construction | None:
         return humblebench.CONSTRUCTION
     if benchmark == "actiview":
         return actiview.CONSTRUCTION
-    for entry in entry_points(group=GROUP, name=benchmark):
-        try:
-            found: Construction = entry.load()
-        except Exception as error:  # the plugin's own code
-            text = f"the plugin {entry.value} cannot be imported ({type(error).__name__}: {error})"
-            raise ConfigError(text, path=f"benchmarks.{benchmark}") from error
-        return found
-    return None
+    entry = of_group(GROUP).get(benchmark)
+    if entry is None:
+        return None
+    try:
+        found: Construction = entry.load()
+    except Exception as error:  # the plugin's own code
+        text = f"the plugin {entry.value} cannot be imported ({type(error).__name__}: {error})"
+        raise ConfigError(text, path=f"benchmarks.{benchmark}") from error
+    return found

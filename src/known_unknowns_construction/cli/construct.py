@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ import typer
 from known_unknowns.command_options import PARAMS, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import selection
-from known_unknowns_construction import steps
+from known_unknowns_construction import scripted_endpoint, steps
 from known_unknowns_construction.filters import FILTERS
 from known_unknowns_construction.release import pin as pin_release
 from known_unknowns_construction.release import release as run
@@ -125,7 +124,6 @@ def endpoint(
     Example:
       known-unknowns construct endpoint -- known-unknowns construct generate pocket figure_a1
     """
-    scripted_endpoint = import_module("known_unknowns_pocket.scripted_endpoint")
     with scripted_endpoint.running() as address:
         environment = os.environ | {"OPENAI_BASE_URL": address, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         try:

@@ -114,6 +114,17 @@ def test_an_endpoint_is_asked_whether_it_serves_the_model():
     assert not any(b"correct choice" in request.raw for request in endpoint.log)  # the probe's only
 
 
+@pytest.mark.parametrize("served", [None, ()], ids=["its list fails", "its list is empty"])
+def test_what_is_not_known_of_an_endpoint_is_not_said(served):
+    with Endpoint(served=served) as endpoint:
+        endpoint.models_status = 500
+        output = dry(f"openai:{MODEL}", "--base-url", endpoint.url)
+        unchecked = dry(f"openai:{MODEL}", "--base-url", endpoint.url, "--set", "check_served=false")
+    assert f"Model      {MODEL}: the endpoint does not list it" in output and "serves it," not in output
+    assert "it accepts the key, and answers questions about images" in output
+    assert "the endpoint accepts its settings; whether it serves it is not checked" in unchecked
+
+
 def test_a_key_of_the_entry_is_set_under_another_name():
     with Endpoint() as endpoint:
         given = ["--set", "template.enable_thinking=false", "--set", "decoding.max_new_tokens=900"]

@@ -9,6 +9,7 @@ import yaml
 from known_unknowns import engines
 from known_unknowns.benchmark import registry
 from known_unknowns.config import models
+from known_unknowns.entry_points import BENCHMARKS
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration
 from tests.paths import ROOT
@@ -80,7 +81,7 @@ def test_a_benchmark_that_cannot_be_imported_is_named(code, tmp_path, monkeypatc
     info = tmp_path / "broken_benchmark-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-benchmark\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\nbroken = broken_benchmark:BENCHMARK\n")
+    (info / "entry_points.txt").write_text(f"[{BENCHMARKS}]\nbroken = broken_benchmark:BENCHMARK\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConfigError, match=r"benchmarks\.broken: the plugin broken_benchmark:BENCHMARK .*Error"):
         registry.get("broken")

@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw
 
 from known_unknowns.config import OpenAIModel, RespondentModel
 from known_unknowns.errors import ConfigError
+from known_unknowns_construction import scripted_endpoint
 from known_unknowns_construction.attributes import PROMPT, describe
 from known_unknowns_construction.benchmarks import construction_of
 from known_unknowns_construction.candidates import CandidateImage
@@ -18,7 +19,6 @@ from known_unknowns_construction.generation import run_generator
 from known_unknowns_construction.importing import store_file
 from known_unknowns_construction.masks import colour_of
 from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph
-from known_unknowns_pocket import scripted_endpoint
 from tests.servers.endpoint import Endpoint, Response, completion
 
 CHOICES = ["A.red", "B.blue", "C.green", "D.pink", "E.None of above"]

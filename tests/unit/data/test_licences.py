@@ -17,7 +17,7 @@ from tests.paths import ROOT
 
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 REFERENCES = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
-OWN = ROOT / "src" / registry.PACKAGE
+OWN = ROOT / "src/known_unknowns_benchmarks"
 PAPERS = sorted(OWN.rglob("citation.bib"))
 
 

@@ -109,6 +109,14 @@ def test_reasoning_has_tokens_of_its_own_and_is_recorded_separately():
         (reply,) = ask(server.url, [turn("q1")], reasoning={"marks": ["### Steps", "### Answer"]})
     assert (reply.text, reply.details["reasoning"]) == ("B", "A? No.")
 
+    def cut(request):
+        return Response(200, completion(request.question, content="It may be A", finish_reason="length"))
+
+    with Endpoint(reply=cut) as server:
+        (reply,) = ask(server.url, [turn("q1")], reasoning={"opened": True})
+        (as_text,) = ask(server.url, [turn("q1")])
+    assert (reply.text, reply.raw, as_text.text) == ("", "It may be A", "It may be A")
+
 
 def test_images_are_interleaved_with_text_and_recorded_as_sent():
     one, two = recipe_image("uniform-noise", 40, 30, 1), recipe_image("normal-noise", 30, 40, 2)
@@ -353,6 +361,7 @@ def facts(**entry):
         {"extra": {"min_p": 0.1}},
         {"reasoning": {"effort": "low"}},
         {"reasoning": {"marks": ["<info>", "</info>"]}},
+        {"reasoning": {"opened": True}},
         {"image": {"format": "jpeg"}},
         {"image": {"detail": "low"}},
         {"top_logprobs": 0},

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from known_unknowns.engines import unusable
 from known_unknowns.engines.endpoint.replies import (
+    Reasoning,
     UnreadableReplyError,
     WrongModelError,
     label_logprobs,
@@ -149,6 +150,33 @@ def test_reasoning_that_does_not_end_is_no_answer(opening, finish):
     assert (reply.text, reply.finish, reply.error) == ("", "length", None)
     assert reply.details["reasoning"] == "The answer is A."
     assert unusable.count([reply]) == {"length": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "reasoning", "finish"),
+    [
+        # Without a parser of reasoning, the mark stands in the prompt, and its end in the reply.
+        ({"content": "It may be A or B", "finish_reason": "length"}, "", "It may be A or B", "length"),
+        (
+            {"content": "A? No.</think>The answer is B", "finish_reason": "length"},
+            "The answer is B",
+            "A? No.",
+            "length",
+        ),
+        ({"content": "A? No.</think>B"}, "B", "A? No.", "stop"),
+        ({"content": "<think>A? No.</think>B"}, "B", "A? No.", "stop"),  # models that write the mark again
+        # A server with such a parser returns the reasoning elsewhere, or not at all.
+        ({"content": "B"}, "B", None, "stop"),
+        ({"content": "B", "reasoning": "A? No."}, "B", "A? No.", "stop"),
+        ({"content": "The answer", "reasoning": "A? No.", "finish_reason": "length"}, "The answer", "A? No.", "length"),
+        ({"content": None, "reasoning": "A? N", "finish_reason": "length"}, "", "A? N", "length"),
+        ({"content": "", "finish_reason": "length"}, "", None, "length"),
+    ],
+)
+def test_reasoning_that_the_template_opened(changes, text, reasoning, finish):
+    reply = parse(completion("q1", **changes), TURN, model=MODEL, reasoning=Reasoning(opened=True)).reply
+    assert (reply.text, reply.details.get("reasoning"), reply.finish, reply.error) == (text, reasoning, finish, None)
+    assert unusable.count([reply]) == ({"length": 1} if not text else {})
 
 
 def test_token_counts_of_the_endpoint_are_recorded():

@@ -14,6 +14,7 @@ import pytest
 from known_unknowns import config, tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import FORCED
+from known_unknowns.benchmark.registry import pocket_of
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.reader import formats
 from known_unknowns.exchange.rescore import rescore
@@ -24,7 +25,6 @@ from known_unknowns.metrics.score_tables import load
 from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants.of_benchmark import variant_of, variants_of
-from known_unknowns_pocket.editions import edition
 from tests.cells import write_questions, write_replies
 from tests.factories import data_entry
 from tests.paths import ROOT
@@ -54,7 +54,7 @@ def published(benchmark: str, folder: Path) -> list[Question]:
         rows = [row(n, answer="ABCD"[n % 4]) for n in range(12)]
         settings = data_entry("folder", path="raw")
         return list(registry.get(benchmark).load(own_folder(raw, rows), folder / benchmark, settings=settings))
-    rendered = edition(benchmark)
+    rendered = pocket_of(benchmark)
     assert rendered is not None
     images = {"mmsap": 24, "mm_upd": 8}.get(benchmark, 4)
     rendered.render(raw, seed=1, images=images, questions_per_image={"mm_upd": 3}.get(benchmark, 2))

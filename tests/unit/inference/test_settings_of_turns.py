@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.kept_part import kept_part
 from known_unknowns.benchmark.protocol import arrange
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import bound, ignored_prompt, protocols_of
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
 from known_unknowns.scoring import parsers_with
-from known_unknowns.scoring.official import kept_part
 from tests.factories import model_entry, question
 
 FULL, LEFT = Image("full.png", "f" * 64, 40, 30), Image("left.png", "e" * 64, 40, 30)

@@ -17,7 +17,11 @@ Cell = tuple[str, int]
 
 
 def params(
-    variants: Sequence[str], seeds: Sequence[int], *, parsers: Sequence[str] = PARSERS, **statistics: float
+    variants: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    parsers: Sequence[str] = PARSERS,
+    **statistics: float,
 ) -> Params:
     """A params.yaml with no more than what is measured."""
     return params_from(
@@ -33,7 +37,7 @@ def params(
     )
 
 
-def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]]) -> None:
+def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], *, kept: str | None = None) -> None:
     for variant in dict.fromkeys(name for name, _ in cells):
         of_variant = {seed: [q for q, _ in pairs] for (name, seed), pairs in cells.items() if name == variant}
         tables.write_variant(folder / "variants" / f"{variant}.parquet", of_variant)
@@ -43,15 +47,23 @@ def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]]) 
     }
     files = folder / "replies.parquet", folder / "scores.parquet"
     tables.write_replies(files[0], turns)
-    parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS)
+    parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS, kept=kept)
 
 
-def measured(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], **statistics: float) -> list[Metric]:
-    write(folder, cells)
-    return measured_again(folder, cells, **statistics)
+def measured(
+    folder: Path,
+    cells: Mapping[Cell, Sequence[tuple[Question, Reply]]],
+    *,
+    kept: str | None = None,
+    **statistics: float,
+) -> list[Metric]:
+    write(folder, cells, kept=kept)
+    return measured_again(folder, cells, kept=kept, **statistics)
 
 
-def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: float) -> list[Metric]:
+def measured_again(
+    folder: Path, cells: Mapping[Cell, object], *, kept: str | None = None, **statistics: float
+) -> list[Metric]:
     variants, seeds = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     own = {name: [seed for variant, seed in cells if variant == name] for name in variants}
     settings = with_keys(params(variants, seeds, **statistics), benchmarks__humblebench__seeds=own)
@@ -63,6 +75,7 @@ def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: flo
         scores=folder / "scores.parquet",
         replies=folder / "replies.parquet",
         out=folder / "metrics.parquet",
+        kept=kept,
     )
     return tables.read_metrics(folder / "metrics.parquet")
 

@@ -196,6 +196,27 @@ def test_a_letter_that_is_not_on_offer_counts_as_read_and_as_unparsed(tmp_path):
     assert not [m for m in metrics if m.variant == "nota_only" and m.name == "accuracy_published_labels"]
 
 
+def test_the_exact_letter_is_compared_with_the_kept_part(tmp_path):
+    """Of 5 questions whose answer is E, the authors' stored part is E in the first and the third.
+
+    The second's is "E." and the fourth's, a cut reply without the mark, is the whole reply; the last request failed.
+    """
+    replies = [
+        Reply("It is not A.<CONCLUSION>E"),
+        Reply("<CONCLUSION>E."),
+        Reply("Nothing fits.", raw="<think>B?</think>Nothing fits.<CONCLUSION>E"),
+        Reply("", raw="<think>E", finish="length"),
+        Reply("<CONCLUSION>E", error="out of memory"),
+    ]
+    pairs = [(ask(n, "Object", "E"), reply) for n, reply in enumerate(replies)]
+    exact = pick(
+        measured(tmp_path, {ORIGINAL: pairs}, kept="<CONCLUSION>(.*)"), "exact_refusal_recall", parser="official"
+    )
+    assert (exact.value, exact.denominator) == (2 / 5, 5)
+    exact = pick(measured(tmp_path, {ORIGINAL: pairs}), "exact_refusal_recall", parser="official")
+    assert exact.value == 0
+
+
 def test_noise_is_also_held_against_the_published_labels(tmp_path):
     """Nothing can be seen, so E is right (2 of 4); by the labels as published A, A, E, E it is 1 + 1 of 4.
 

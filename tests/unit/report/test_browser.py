@@ -135,7 +135,8 @@ def test_the_matrix_links_to_questions_and_sorts_by_size(browser: Browser, broke
     links = browser.evaluate(
         f"[...{TABLE}.querySelectorAll('tr:not(.baseline) td a')].map(a => a.getAttribute('href'))"
     )
-    assert "questions.html#benchmark=humblebench&model=pocket&variant=original" in links and len(links) == 3
+    pair = "questions.html#benchmark=humblebench&model=pocket&variant=nota_only&relation=original%2Bnota_only"
+    assert pair in links and len(links) == 3
     browser.evaluate(f"[...{TABLE}.querySelectorAll('thead button')].find(b => b.textContent === 'Parameters').click()")
     assert browser.evaluate(MODELS)[0] == BROKEN_MODEL
     assert browser.overflow() <= 0 and browser.errors == []

@@ -181,7 +181,19 @@ def test_the_matrix_has_the_primary_number_of_every_benchmark_with_its_questions
         ("pocket-never-refuses", "", "10.0"),
         ("oracle", "baseline", "100.0"),
     ]
-    assert made.rows[0].cells[0].link == "questions.html#benchmark=humblebench&model=pocket&variant=original"
+    link = "questions.html#benchmark=humblebench&model=pocket&variant=nota_only&relation=original%2Bnota_only"
+    assert made.rows[0].cells[0].link == link
+
+
+def test_a_number_links_to_the_replies_that_it_counts() -> None:
+    made, _ = table(overview())
+    links = {column.text: cell.link for column, cell in zip(made.columns, made.rows[0].cells, strict=True)}
+    start = "questions.html#benchmark=humblebench&model=pocket&variant="
+    assert links["accuracy"] == f"{start}original&outcome=right"
+    assert links["refused, no right option"] == f"{start}nota_only&outcome=right"
+    assert links["recognised, no content"] == f"{start}blank&outcome=recognised"
+    assert links["of it refused"] == f"{start}blank&outcome=refused"
+    assert links["of it abstained"] == f"{start}blank&outcome=abstained"
 
 
 def test_the_matrix_has_size_family_and_licence_from_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,8 @@ FILTERS = {
     "outcome=right": "q1 q2 q3 q5",
     "outcome=failed&model=pocket-never-refuses": "q5",
     "outcome=refused&variant=nota_only": "q1 q3 q4 q6",
+    "outcome=recognised&variant=nota_only": "q1 q3 q4 q6",
+    "outcome=cut_or_failed&model=pocket-never-refuses": "q5",
     "category=Relation": "q3 q4",
     "search=CHAIR": "q4 q5",
     "search=thought+gold&replies=1": "q5",
@@ -109,8 +111,11 @@ FILTERS = {
     # q5 and q6: "an" in a long text is no letter, but "a" is for the official parser.
     "parsers=official~robust": "q5",
     # right as published: q1, q2, q3, q5; "E" without the option in q1 and q3; "B" and "C" in q2 and q5
-    "relation=0": "q2 q5",
-    "relation=1": "",
+    "relation=original~nota_only": "q2 q5",
+    "relation=original~noise": "",
+    # "E" without the option in q1, q3, q4 and q6
+    "relation=original%2Bnota_only": "q1 q3",
+    "relation=original%2Bnoise": "q1 q2 q3 q5",
     # pocket: A B E – B –; the other: A A B B (failed) A
     "other=pocket-never-refuses": "q2 q3 q4 q5 q6",
     "other=pocket-never-refuses&differ=first": "q2 q3 q5",
@@ -124,6 +129,86 @@ def test_a_filter_lists_the_questions_that_fit(visit):
     for filters, found in FILTERS.items():
         visit.show(f"#benchmark=humblebench&{filters}")
         assert visit.evaluate(ROWS) == found.split(), filters
+
+
+OVERVIEW = """[...document.querySelectorAll('#detail .overview')].map((t) =>
+  [...t.tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent)))"""
+
+
+def test_the_overview_counts_what_its_links_list(visit):
+    """Under any filters but the outcome, each share of the overview lists as many questions as it counts."""
+    n = {
+        "search=CHAIR": 2,
+        "search=thought+gold&replies=1": 1,
+        "parsers=official~robust": 1,
+        "other=pocket-never-refuses&differ=first": 3,
+        "relation=original~nota_only": 2,
+        "relation=original%2Bnota_only": 2,
+        "category=Relation": 2,
+    }
+    for filters, asked in n.items():
+        visit.show(f"#benchmark=humblebench&{filters}")
+        row = visit.evaluate(OVERVIEW)[0][0]
+        assert (row[0], row[-1]) == ("pocket", str(asked)), filters
+        links = "document.querySelectorAll('#detail .overview tbody tr td a')"
+        counts = "(a => [a.href, a.textContent, a.closest('tr').lastElementChild.textContent])"
+        for address, share, of in visit.evaluate(f"[...{links}].map{counts}"):
+            visit.show("#" + address.split("#")[1])
+            listed = int(visit.evaluate(COUNT).split(" of ")[0])
+            assert f"{100 * listed / int(of):.1f}%" == share, (filters, address)
+
+
+def test_a_search_of_replies_counts_those_of_the_listed_model(visit):
+    visit.show("#benchmark=humblebench&search=a&replies=1&model=always_a")
+    assert [row[0] for row in visit.evaluate(OVERVIEW)[0]] == ["always_a"]
+    assert "the searched replies" in visit.evaluate(DETAIL)
+
+
+def test_a_row_shows_the_answer(visit):
+    given = "[...document.querySelectorAll('#list .given')].map((e) => e.textContent)"
+    visit.show("#benchmark=humblebench&model=pocket-never-refuses")
+    visit.wait_for(f"{given}[0] === 'A. Red'")
+    # A A B B (failed) A; right are A B E D B A
+    assert visit.evaluate(given) == [
+        "A. Red", "A. Red (right: B. Blue)", "B. Blue (right: E. None of the above)", "B. Blue (right: D. Gold)",
+        "failed", "A. Red",
+    ]  # fmt: skip
+    visit.show("#benchmark=humblebench&model=pocket&other=pocket-never-refuses")  # q1 is the same
+    visit.wait_for(f"{given}[0] === 'B. Blue / A. Red (right: B. Blue)'")
+    assert visit.evaluate(given)[1:3] == [
+        "E. None of the above / B. Blue (right: E. None of the above)",
+        "unparsed / B. Blue (right: D. Gold)",
+    ]
+
+
+def test_back_goes_to_the_question_before(visit):
+    heading = "document.getElementById('question')?.textContent === 'Question {}'"
+    visit.show()
+    for key, hit in (("j", "q1"), ("j", "q2"), ("j", "q3")):
+        visit.press(key)
+        visit.wait_for(heading.format(hit))
+    for hit in ("q2", "q1"):
+        visit.evaluate("history.back()")
+        visit.wait_for(heading.format(hit))
+    visit.evaluate("history.back()")
+    visit.wait_for("!document.body.classList.contains('reading') && !!document.querySelector('#detail .overview')")
+
+
+def test_a_change_of_the_benchmark_keeps_the_filters_open(two_benchmarks, browser):
+    browser.open(two_benchmarks.page.resolve().as_uri() + "#benchmark=humblebench&model=pocket&outcome=refused")
+    browser.wait_for("document.getElementById('scroll')?.getAttribute('aria-busy') === 'false'")
+    browser.evaluate("document.getElementById('more').open = true; document.getElementById('benchmark').focus()")
+    choose(browser, "benchmark", "mmsap")
+    browser.wait_for(
+        "location.hash.includes('benchmark=mmsap') && document.getElementById('benchmark').value === 'mmsap'"
+    )
+    assert browser.evaluate("document.getElementById('more').open")
+    assert browser.evaluate("document.activeElement.id") == "benchmark"
+    assert "outcome=refused" in browser.evaluate("location.hash") and "model=pocket" in browser.evaluate(
+        "location.hash"
+    )
+    assert browser.evaluate("document.getElementById('notice').hidden")
+    assert browser.errors == []
 
 
 def test_all_models_and_variants_and_two_models_side_by_side(visit):

@@ -64,40 +64,47 @@ class TinyRun:
         return self.page.parent / "questions"
 
 
-def make(folder: Path) -> TinyRun:
-    """Write the tables, the image and the page."""
+def make(folder: Path, *further: str) -> TinyRun:
+    """Write the tables, the image and the page. The benchmarks ``further`` have the same questions and replies."""
+    benchmarks = [BENCHMARK, *further]
     raw = config.load(ROOT / "params.yaml", edition="pocket").file.plain()
-    raw["editions"]["pocket"] |= {"benchmarks": [BENCHMARK], "models": list(MODELS), "seeds": [0]}
-    raw["benchmarks"][BENCHMARK]["variants"] = list(VARIANTS)
-    raw["benchmarks"][BENCHMARK].pop("seeds", None)
+    raw["editions"]["pocket"] |= {"benchmarks": benchmarks, "models": list(MODELS), "seeds": [0]}
+    for benchmark in benchmarks:
+        raw["benchmarks"][benchmark]["variants"] = list(VARIANTS)
+        raw["benchmarks"][benchmark].pop("seeds", None)
     params = params_from(raw)
-    questions = folder / "questions" / BENCHMARK
+    for benchmark in benchmarks:
+        _write_tables(folder, params, benchmark)
+    run = TinyRun(folder, params)
+    build(params, results=folder, data=folder, out=run.page)
+    return run
+
+
+def _write_tables(folder: Path, params: Params, benchmark: str) -> None:
+    questions = folder / "questions" / benchmark
     image = Image("images/a.png", IMAGE_DIGEST, 40, 30)
     (questions / "images").mkdir(parents=True)
     (questions / "images" / "a.png").write_bytes(IMAGE)
     asked = {variant: [_question(i, variant, image) for i in range(6)] for variant in VARIANTS}
     for variant, rows in asked.items():
-        tables.write_variant(folder / "variants" / BENCHMARK / f"{variant}.parquet", {0: rows})
+        tables.write_variant(folder / "variants" / benchmark / f"{variant}.parquet", {0: rows})
     for (model, variant), texts in REPLIES.items():
         turns = [_turn(question, text) for question, text in zip(asked[variant], texts, strict=True)]
-        write_replies(folder / "replies" / model / BENCHMARK / "replies.parquet", variant, 0, turns)
+        write_replies(folder / "replies" / model / benchmark / "replies.parquet", variant, 0, turns)
         engine = {"entry": {}, "facts": {"engine": "transformers", "revision": HOSTILE}, "about": {}}
-        write_text(folder / "replies" / model / BENCHMARK / "engine.json", json.dumps(engine))
+        write_text(folder / "replies" / model / benchmark / "engine.json", json.dumps(engine))
     for model in MODELS:
         cells = [(variant, 0) for variant in VARIANTS if (model, variant) in REPLIES]
-        files = [folder / kind / model / BENCHMARK / f"{kind}.parquet" for kind in ("replies", "scores")]
-        parse(folder / "variants" / BENCHMARK, *files, cells=cells, parsers=params.parsers)
-    confidence = folder / "confidence" / "pocket" / BENCHMARK / "confidence.parquet"
-    rows = [
+        files = [folder / kind / model / benchmark / f"{kind}.parquet" for kind in ("replies", "scores")]
+        parse(folder / "variants" / benchmark, *files, cells=cells, parsers=params.parsers)
+    confidence = folder / "confidence" / "pocket" / benchmark / "confidence.parquet"
+    known = [
         Confidence(f"q{i}", "answered", True, True, True, None, None, sure, *[None] * 4) for i, sure in SURE.items()
     ]
     table = tables.table_of(
-        confidence, ([getattr(row, n) for n in tables.CONFIDENCES.names] for row in rows), tables.CONFIDENCES
+        confidence, ([getattr(row, n) for n in tables.CONFIDENCES.names] for row in known), tables.CONFIDENCES
     )
     tables.write_cells(confidence, tables.CONFIDENCES, [(("original", 0), table)])
-    run = TinyRun(folder, params)
-    build(params, results=folder, data=folder, out=run.page)
-    return run
 
 
 def _question(i: int, variant: str, image: Image) -> Question:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import pytest
 
+from known_unknowns.benchmark.kept_part import kept_part
 from known_unknowns.comparison.settings import published_settings
 from known_unknowns.config import catalogue
 from known_unknowns.records import ANSWERED, CUT, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring import official, parsers_with
 from known_unknowns.scoring.dialogues import parsed_answer
-from known_unknowns.scoring.official import kept_part
 from tests.factories import question
 
 RULES = {

@@ -44,7 +44,11 @@ def test_runs_are_nested_and_finished_with_short_names(tracked: World) -> None:
         model = found[benchmark.data.tags["mlflow.parentRunId"]]
         assert "mlflow.parentRunId" not in model.data.tags
         names = [run.info.run_name for run in (model, benchmark, cell)]
-        assert names == [row["model"], "humblebench", f"{row['variant']} seed 0"]
+        assert names == [
+            row["model"],
+            f"{row['model']}, humblebench",
+            f"{row['model']}, humblebench, {row['variant']}, seed 0",
+        ]
         assert [run.data.tags["level"] for run in (model, benchmark, cell)] == ["model", "benchmark", "cell"]
 
 
@@ -137,10 +141,25 @@ def test_the_experiment_opens_on_a_table_of_models(tracked: World) -> None:
     )
     view = json.loads(experiment.tags["mlflow.sharedViewState.models-pocket"])
     assert [run.info.run_name for run in runs(tracked, view["searchFilter"])] == list(MODELS)
-    assert view["selectedColumns"] == ["metrics.`humblebench.accuracy`", "metrics.`humblebench.refused`"]
+    assert view["selectedColumns"] == ["metrics.`humblebench.accuracy`"]
     assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`humblebench.accuracy`", False)
     assert "rendered questions" in experiment.tags["mlflow.note.content"]
-    assert "| oracle | 25.0% | 25.0% |" in experiment.tags["mlflow.note.content"]
+    assert "| oracle | 25.0% |" in experiment.tags["mlflow.note.content"]
+
+
+def test_the_area_of_each_confidence_is_a_headline_number(world: World) -> None:
+    """That of the first variant that has it, and of the parser of the headline."""
+    for model, variant, value in [("oracle", "original", 0.875), ("oracle", "nota_only_relettered", 0.5)]:
+        file = world.metrics_file(model)
+        found = tables.read_metrics(file)
+        area = next(m for m in found if (m.variant, m.parser, m.category) == (variant, "robust", OVERALL))
+        tables.write_metrics(file, [*found, replace(area, name="auroc.letters", value=value)])
+    world.track()
+    assert run_of(world, "oracle").data.metrics["humblebench.auroc.letters"] == 0.875
+    assert run_of(world, "oracle", "humblebench").data.metrics["auroc.letters"] == 0.875
+    view = client(world).get_experiment_by_name("known-unknowns").tags["mlflow.sharedViewState.models-pocket"]
+    columns = ["metrics.`humblebench.accuracy`", "metrics.`humblebench.auroc.letters`"]
+    assert json.loads(view)["selectedColumns"] == columns
 
 
 def test_tags_give_the_provenance(world: World) -> None:
@@ -241,6 +260,6 @@ def test_each_sample_has_a_run_and_the_benchmark_has_their_number(world: World) 
     of_benchmark = {model: run_of(world, model, "humblebench").data.params.get("samples") for model in MODELS}
     assert of_benchmark == {"oracle": None, "always_a": "2"}
     second = runs(world, f"tags.cell = 'pocket/always_a/humblebench/original/seed{SAMPLE}'")[0]
-    assert second.info.run_name == "original seed 0 sample 1"
+    assert second.info.run_name == "always_a, humblebench, original, seed 0 sample 1"
     assert (second.data.params["seed"], second.data.params["sample"]) == ("0", "1")
     assert "sample" not in cell_of(world, "oracle", "original").data.params

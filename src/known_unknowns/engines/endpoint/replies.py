@@ -88,10 +88,22 @@ class ParsedCompletion:
     usage: Usage | None
 
 
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """How a model marks its reasoning.
+
+    ``marks`` open and close it besides the known ones. ``opened`` says that the chat template opens it, so that the
+    mark is no part of a reply.
+    """
+
+    marks: Sequence[str] | None = None
+    opened: bool = False
+
+
 def parse(
-    body: Any, turn: Turn, *, model: str, answers_as: str | None = None, marks: Sequence[str] | None = None
+    body: Any, turn: Turn, *, model: str, answers_as: str | None = None, reasoning: Reasoning = Reasoning()
 ) -> ParsedCompletion:
-    """Parse a completion. ``marks`` open and close the model's reasoning besides the known ones.
+    """Parse a completion.
 
     Raises
     ------
@@ -111,7 +123,7 @@ def parse(
             details["model"] = echo[:_MAX_NAME]
         if (fingerprint := body.get("system_fingerprint")) and isinstance(fingerprint, str):
             details["fingerprint"] = fingerprint[:_MAX_NAME]
-        reply = _parse_choice(body, turn, details, marks)
+        reply = _parse_choice(body, turn, details, reasoning)
     except UnreadableReplyError as error:
         error.usage = usage
         raise
@@ -156,7 +168,7 @@ def _is_logprob(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -MAX_TOKENS < value <= 0
 
 
-def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], marks: Sequence[str] | None) -> Reply:
+def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], marked: Reasoning) -> Reply:
     """Return the reply in a completion, and add its reasoning to the details."""
     choice = _choice(body)
     for error in (body.get("error"), choice and choice.get("error")):
@@ -169,7 +181,9 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], 
     if not isinstance(message, Mapping):
         raise UnreadableReplyError("the reply's choice has no message")
     finish = _finish(choice.get("finish_reason"))
-    (reasoning, text, is_open), refusal = _parts(message, marks)
+    # A server that removes the reasoning returns whole replies without marks. Only a cut reply may still be inside it.
+    opened = marked.opened and finish == unusable.CUT_OFF
+    (reasoning, text, is_open), refusal = _parts(message, marked.marks, opened=opened)
     finish = unusable.CUT_OFF if is_open and finish == unusable.STOP else finish
     if reasoning:
         details["reasoning"] = reasoning
@@ -185,7 +199,7 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], 
     raw = content if reasoning and content != text else None  # the server left the reasoning in the text
     if not text.strip():
         return Reply(text, finish=finish if finish == unusable.CUT_OFF else unusable.EMPTY, raw=raw)
-    logprobs = label_logprobs(choice.get("logprobs"), turn.labels, marks) if turn.labels else None
+    logprobs = label_logprobs(choice.get("logprobs"), turn.labels, marked.marks) if turn.labels else None
     return Reply(text, logprobs, finish=finish, raw=raw)
 
 
@@ -240,7 +254,7 @@ def _finish(word: Any) -> str:
     return finish
 
 
-def _parts(message: Mapping[str, Any], marks: Sequence[str] | None) -> tuple[SplitReply, str]:
+def _parts(message: Mapping[str, Any], marks: Sequence[str] | None, *, opened: bool) -> tuple[SplitReply, str]:
     """Return the reasoning and the answer of a message, and its refusal.
 
     Servers put the reasoning into a separate field or part, or leave it in the text.
@@ -250,7 +264,7 @@ def _parts(message: Mapping[str, Any], marks: Sequence[str] | None) -> tuple[Spl
     reasoning = reasoning or _optional_text(message, "reasoning") or _optional_text(message, "reasoning_content")
     if reasoning:
         return SplitReply(reasoning, text, False), refusal
-    split = split_reply(text, marks=marks)
+    split = split_reply(text, opened=opened, marks=marks)
     return (split._replace(text=split.text.lstrip()) if split.reasoning or split.open else split), refusal
 
 

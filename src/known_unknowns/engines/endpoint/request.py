@@ -285,8 +285,8 @@ class Requester:
     def parse_completion(self, body: Any, turn: Turn) -> replies.ParsedCompletion:
         """Parse a completion, and add its price to the details."""
         settings = self.settings
-        marks = settings.reasoning.get("marks")
-        received = replies.parse(body, turn, model=self.model, answers_as=settings.answers_as, marks=marks)
+        reasoning = replies.Reasoning(settings.reasoning.get("marks"), settings.reasoning.get("opened", False))
+        received = replies.parse(body, turn, model=self.model, answers_as=settings.answers_as, reasoning=reasoning)
         if received.usage is None or not self.budget.priced:
             return received
         usd = round(self.budget.cost(received.usage)["usd"], 9)

@@ -92,10 +92,9 @@ def test_a_row_without_some_questions_is_consistent():
     the 60.62 of Table 2."""
     assert not {f.column for f in findings() if (f.table, f.row) == ("Table 2", "Mantis")} & {"Zooming"}
     (found,) = [f for f in findings() if f.table == "Table 8" and f.row == "Mantis" and f.column == "all"]
-    assert (found.row, found.finding) == ("Mantis", "The percentages are of 321 questions; 4 of 325 are left out.")
-    assert found.arithmetic == (
-        "Orient: 12 / 29 = 41.38%; Daily-Loc: 32 / 40 = 80.00%; Event-M: 18 / 33 = 54.55%; Event-S: 20 / 39 = 51.28%"
-    )
+    assert re.findall(r"\d+", found.finding) == ["321", "4", "325"]
+    counts = [("Orient", "12", "29"), ("Daily-Loc", "32", "40"), ("Event-M", "18", "33"), ("Event-S", "20", "39")]
+    assert re.findall(r"([\w-]+): (\d+) / (\d+)", found.arithmetic) == counts
     assert {place for place in flagged("Table 8") if place[0] != "all"} == {
         ("Mantis", name) for name in ("all", "Orient", "Daily-Loc", "Type I AVG", "Event-M", "Event-S", "Type III AVG")
     }

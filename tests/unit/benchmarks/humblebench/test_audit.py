@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -27,7 +28,7 @@ def found(table: str, row: str, column: str):
 def test_gemma_attribute_accuracy_is_not_that_of_the_log():
     """5671 / 8079 = 70.194%; 5672 / 8079 = 70.207%. The paper prints 70.20."""
     one = found("Table 3", "Gemma-3", "Attribute")
-    assert (one.printed, one.finding) == ("70.20", "overall.log has 70.19.")
+    assert one.printed == "70.20" and "70.19" in one.finding
     assert "(5,671 of 8,079)" in one.arithmetic
 
 
@@ -74,16 +75,17 @@ def test_the_other_findings_are_names_and_last_digits():
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
-        (("Table 2", "Kept", "Count"), 18_305.0, "The counts give 43.75."),  # 18305 / 41843 = 43.747
-        (("Table 2", "Deleted", "Share"), 45.43, "The counts give 45.44."),
-        (("Table 3", "Cambrian", "Overall"), 55.58, "The types' cells give 55.56."),  # 1,268,538.61 / 22,831
-        (("Table 3", "Cambrian", "Overall"), 55.58, "overall.log has 55.56."),
-        (("Section 3.1", "LLaVA-CoT", "Overall accuracy"), 66.97, "Table 3 has 66.79."),
-        (("Section 3", "Models", "Number"), 18.0, "Table 3 has 19 rows."),
-        (("Section 3", "Models", "Number"), 18.0, "The two groups give 19."),
+        (("Table 2", "Kept", "Count"), 18_305.0, "43.75"),  # 18305 / 41843 = 43.747
+        (("Table 2", "Deleted", "Share"), 45.43, "45.44"),
+        (("Table 3", "Cambrian", "Overall"), 55.58, "types.* 55.56"),  # 1,268,538.61 / 22,831
+        (("Table 3", "Cambrian", "Overall"), 55.58, "overall.log.* 55.56"),
+        (("Section 3.1", "LLaVA-CoT", "Overall accuracy"), 66.97, "Table 3.* 66.79"),
+        (("Section 3", "Models", "Number"), 18.0, "Table 3.* 19"),
+        (("Section 3", "Models", "Number"), 18.0, "two groups.* 19"),
     ],
 )
 def test_a_changed_number_is_found(key, value, text):
     cells = tuple(replace(cell, value=value) if cell.key == key else cell for cell in CELLS)
     assert any(cell.key == key for cell in CELLS)
-    assert text in {f.finding for f in audit_published(replace(published("humblebench"), cells=cells))}
+    new = set(audit_published(replace(published("humblebench"), cells=cells))) - set(findings())
+    assert any(re.search(text, f.finding) for f in new)

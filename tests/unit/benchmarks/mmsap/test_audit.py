@@ -85,10 +85,9 @@ def test_exactly_these_totals_do_not_follow_from_their_subsets():
 
 def test_the_identical_rows_are_flagged_on_every_cell_and_no_others():
     same = {key[:2]: text for key, text in containing("in every digit").items()}
-    assert same == {
-        ("Table 1", "instructblip-vicuna-7b"): "The row is that of InfMLLM-7b in every digit.",
-        ("Table 1", "InfMLLM-7b"): "The row is that of instructblip-vicuna-7b in every digit.",
-    }
+    pair = ("instructblip-vicuna-7b", "InfMLLM-7b")
+    assert set(same) == {("Table 1", row) for row in pair}
+    assert pair[1] in same["Table 1", pair[0]] and pair[0] in same["Table 1", pair[1]]
     assert sum("in every digit" in cell.note for cell in CELLS) == 2 * 7
 
 
@@ -154,11 +153,8 @@ def test_further_findings(table, row, column, printed, text, arithmetic):
 def test_the_cause_of_a_score_above_all_refusals():
     """5 / 350 = 1.43% and 5 / 1,750 = 0.29%. 3.77 and 3.09 have no such count: 13.2 / 350 and 54 / 1,750."""
     found = containing("More than all refusals")
-    causes = {row: text.partition("leaves ")[2] for (_, row, _), text in found.items()}
-    assert causes == {
-        "Qwen-VL-Chat-7b": "0.29. 5 refusals in all 5 runs give it over 350, and the Answer Rate over 1,750.",
-        "Qwen-VL-Max": "3.09.",
-    }
+    causes = {row: re.findall(r"[\d,.]*\d", text.partition("leaves ")[2]) for (_, row, _), text in found.items()}
+    assert causes == {"Qwen-VL-Chat-7b": ["0.29", "5", "5", "350", "1,750"], "Qwen-VL-Max": ["3.09"]}
 
 
 def test_what_rounding_in_each_run_or_the_mean_of_rates_explains_is_no_finding():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from known_unknowns.benchmark.registry import pocket_of
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mm_upd, mmsap
-from known_unknowns_pocket.editions import edition
 
 DIGESTS = {
     ("humblebench", 4): "a9e77940573b78f27adcf3a2481523a06b10915479352d827e4f80e9e0071b4a",
@@ -18,7 +18,7 @@ DIGESTS = {
 @pytest.mark.parametrize(("name", "images"), DIGESTS)
 def test_the_content_of_a_seed_never_changes(name, images, tmp_path):
     """A change here changes the revisions in params.yaml, and every result of the pocket edition."""
-    pocket, steps = edition(name), []
+    pocket, steps = pocket_of(name), []
     folder = pocket.render(tmp_path, seed=3, images=images, advance=lambda: steps.append(1))
     assert pocket.digest(folder) == DIGESTS[name, images]
     assert len(steps) == images

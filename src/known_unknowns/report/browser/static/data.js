@@ -55,6 +55,7 @@ function loadJson(name) {
   kept.delete(name);
   value ??= loadBytes(name).then(parse);
   kept.set(name, value);
+  value.then((parsed) => { value.parsed = parsed; }, () => {});
   value.catch(() => kept.delete(name));
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
   return value;
@@ -138,10 +139,17 @@ const loadConfidences = (index, entry, source) => loadKind(index, entry, CONFIDE
 /** Load a byte for each question of a variant and seed: 1 if the refusal is the right answer. */
 const loadRefusals = (index, cell) => loadPlane(index.cells[cell][5]);
 
+const nameOfQuestions = (index, cell, place) => index.cells[cell][3][Math.floor(place / index.chunk)];
+
 /** Load the shared values (prompts, images) and the row of a question in one variant and seed; the row may be null. */
 async function loadQuestion(index, cell, place) {
-  const chunk = await loadJson(index.cells[cell][3][Math.floor(place / index.chunk)]);
+  const chunk = await loadJson(nameOfQuestions(index, cell, place));
   return { shared: chunk, question: chunk.questions[place % index.chunk] };
+}
+
+/** Return the row of a question whose shard is in memory; undefined while it is not. */
+function questionInMemory(index, cell, place) {
+  return kept.get(nameOfQuestions(index, cell, place))?.parsed?.questions[place % index.chunk];
 }
 
 const valueOf = ([values, codes], i) => values[codes[i]];

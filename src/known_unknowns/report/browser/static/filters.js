@@ -18,7 +18,9 @@ const OUTCOME_FILTERS = {
   refused_unknown: ["refused, and not right when asked again", (byte) => isRefused(byte) && forcedOf(byte) === 2],
   abstained: ["abstained", (byte) => outcomeOf(byte) === ABSTAINED],
   unparsed: ["unparsed", (byte) => outcomeOf(byte) === UNPARSED],
+  recognised: ["refused or abstained", (byte) => isRefused(byte) || outcomeOf(byte) === ABSTAINED],
   unusable: ["unparsed, cut or failed", (byte) => [UNPARSED, CUT, FAILED].includes(outcomeOf(byte))],
+  cut_or_failed: ["cut or failed", (byte) => [CUT, FAILED].includes(outcomeOf(byte))],
   cut: ["cut", (byte) => outcomeOf(byte) === CUT],
   failed: ["failed", (byte) => outcomeOf(byte) === FAILED],
 };
@@ -44,7 +46,7 @@ const modelNumber = (name) => manifest.models.findIndex((model) => model[0] === 
 /** Return the entries of the replies that a state lists. */
 function listed(values, index) {
   const model = modelNumber(values.model);
-  const relation = index.relations[values.relation];
+  const relation = relationOf(values, index);
   const carrier = relation ? relation[relation[3]] : null;
   return index.replies.filter((entry) => {
     const [variant, , seed] = index.cells[entry[1]];
@@ -53,6 +55,13 @@ function listed(values, index) {
       && (values.seed === "" || String(seed) === values.seed);
   });
 }
+
+/** Return the pair of variants that a state names, or nothing: "a+b" for questions that are right in the first variant and
+ * refused in the second, as the dual accuracy counts them, and "a~b" for those that are right but not refused. */
+function relationOf(values, index) {
+  return index.relations.find(([first, second]) => [`${first}+${second}`, `${first}~${second}`].includes(values.relation));
+}
+const isDual = (values, [first, second]) => values.relation === `${first}+${second}`;
 
 /** Return, for one entry, the entries of the relation's two variants with the same model. */
 function related(index, relation, entry) {
@@ -196,13 +205,15 @@ async function keepDifferences(mask, values, index, entry, parser) {
   return mask;
 }
 
-/** Keep the questions that are right in the relation's first variant and not refused in its second. */
-async function keepRelated(mask, relation, index, entry, parser) {
+/** Keep the questions that are right in the relation's first variant and refused, or not refused, in its second. */
+async function keepRelated(mask, values, index, entry, parser) {
+  const relation = relationOf(values, index);
   const pair = related(index, relation, entry);
   if (!pair) return mask.fill(0);
   const [first, second] = await Promise.all(pair.map((of) => loadOutcomes(index, of, parser)));
   const refusals = await loadRefusals(index, pair[1][1]);
-  const kept = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && !isRefused(byte));
+  const dual = isDual(values, relation);
+  const kept = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && isRefused(byte) === dual);
   for (let q = 0; q < mask.length; q++) mask[q] &= RIGHT_BYTES[first[q]] & refusals[q] & kept[second[q]];
   return mask;
 }
@@ -217,14 +228,16 @@ async function maskOf(values, index, entry, base, table) {
   else for (let q = 0; q < mask.length; q++) mask[q] = table[outcome[q]];
   if (values.parsers) await keepDisagreements(mask, values, index, entry);
   if (values.other) await keepDifferences(mask, values, index, entry, parser);
-  const relation = index.relations[values.relation];
-  if (relation) await keepRelated(mask, relation, index, entry, parser);
+  if (relationOf(values, index)) await keepRelated(mask, values, index, entry, parser);
   return mask;
 }
 
 const PATIENCE = 100; // ms until the first rows are shown while others are loaded; each further time, twice as many
 
-/** Return the entries and the rows of a state. `partial` receives what is found so far, and how much is left. */
+/** Bytes of outcomes of questions that were asked. */
+const ASKED_BYTES = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED);
+
+/** Return the entries and the rows of a state, and what the search and the category leave of each entry. `partial` receives what is found so far, and how much is left. */
 async function filterRows(values, index, progress, partial) {
   const entries = listed(values, index);
   const words = values.search.toLowerCase().split(/\s+/).filter(Boolean);
@@ -235,11 +248,12 @@ async function filterRows(values, index, progress, partial) {
   const base = both(category, inText);
   const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
   const table = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && matches(byte));
-  const masks = new Array(entries.length).fill(null), counts = new Uint32Array(index.size);
+  const masks = new Array(entries.length).fill(null), counts = new Uint32Array(index.size), bases = new Map();
   preload(values, index, entries, index.parsers.indexOf(values.parser));
   let done = 0, patience = PATIENCE, shownAt = performance.now();
   await forAll([...entries.keys()], async (i) => {
     const texts = inReplies && both(category, inReplies[i].map((value, q) => value | inText[q]));
+    bases.set(entries[i], texts ?? base);
     const mask = await maskOf(values, index, entries[i], texts ?? base, table);
     for (let q = 0; q < mask.length; q++) counts[q] += mask[q];
     masks[i] = mask;
@@ -252,7 +266,8 @@ async function filterRows(values, index, progress, partial) {
     }
   });
   const rows = new Rows(masks, counts);
-  return { entries, rows: values.sort ? await sortedRows(rows, entries, values, index) : rows, base };
+  const inOrder = values.sort ? await sortedRows(rows, entries, values, index) : rows;
+  return { entries, rows: inOrder, searched: { base, bases: inReplies ? bases : null } };
 }
 
 const hasAll = (value, words) => words.every((word) => value.includes(word));

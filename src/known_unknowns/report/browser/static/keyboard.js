@@ -2,12 +2,12 @@
 
 const help = find("help");
 
-/** Open the next or the previous row of the list. */
-function step(by) {
+/** Open the next or the previous row of the list, as a new entry of the history unless a key is held down. */
+function step(by, push = true) {
   if (!shown.rows.length) return;
   const from = current < 0 ? nearest(by) : current + by;
   const place = Math.min(shown.rows.length - 1, Math.max(0, from));
-  openRow(rowAt(place).values, false, document.activeElement === find("question") || document.body.classList.contains("reading"));
+  openRow(rowAt(place).values, push, document.activeElement === find("question") || document.body.classList.contains("reading"));
 }
 
 /** The first row after, or the last before, an open question that the filters hide. */
@@ -26,7 +26,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (field) return;
   const action = {
-    j: () => step(1), k: () => step(-1), "?": () => help.showModal(),
+    j: () => step(1, !event.repeat), k: () => step(-1, !event.repeat), "?": () => help.showModal(),
     "/": () => { revealFilters(); find("search").focus(); find("search").select(); },
   }[event.key];
   if (!action) return;

@@ -2,6 +2,7 @@
 
 const ROW = 52; // px, as in browser.css
 const TALLEST = 8e6; // px; browsers limit the height of an element
+const RESTING = 40; // ms without a new row until options are loaded
 const MORE = 6; // rows above and below the view
 let shown = { entries: [], rows: new Rows(0, []), index: null };
 let current = -1;
@@ -45,21 +46,53 @@ function rowElement(place, top) {
   const excerpt = plain(excerptOf(index, q, 140).replace(/\s+/g, " "));
   const facts = [plain(index.ids[q])];
   if (state.model === ALL) facts.push(plain(manifest.models[entry[0]][0]));
-  if (state.variant === ALL && !index.relations[state.relation]) facts.push(plain(title));
+  if (state.variant === ALL && !state.relation) facts.push(plain(title));
   if (index.cells.filter((cell) => cell[0] === variant).length > 1) facts.push(`seed ${seed}`);
   facts.push(plain(index.categories[index.category[q]]));
   if (state.sort) {
     const sure = loadConfidences(index, entry, index.sources.findIndex(([name]) => name === state.sort));
     if (sure instanceof Uint8Array && sure[q]) facts.push(`confidence ${Math.round((sure[q] - 1) / 2.54)}%`);
   }
-  link.append(mark, h("span", { class: "excerpt", dir: "auto" }, excerpt), h("span", { class: "facts" }, facts.join(" · ")));
+  const answer = h("span", { class: "given", dir: "auto" });
+  link.append(mark, h("span", { class: "excerpt", dir: "auto" }, excerpt), h("span", { class: "line" }, answer, h("span", { class: "facts" }, facts.join(" · "))));
   item.append(link);
   const parser = index.parsers.indexOf(state.parser);
   const entries = [entry, state.other && index.at.get(`${modelNumber(state.other)} ${entry[1]}`)].filter(Boolean);
   Promise.all(entries.map((e) => loadOutcomes(index, e, parser))).then((planes) => {
     mark.append(...planes.map((outcome) => outcomeMark(outcomeOf(outcome[q]))));
   });
+  const question = questionInMemory(index, entry[1], q);
+  if (question === undefined) unanswered.push([answer, entries, q]);
+  else showAnswers(answer, entries, q, question);
   return item;
+}
+
+/** Show the options that the listed replies chose, and the right one beside a wrong one. Other outcomes have their mark. */
+async function showAnswers(element, entries, q, question) {
+  if (!question) return;
+  const { index } = shown;
+  const parser = index.parsers.indexOf(state.parser);
+  const bytes = (await Promise.all(entries.map((entry) => loadAnswers(index, entry, parser)))).map((plane) => plane[q]);
+  const nameOf = (option) => plain(`${option[1]}${option[2]}`);
+  const chosen = bytes.map((byte) => (byte >= RIGHT_OPTION ? optionOf(question, byte) : null));
+  const texts = chosen.map((option, i) => (option ? nameOf(option) : OUTCOMES[bytes[i]] ?? ""));
+  const right = question[2] === null ? null : question[1][question[2]];
+  const isWrong = chosen.some((option) => option && right && option !== right);
+  element.textContent = texts.filter(Boolean).join(" / ") + (isWrong ? ` (right: ${nameOf(right)})` : "");
+}
+
+let unanswered = [], answering = 0;
+
+/** Load the options of the rows in view once the list rests. */
+function showLater() {
+  clearTimeout(answering);
+  const rows = unanswered, { index } = shown;
+  unanswered = [];
+  if (rows.length) answering = setTimeout(() => {
+    for (const [element, entries, q] of rows) {
+      loadQuestion(index, entries[0][1], q).then(({ question }) => index === shown.index && showAnswers(element, entries, q, question), (error) => say(error.message));
+    }
+  }, RESTING);
 }
 
 /** The link of a row keeps the filters; its model, variant and seed are added where the filters list several. */
@@ -77,6 +110,7 @@ function renderRows() {
   const items = [];
   for (let place = first; place < last; place++) items.push(rowElement(place, topOf(place)));
   list.replaceChildren(...items);
+  showLater();
   if (focused) list.querySelector(`[data-place="${Number(focused)}"]`)?.focus({ preventScroll: true });
 }
 

@@ -18,15 +18,17 @@ function parserPairs(parsers) {
   return parsers.flatMap((one, i) => parsers.slice(i + 1).map((other) => phrase(`${one}~${other}`, `${one} and ${other} disagree`)));
 }
 
-const relationName = ([first, second], index) => {
+const relationOptions = ([first, second], index) => {
   const title = (name) => index.variants.find((variant) => variant[0] === name)?.[1] ?? name;
-  return `right in “${title(first)}”, not refused in “${title(second)}”`;
+  const name = (refused) => `right in “${title(first)}”, ${refused} in “${title(second)}”`;
+  return [phrase(`${first}~${second}`, name("not refused")), phrase(`${first}+${second}`, name("refused"))];
 };
 
 /** Build the form for a benchmark. */
 function buildForm(index) {
   const seeds = [...new Set(index.cells.map((cell) => cell[2]))];
   const sources = index.sources.filter(([, , present]) => present);
+  const wasOpen = find("more")?.open, focused = document.activeElement?.id;
   const named = (entries) => Object.entries(entries).map(([key, [name]]) => phrase(key, name));
   form.replaceChildren(
     h("div", { class: "first" },
@@ -41,19 +43,21 @@ function buildForm(index) {
       field("category", "Category", [choice("", "Any"), ...index.categories.map((name) => choice(name, name))]),
       field("other", "Compare with", modelOptions(choice("", "No other model"))),
       field("differ", "Show where", named(DIFFERENCES)),
-      field("relation", "Right, but not refused", [choice("", "Any"), ...index.relations.map((r, i) => phrase(String(i), relationName(r, index)))]),
+      field("relation", "Pair of variants", [choice("", "Any"), ...index.relations.flatMap((pair) => relationOptions(pair, index))]),
       field("parser", "Parser", index.parsers.map((name) => choice(name, name))),
       field("parsers", "Two parsers", [choice("", "Agree or not"), choice("any", "Any two disagree"), ...parserPairs(index.parsers)]),
       field("seed", "Seed", [choice("", "All seeds"), ...seeds.map((seed) => choice(String(seed), String(seed)))], { hidden: seeds.length < 2 }),
       h("label", { class: "check", for: "replies" }, h("input", { id: "replies", name: "replies", type: "checkbox", value: "1" }), "Search replies too"),
       h("button", { type: "button", onclick: () => apply({ benchmark: index.name, question: state.question }) }, "Reset"))));
+  find("more").open = Boolean(wasOpen);
+  if (focused && form.elements[focused]) form.elements[focused].focus(); // a change of the benchmark keeps the place
   formOf = index.name;
 }
 
 function showForm() {
   for (const control of form.elements) {
     if (control.type === "checkbox") control.checked = state[control.name] === "1";
-    else if (control.name && document.activeElement !== control) control.value = state[control.name];
+    else if (control.name && !(control.type === "search" && document.activeElement === control)) control.value = state[control.name];
   }
   form.elements.differ.disabled = !state.other;
   form.elements.variant.disabled = state.relation !== "";
@@ -70,7 +74,7 @@ function ofForm() {
     if (control.type === "checkbox") values[control.name] = control.checked ? "1" : "";
     else if (control.name) values[control.name] = control.value;
   }
-  if (values.benchmark !== state.benchmark) return { benchmark: values.benchmark, model: values.model, other: values.other };
+  if (values.benchmark !== state.benchmark) values.question = "";
   if (values.variant !== state.variant) values.seed = "";
   return { ...values, open_model: "", open_variant: "", open_seed: "" };
 }
@@ -88,7 +92,9 @@ async function apply(values, { push = false, focus = false } = {}) {
   try {
     const index = await loadIndex(next.benchmark);
     if (token !== filtering) return undefined;
-    notice([...problems, ...complete(next, index)]);
+    const unknown = complete(next, index);
+    const isLink = !state.benchmark || next.benchmark === state.benchmark; // else filters that the other benchmark lacks are left out
+    notice([...problems, ...(isLink ? unknown : [])]);
     const filters = (of) => KEYS.filter((key) => key !== "question" && !key.startsWith("open_")).map((key) => of[key]).join("\n");
     const again = filters(next) !== filters(state) || shown.index !== index;
     state = next;
@@ -132,7 +138,7 @@ async function showList(index, token) {
   const total = index.size * found.entries.length;
   say(found.rows.length ? `${number(found.rows.length)} of ${counted(total, found.entries.length > 1 ? "row" : "question")}` : nothing(found, index));
   scroller.setAttribute("aria-busy", "false");
-  await showOverview(index, found.base);
+  await showOverview(index, found.searched);
   if (!index.shownTexts) loadTexts(index).then(() => { if (shown.index === index) renderRows(); prepare(index); });
 }
 

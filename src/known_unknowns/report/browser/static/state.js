@@ -68,7 +68,7 @@ function complete(values, index) {
   if (values.category && !index.categories.includes(values.category)) unknown("category", "category");
   if (values.outcome && !(values.outcome in OUTCOME_FILTERS)) unknown("outcome", "outcome");
   if (values.sort && !index.sources.some(([name, , present]) => present && name === values.sort)) unknown("sort", "confidence from the source");
-  if (!(values.relation in index.relations)) values.relation = "";
+  if (values.relation && !relationOf(values, index)) unknown("relation", "pair of variants");
   if (values.question && !index.place.has(values.question)) unknown("question", "question");
   return problems;
 }
@@ -79,7 +79,7 @@ function openedKeys(row) {
   const seeds = index.cells.filter((cell) => cell[0] === row.variant).length;
   return {
     open_model: state.model === ALL ? row.model : "",
-    open_variant: state.variant === ALL && !index.relations[state.relation] ? row.variant : "",
+    open_variant: state.variant === ALL && !state.relation ? row.variant : "",
     open_seed: state.seed === "" && seeds > 1 ? row.seed : "",
   };
 }
@@ -87,7 +87,7 @@ function openedKeys(row) {
 /** Return the question, model, variant and seed that a state opens, with its cell and its entry of replies. */
 function openedOf(values, index) {
   const model = values.model === ALL ? values.open_model || firstModel(index) : values.model;
-  const relation = index.relations[values.relation];
+  const relation = relationOf(values, index);
   let variant = relation ? relation[relation[3]] : values.variant;
   if (variant === ALL) variant = values.open_variant || index.variants[0][0];
   const seed = values.seed || values.open_seed;

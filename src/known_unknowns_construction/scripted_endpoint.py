@@ -22,8 +22,18 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from known_unknowns_pocket.scenes import COLOURS, SHAPES
-
+COLOURS = {
+    "red": (216, 32, 38),
+    "green": (38, 148, 62),
+    "blue": (36, 84, 214),
+    "yellow": (250, 212, 30),
+    "purple": (124, 44, 168),
+    "orange": (246, 122, 16),
+    "pink": (248, 148, 200),
+    "black": (34, 34, 38),
+}
+"""The colours that the endpoint tells apart: those of the rendered scenes."""
+SHAPES = ("disc", "square", "triangle", "star", "cross", "ring")
 MODEL = "scripted-constructor"
 REFUSAL = "None of the above"
 _MAX_BODY = 50_000_000
@@ -116,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _contents(body: Mapping[str, Any]) -> tuple[str, list[str]]:
     content = body["messages"][-1]["content"]
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     text = "\n".join(part["text"] for part in parts if part["type"] == "text")
     return text, [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 
