@@ -166,7 +166,7 @@ def unknown_names(params: Params) -> list[ConfigError]:
         if name not in among:
             errors.append(ConfigError(unknown_name(name, among), path=path))
 
-    known(file.edition, file.editions, "edition")
+    known(file.edition, [*file.editions, *catalogue.entries("editions")], "edition")
     for edition, selected in file.editions.items():
         for index, name in enumerate(selected.benchmarks):
             known(name, file.benchmarks, f"editions.{edition}.benchmarks[{index}]")

@@ -22,7 +22,7 @@ from tests.factories import model_entry
 from tests.paths import ROOT
 
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-ENTRIES = catalogue.entries()
+ENTRIES = {name: entry for name, entry in catalogue.entries().items() if name in catalogue.models() and "card" in entry}
 OF_TRANSFORMERS = [name for name, entry in ENTRIES.items() if entry["engine"] == "transformers"]
 
 
@@ -106,7 +106,7 @@ def test_params_yaml_overrides_keys_of_an_entry():
 
 
 def clear_caches():
-    catalogue._entries.cache_clear()
+    catalogue._sections.cache_clear()
     catalogue.models.cache_clear()
 
 

@@ -89,8 +89,8 @@ MISTAKES = {
         "editions.pocket.seeds: the questions of original of humblebench and of 28 other variants are the same",
     ),
     "samples of imported replies": (
-        ("models", "Cambrian", "samples"),
-        2,
+        ("models", "Cambrian"),
+        {"samples": 2},
         "models.Cambrian.samples: 2 is not valid: only replies that `rescore --import` added",
     ),
     "a name that is a path": (("models", "../x"), SOUND["models"]["oracle"], "models.../x: '../x' is not valid"),

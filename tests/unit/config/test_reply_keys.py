@@ -17,9 +17,10 @@ ENTRIES = catalogue.entries() | OWN["models"]
 def test_every_entry_keeps_the_keys_and_values_of_its_file():
     """Also as a part of the whole configuration."""
     editions = {name: edition | {"models": list(ENTRIES)} for name, edition in OWN["editions"].items()}
-    whole = config.parse(OWN | {"editions": editions}).file
+    named = {section: catalogue.entries(section) | OWN[section] for section in ("variants", "protocols")}
+    whole = config.parse(OWN | named | {"editions": editions}).file
     assert {name: entry.plain() for name, entry in whole.models.items()} == ENTRIES
-    assert whole.plain() == OWN | {"editions": editions, "models": ENTRIES}
+    assert whole.plain() == OWN | named | {"editions": editions, "models": ENTRIES}
 
 
 @pytest.mark.parametrize("name", ENTRIES)
