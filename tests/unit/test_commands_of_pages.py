@@ -50,7 +50,7 @@ ELSEWHERE = {
     "make open": "tests/workflow/test_open.py",
     "make record": "tests/workflow/test_dvc.py",
     "make schema": "tests/unit/config/test_config.py",
-    "known-unknowns audit": "tests/unit/cli/test_audit.py",
+    "known-unknowns audit": "tests/unit/audit/test_command.py",
     "known-unknowns check": "tests/workflow/test_wheel.py",
     "known-unknowns compare-models": "tests/workflow/test_tutorials.py",
     "known-unknowns construct release": "tests/workflow/test_construct.py",

@@ -66,11 +66,8 @@ COMMANDS = {
         "lock": "Write commits and hashes of data and models.",
     },
     "known_unknowns.cli.share": {
-        "pin": "Pin data, replies and results of a run with DVC.",
+        "pin": "Pin data and replies of a run with DVC.",
         "licences": "Print the licences and papers of the data.",
-    },
-    "known_unknowns.cli.audit": {
-        "audit": "List what does not agree in published numbers.",
     },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns import exchange
-from known_unknowns.command_options import PARAMS, AsJson, Edition, ModelName, ParamsFile
+from known_unknowns.cli.options import PARAMS, AsJson, Edition, ModelName, ParamsFile
 from known_unknowns.config import DataEntry, Params
 from known_unknowns.data import check as checks
 from known_unknowns.data.check import CheckResult

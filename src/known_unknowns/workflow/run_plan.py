@@ -21,7 +21,7 @@ from known_unknowns.inference import lazy_engine, model_run
 from known_unknowns.inference.runner import unrecorded_turns
 from known_unknowns.inference.shards import replies_of, shards_of
 from known_unknowns.records import OVERALL, Reply
-from known_unknowns.text_columns import align
+from known_unknowns.tables.aligned_text import align
 from known_unknowns.workflow import needs
 
 UNKNOWN, NONE = "unknown", "-"
