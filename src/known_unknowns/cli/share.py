@@ -29,9 +29,10 @@ def pin(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Pin the data, journals and results of a finished run with DVC.
+    """Pin the data and journals of a finished run with DVC, or record its results.
 
-    Data that may not be redistributed are pinned by hash only. Commit the .dvc files, then run dvc push.
+    Data that may not be redistributed are pinned by hash only. Commit the .dvc files, then run dvc push. dvc.lock
+    changes with --results only.
 
     \b
     Example:

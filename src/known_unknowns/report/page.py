@@ -25,6 +25,7 @@ from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.section import section
+from known_unknowns.report.sentences import sentences
 from known_unknowns.report.tables import Run, is_baseline
 
 if TYPE_CHECKING:
@@ -209,7 +210,9 @@ def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> li
             cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
             outcomes = [
                 (outcome, private.removed(text))  # before it is shortened, which can cut a key
-                for outcome, text in unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+                for outcome, text in unusable_replies.outcomes(
+                    run.params, files, model, run.benchmark, cells, run.main_parser
+                )
             ]
             sentences.append(f"{model} on {shown.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
     return sentences
@@ -249,6 +252,7 @@ def _first(
         "answers": [_answer(part) for part in parts],
         "matrix": overview.matrix([part["overview"] for part in parts]),
         "description": description,
+        "baselines": overview.baselines_in_words(params),
         "verdicts": verdict_tables.summary(compared, params),
         "rendered": [registry.get(part["run"].benchmark).title for part in parts if part["run"].is_rendered],
         "unchanged": list(dict.fromkeys(section.unchanged for section in sections)),
@@ -264,7 +268,7 @@ def _answer(part: Part) -> dict[str, Any]:
     return {
         "benchmark": shown.run.benchmark,
         "title": shown.title,
-        "sentences": overview.sentences(shown),
+        "sentences": sentences(shown),
         "unusable": part["unusable"],
         "table": table,
         "undefined": undefined,

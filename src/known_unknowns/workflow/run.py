@@ -207,7 +207,7 @@ def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
     cells, first = params.cells(benchmark, model), row["variant"].split(SEPARATOR)[0]
     cells = [cell for cell in cells if cell[0] == first] or cells
     try:
-        found = unusable_replies.outcomes(files, model, benchmark, cells, main_parser(params.parsers))
+        found = unusable_replies.outcomes(params, files, model, benchmark, cells, main_parser(params.parsers))
         most = unusable_replies.unusable(found, remedy=False) or f"{row['unusable']:.1%} of its replies are unusable."
     except DataError as error:
         most = f"{row['unusable']:.1%} of its replies are unusable; none is shown: {error}"
