@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -257,58 +256,24 @@ def _imported(scope: _Scope) -> Raw:
 
 
 def _shown(scope: _Scope) -> Raw:
-    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages.
-
-    Of the other editions, the names are selected.
-    """
+    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages."""
     params = scope.params
     benchmarks = [scope.benchmark] if scope.benchmark else params.benchmarks
     raw = _with_benchmarks(scope, benchmarks, "data")
-    others: Raw = {name: {} for name in params.raw["editions"]}
     edition = {**params.raw["editions"][params.edition], "benchmarks": benchmarks}
     judge = params.raw.get("judge")
     names = [*params.models, *([judge["model"]] if judge else [])]
     return (
         raw
-        | {"editions": others | {params.edition: edition}, "models": _of_section(params, "models", names)}
+        | {"editions": {params.edition: edition}, "models": _of_section(params, "models", names)}
         | {section: params.raw[section] for section in _SHOWN}
         | {"judge": judge}
     )
 
 
-def _advising(scope: _Scope) -> Raw:
-    """Return the same with what says which published numbers the other editions judge: the advice names one of them."""
-    params, raw = scope.params, _shown(scope)
-    keys = ("data", "benchmarks", "models", "published_models", "variants")
-    others = {name: {key: entry[key] for key in keys if key in entry} for name, entry in params.raw["editions"].items()}
-    protocols, variants = set[str](), set[str]()
-    for name, entry in others.items():
-        other = Params(dict(params.raw) | {"edition": name})
-        for benchmark in set(entry["benchmarks"]) & raw["benchmarks"].keys():
-            with suppress(ConfigError):  # an edition with a mistake, which a run of it names
-                protocols |= {other.protocol_name(benchmark, variant) for variant in other.variants(benchmark)}
-                variants |= set(other.variants(benchmark))
-    return raw | {
-        "editions": others | {params.edition: raw["editions"][params.edition]},
-        "models": {
-            name: entry if "published" in entry else {"engine": entry["engine"]}
-            for name, entry in params.raw["models"].items()
-            if any(name in each["models"] for each in others.values())
-        }
-        | raw["models"],
-        "variants": raw["variants"] | _of_section(params, "variants", variants),
-        "protocols": raw["protocols"] | _of_section(params, "protocols", protocols),
-    }
-
-
 def _browsed(scope: _Scope) -> Raw:
     """Return the same with the settings of the report."""
     return _shown(scope) | {"report": scope.params.raw.get("report", {})}
-
-
-def _reported(scope: _Scope) -> Raw:
-    """Return what the advice needs, with the settings of the report, which the page of the provenance names."""
-    return _advising(scope) | {"report": scope.params.raw.get("report", {})}
 
 
 def _tracked(scope: _Scope) -> Raw:
@@ -348,9 +313,9 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "released_numbers": _shown,
     "reply_tables": _shown,
     "summarise": _shown,
-    "compare": _advising,
+    "compare": _shown,
     "compare_models": _shown,
-    "report": _reported,
+    "report": _browsed,
     "question_browser": _browsed,
     "track": _tracked,
     "construct": _released,
@@ -365,6 +330,4 @@ _ASKING = frozenset({"probe", "infer", "judge", *(step for step in STEPS if step
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(
-    step for step, selects in STEPS.items() if selects in (_shown, _advising, _browsed, _reported, _tracked)
-)
+_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _browsed, _tracked))
