@@ -35,19 +35,21 @@ localrules:
 rule all:
     default_target: not UNFETCHED
     input:
-        "<results>/report/index.html",
-        "<results>/report/questions.html",
+        rules.report.output,
+        rules.question_browser.output,
         rules.summarise.output,
-        "<results>/comparison.parquet",
-        "<results>/model_comparison.parquet",
+        rules.compare.output,
+        rules.compare_models.output,
         CHECKS,
         RELEASED_NUMBERS,
         REPLY_TABLES,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
         # Snakemake makes a missing file again if it is a target, and else only if a file that needs it is made again.
         QUESTIONS,
+        IMAGES,
         TARGETS.variant_tables(),
         REPLIES,
+        ENGINES,
         JUDGEMENTS,
         SCORES,
         METRICS,

@@ -102,8 +102,10 @@ class _Comparison:
 
 
 def _outdated(params: Params, has_record: HasRecord) -> list[_Outdated]:
-    settings = _Comparison(params, prerequisites.last_run(params.edition), has_record)
-    of_data = _Comparison(params, _last_run_with_data(params), has_record)
+    last = prerequisites.last_run(params.edition)
+    settings = _Comparison(params, last, has_record)
+    shares_data = last is not None and last.data_name == params.data_name
+    of_data = settings if shares_data else _Comparison(params, _last_run_with_data(params.data_name), has_record)
     found: list[_Outdated] = []
     for benchmark in params.benchmarks:
         first = _of_data(of_data, benchmark) or _of_variants(settings, benchmark) or _of_models(settings, benchmark)
@@ -194,12 +196,11 @@ def _recorded(engine: Path) -> Any:
         return None
 
 
-def _last_run_with_data(params: Params) -> Params | None:
-    """Return that of the edition, or of another one, if it has the same folder of data."""
-    others = sorted(path.parent.name for path in Path("results").glob("*/params.yaml"))
-    for edition in (params.edition, *others):
-        last = prerequisites.last_run(edition)
-        if last is not None and last.data_name == params.data_name:
+def _last_run_with_data(name: str) -> Params | None:
+    """Return that of an edition with this folder of data."""
+    for path in sorted(Path("results").glob("*/params.yaml")):
+        last = prerequisites.last_run(path.parent.name)
+        if last is not None and last.data_name == name:
             return last
     return None
 

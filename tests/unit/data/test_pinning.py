@@ -11,6 +11,7 @@ from known_unknowns.cli import share
 from known_unknowns.data import pinning
 from known_unknowns.data.pinning import Pin
 from known_unknowns.errors import ConfigError, DataError
+from tests.factories import params_from
 
 DVC = """
 stages:
