@@ -74,7 +74,7 @@ def _of_corrections(params: Params) -> Iterator[ConfigError]:
 def as_run(params: Params) -> Params:
     """Return the configuration without the variants that the edition's last run left out of the user's own data."""
     own = [name for name in params.benchmarks if params.data(name).source == "folder"]
-    last = last_run(params) if own else None
+    last = last_run(params.edition) if own else None
     if last is None:
         return params
     for name in own:
@@ -83,9 +83,9 @@ def as_run(params: Params) -> Params:
     return params
 
 
-def last_run(params: Params) -> Params | None:
-    """Return the configuration of the edition's last run, without secrets; None if it is of another version."""
-    path = Path("results", params.edition, "params.yaml")
+def last_run(edition: str) -> Params | None:
+    """Return the configuration of the last run of an edition, without secrets; None if it is of another version."""
+    path = Path("results", edition, "params.yaml")
     try:
         return parse(read(path)) if path.is_file() else None
     except ConfigError:
