@@ -22,8 +22,6 @@ COMMANDS = "known_unknowns.commands"
 """A module with ``COMMANDS`` and ``GROUPS``, as in `known_unknowns.cli`."""
 SECTIONS = "known_unknowns.sections"
 """A function that yields the mistakes of a section of params.yaml, by the name of the section."""
-CATALOGUES = "known_unknowns.catalogues"
-"""A package with a file ``catalogue.yaml`` (`known_unknowns.config.catalogue`)."""
 
 AUDITS = "known_unknowns.audits"
 """A function that returns the findings on published numbers (`Published`), by the name of the package."""

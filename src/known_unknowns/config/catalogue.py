@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from known_unknowns.config.models import Model, ModelEntry, ModelSettings
-from known_unknowns.entry_points import CATALOGUES, of_group
+from known_unknowns.entry_points import BENCHMARKS, POCKETS, of_group
 from known_unknowns.yaml_reader import parse_yaml
 
 FOLDER = Path(__file__).parents[1] / "models"
@@ -28,7 +28,7 @@ Section = dict[str, Any]
 def _sections() -> Mapping[str, Section]:
     """Return the sections of all files, each with its entries by name."""
     found: dict[str, Section] = {"editions": {}, "variants": {}, "protocols": {}, "models": {}}
-    for file in [*sorted(FOLDER.glob("*.yaml")), *_files_of_packages()]:
+    for file in [*sorted(FOLDER.glob("*.yaml")), *dict.fromkeys(_files_of_packages())]:
         content = parse_yaml(file.read_text(encoding="utf-8"))
         for section, known in found.items():
             known |= content.get(section, {})
@@ -36,10 +36,17 @@ def _sections() -> Mapping[str, Section]:
 
 
 def _files_of_packages() -> Iterator[Path]:
-    for entry in of_group(CATALOGUES).values():
-        spec = find_spec(entry.value)
-        if spec is not None and spec.origin is not None:
-            yield Path(spec.origin).with_name("catalogue.yaml")
+    """Yield the file in the package of each benchmark and of its rendered edition, if there is one."""
+    for entry in [*of_group(BENCHMARKS).values(), *of_group(POCKETS).values()]:
+        try:
+            spec = find_spec(entry.module)
+        except ImportError:  # `registry.get` says so, if the benchmark is used
+            continue
+        if spec is None or spec.origin is None or not (spec.parent or spec.submodule_search_locations):
+            continue  # a module outside of packages
+        file = Path(spec.origin).with_name("catalogue.yaml")
+        if file.is_file():
+            yield file
 
 
 def entries(section: str = "models") -> Section:

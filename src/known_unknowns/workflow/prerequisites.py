@@ -84,7 +84,7 @@ def as_run(params: Params) -> Params:
 
 
 def last_run(edition: str) -> Params | None:
-    """Return the configuration of an edition's last run, without secrets; None if it is of another version."""
+    """Return the configuration of the last run of an edition, without secrets; None if it is of another version."""
     path = Path("results", edition, "params.yaml")
     try:
         return parse(read(path)) if path.is_file() else None

@@ -17,7 +17,7 @@ from known_unknowns.config import DataEntry, FolderData, Params
 from known_unknowns.config.sections import QuestionFiles
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.workflow import prerequisites
+from known_unknowns.workflow.prerequisites import last_run
 from known_unknowns.workflow.rule_functions import Targets
 from known_unknowns.workflow.selection import compared
 
@@ -102,7 +102,7 @@ class _Comparison:
 
 
 def _outdated(params: Params, has_record: HasRecord) -> list[_Outdated]:
-    last = prerequisites.last_run(params.edition)
+    last = last_run(params.edition)
     settings = _Comparison(params, last, has_record)
     shares_data = last is not None and last.data_name == params.data_name
     of_data = settings if shares_data else _Comparison(params, _last_run_with_data(params.data_name), has_record)
@@ -111,7 +111,7 @@ def _outdated(params: Params, has_record: HasRecord) -> list[_Outdated]:
         first = _of_data(of_data, benchmark) or _of_variants(settings, benchmark) or _of_models(settings, benchmark)
         found += [_Outdated(benchmark, step, path.as_posix()) for step, path in first]
     judgements = EditionFiles.of(params).results / "judgements.json"
-    if params.file.judge and settings.differs("judge", judgements):
+    if params.judge and settings.differs("judge", judgements):
         found.append(_Outdated("the judge", "judge", judgements.as_posix()))
     return found or _of_edition(settings)
 
@@ -199,7 +199,7 @@ def _recorded(engine: Path) -> Any:
 def _last_run_with_data(name: str) -> Params | None:
     """Return that of an edition with this folder of data."""
     for path in sorted(Path("results").glob("*/params.yaml")):
-        last = prerequisites.last_run(path.parent.name)
+        last = last_run(path.parent.name)
         if last is not None and last.data_name == name:
             return last
     return None

@@ -214,3 +214,25 @@ def test_published_settings_are_listed_with_sources(benchmark, levels):
     assert all(f"{row['row']} (" in printed for row in found)
     counts = ", ".join(f"{number} {level}" for level, number in levels.items())
     assert f"{len(found)} rows: {counts}." in printed.splitlines()[-1]
+
+
+def test_editions_variants_and_protocols_of_packages_are_taken_by_name():
+    """Of those that nothing names, none is in the configuration."""
+    shipped = configuration.check(RAW)
+    assert "pocket_siblings" not in shipped.file.editions and "zooming_6" not in shipped.file.protocols
+    own = {"pocket_siblings": {"limit": 20}}
+    siblings = configuration.check(RAW | {"edition": "pocket_siblings", "editions": RAW["editions"] | own})
+    assert (siblings.limit, siblings.models[-1]) == (20, "pocket-refuses-often")
+    assert siblings.model("pocket-refuses-often").adapter == "refuses-often"
+    splits = RAW["benchmarks"]["actiview"] | {"protocols": ["zooming_6", {"name": "shifting_r_6"}]}
+    asked = configuration.check(RAW | {"benchmarks": RAW["benchmarks"] | {"actiview": splits}})
+    assert asked.protocol("actiview", "zooming_6").arguments == {"split": 6, "max_new_tokens": 20}
+    assert "shifting_r_6" in asked.file.protocols and "zooming_8" not in asked.file.protocols
+    cautious = {"full": RAW["editions"]["full"] | {"variants": {"humblebench": ["cautious_prompt"]}}}
+    of_edition = configuration.check(RAW | {"edition": "full", "editions": RAW["editions"] | cautious})
+    assert of_edition.protocol("humblebench", "cautious_prompt").name == "cautious_prompt"
+
+
+def test_an_unknown_edition_names_those_of_packages_too():
+    with pytest.raises(ConfigError, match=r"edition: 'pocket_sibling' is not known; did you mean 'pocket_siblings'\?"):
+        configuration.check(RAW | {"edition": "pocket_sibling"})

@@ -91,8 +91,8 @@ def test_the_first_step_with_other_settings_is_named(params):
 
 def test_the_data_of_another_edition_are_compared_and_other_data_are_not(params):
     Path(RAW).mkdir(parents=True)
-    entry = params.file.plain()["editions"]["pocket"] | {"data": "pocket"}
-    other = with_keys(params, editions__other=entry, edition="other")
+    edition = params.selected.plain() | {"data": "pocket"}
+    other = with_keys(params, edition="other", editions__other=edition)
     assert files_of(changed(other, "benchmarks.humblebench.data.pocket.images", 3)) == [RAW]
     full = changed(params, "edition", "full")  # its data may be there from a run of long ago
     Path("data/full/raw/humblebench").mkdir(parents=True)
