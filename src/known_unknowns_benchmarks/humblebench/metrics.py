@@ -33,7 +33,7 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
     refusable = np.array([q.refusal is not None and right == q.options[q.refusal].label for q, right in pairs])
     exact = np.array([exact_refusal(text, q) for text, q in zip(scored.official_texts, questions, strict=True)])
     found = {"exact_refusal_recall": Ratio(exact & refusable, refusable)}
-    if all(right == question.extra["label"] for question, right in pairs):
+    if all(right == question.extra.get("label") for question, right in pairs):
         right = (scored.label == np.array(released)) & (scored.label != "")
         found["accuracy_published_labels"] = Ratio(right, np.ones(len(questions), dtype=bool))
     return found
