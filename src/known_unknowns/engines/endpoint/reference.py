@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -20,7 +19,7 @@ import openai
 from PIL import Image as Pillow
 
 from known_unknowns.engines._reference import REFERENCE, coarse
-from known_unknowns.engines.endpoint.request import ImageEncoder, Requester, messages
+from known_unknowns.engines.endpoint.request import Requester
 from known_unknowns.engines.endpoint.settings import OPENAI
 
 _SECONDS = 10.0
@@ -30,10 +29,8 @@ _IMAGE = "<image>"
 
 async def record(requester: Requester) -> dict[str, Any]:
     """Return the record of the reference question. Nothing is asked of the model."""
-    settings = requester.settings
-    encoder = ImageEncoder(Path(), settings.image)
-    sent, _ = await messages(REFERENCE, encoder, system=settings.system, detail=settings.image.detail)
-    image = await encoder.get(REFERENCE.images[0])
+    sent, _ = await requester.messages(REFERENCE)
+    image = await requester.encoder.get(REFERENCE.images[0])
     file = base64.b64decode(image.url.partition(",")[2])
     with Pillow.open(BytesIO(file)) as pixels:
         found = coarse(np.asarray(pixels) / 255)
@@ -75,12 +72,10 @@ class _Server:
 
     async def render(self) -> str | None:
         """Return the prompt of the reference question without its image; None if the server renders none."""
-        settings = self._requester.settings
-        turn = replace(REFERENCE, content=(REFERENCE.text,))
-        sent, _ = await messages(turn, self._requester.encoder, system=settings.system, detail=None)
+        sent, _ = await self._requester.messages(replace(REFERENCE, content=(REFERENCE.text,)))
         asked: dict[str, Any] = {"model": self._requester.model, "messages": sent}
-        if settings.template:
-            asked["chat_template_kwargs"] = dict(settings.template)
+        if template := self._requester.settings.template:
+            asked["chat_template_kwargs"] = dict(template)
         tokens = (await self._ask("/tokenize", asked | {"add_generation_prompt": True})).get("tokens")
         if tokens:
             found = (await self._ask("/detokenize", {"model": asked["model"], "tokens": tokens})).get("prompt")
