@@ -13,13 +13,13 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.confidence import BINS, binned
 from known_unknowns.metrics.confidence_sources import COLUMNS, OPTION_TEXT_SUM
 from known_unknowns.metrics.estimates import ratio_estimates
+from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
 from known_unknowns.report.formatting import Cell, counted, interval, make_row, make_table
-from known_unknowns.report.tables import Run
 from known_unknowns.report.tables import confidence as level
 from known_unknowns.scoring.confidence import REFUSAL
 from known_unknowns.tables import CONFIDENCES, QUESTIONS

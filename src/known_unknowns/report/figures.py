@@ -10,12 +10,13 @@ from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.section import Dots, Scatter, Shares
 from known_unknowns.comparison import OFFICIAL
 from known_unknowns.metrics.proportions import SHARE
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Line, Point
 from known_unknowns.report.drawing import Figure, figure, placeholder
 from known_unknowns.report.formatting import Head, Table, counted, make_row, make_table
-from known_unknowns.report.tables import Run, confidence
+from known_unknowns.report.tables import confidence
 
 _REFUSAL = "#e08a2e"
 _LABELS = (

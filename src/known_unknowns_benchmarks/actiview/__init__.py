@@ -48,7 +48,7 @@ class ActiView(Benchmark):
     audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
     released = part("released.RELEASED")
-    section_content = part("report.build")
+    section_data = part("report.build")
 
 
 BENCHMARK = ActiView()

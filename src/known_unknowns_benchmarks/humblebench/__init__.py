@@ -42,7 +42,6 @@ class HumbleBench(Benchmark):
     audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
     released = part("released.RELEASED")
-    section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
         return "none_of_options"

@@ -37,7 +37,6 @@ class MMUPD(Benchmark):
     official = part("official.official")
     metrics = part("metrics.METRICS")
     audit = part("audit.audit")
-    section_content = part("report.build")
 
     def asked_together(self, question: Question) -> str:
         return f"{question.extra.get('subset')} {question.extra.get('problem', question.id)}"

@@ -49,7 +49,7 @@ class MMSAP(Benchmark):
     metrics = part("metrics.METRICS")
     audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
-    section_content = part("report.build")
+    section_data = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
         return "cannot_tell"

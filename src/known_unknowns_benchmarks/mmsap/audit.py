@@ -6,7 +6,6 @@ cannot explain it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 from known_unknowns.benchmark.published import ALL, Finding, Published, PublishedCell
@@ -20,27 +19,6 @@ FIRST_SCORES, FIRST_RATES = "Table 1, first preprint", "Table 2, first preprint"
 _FIGURE = "Figure 2, first preprint"
 _MEANS = 0.05
 """In points: the mean of five products may differ this much from the product of two means if runs differ by a point."""
-
-
-def spread_as_published(spread: float, runs: int) -> float:
-    """Convert our standard deviation over runs (ddof = 1) to that of the first preprint (ddof = 0).
-
-    Returns
-    -------
-    float
-        Standard deviation with ddof = 0.
-
-    Notes
-    -----
-    The text of the preprint says "mean and variance". GRIMMER (`known_unknowns.comparison.audit.grim`) decides: for
-    each of its 56 answer rates and scores, some counts have a standard deviation with ddof = 0 that rounds to the
-    printed one.
-
-    References
-    ----------
-    arXiv:2401.07529v1, Tables 1 and 2.
-    """
-    return spread * math.sqrt((runs - 1) / runs)
 
 
 def audit(published: Published) -> Iterator[Finding]:
