@@ -14,8 +14,7 @@ from known_unknowns.comparison.audit.issues import Issue, grouped, place, places
 from known_unknowns.comparison.audit.output import version
 from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
-from known_unknowns.report.formatting import DASH, Cell, Row, Table, make_row, make_table
-from known_unknowns.report.replies import printable
+from known_unknowns.report.formatting import DASH, Cell, Row, Table, make_row, make_table, printable
 
 SHOWN = 5
 """The number of findings of one code in the page. The command's table has as many, its JSON has all."""
