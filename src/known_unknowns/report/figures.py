@@ -172,7 +172,7 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
     shown = [(group, row) for group, row in rows if any((dot.group, dot.row) == (group, names[row]) for dot in found)]
     groups = {row: group for group, row in shown}
     order = [names[row] for _, row in shown]
-    note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
+    note = " ".join(filter(None, [spec.note.format(variant=run.section.name(main)), parsed(run, parser)]))
     table = make_table(
         f"{spec.title}: {spec.axis}, in percent",
         "Variant" if spec.by_variant else ("Subset", "Type"),

@@ -232,6 +232,7 @@ def _first(
         "answers": [_answer(part) for part in parts],
         "matrix": overview.matrix([part["overview"] for part in parts]),
         "description": description,
+        "has_pairs": any(part["overview"].pair for part in parts),
         "baselines": overview.baselines_in_words(params),
         "verdicts": verdict_tables.summary(compared, params),
         "rendered": [registry.get(part["run"].benchmark).title for part in parts if part["run"].is_rendered],
