@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pandas import isna
+
 from known_unknowns.benchmark.section_data import FigureData, PointsData, SharesData, TableData, Value
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import Metric
@@ -84,8 +86,7 @@ def _points(data: PointsData, run: Run) -> Any:
 
 def _coordinate(row: Mapping[Any, Any], axis: str) -> Coordinate:
     low, high = row[f"{axis}_low"], row[f"{axis}_high"]
-    has_bounds = low == low and low is not None  # NaN is missing
-    return Coordinate(row[axis], low, high) if has_bounds else Coordinate(row[axis])
+    return Coordinate(row[axis]) if isna(low) else Coordinate(row[axis], low, high)
 
 
 def _axis(title: str, values: pd.Series) -> Axis:
