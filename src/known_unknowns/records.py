@@ -173,6 +173,10 @@ class AnswerKey:
     refuse: str = ""
 
 
+CONTINUATIONS_WRITTEN_BY = "chat template"
+"""What writes the text of an option as a reply (docs/metrics.md). It decides which tokens are scored."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One request to a model.
@@ -235,6 +239,8 @@ class Turn:
             request["json_schema"] = self.json_schema
         if self.continuations is not None:
             request["continuations"] = self.continuations
+            if answer_key is None:
+                request["written_by"] = CONTINUATIONS_WRITTEN_BY
         if answer_key is None and sample_of(self.seed) and self.continuations is None:
             request["sample"] = sample_of(self.seed)
         if answer_key is not None:

@@ -17,8 +17,9 @@ import torch
 
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._pixels import CachingImageProcessor
+from known_unknowns.engines._reference import REFERENCE, coarse
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns.images import open_image, recipe_image
+from known_unknowns.images import open_image
 from known_unknowns.records import Image, Turn
 from prefix_sharing.prompts import Prompt, Tensors, find_prefix_length, image_token_ids, special_token_ids
 
@@ -30,16 +31,6 @@ _PREFETCHED = 1
 
 _SWITCH_SECONDS = 1e-4
 _MAX_REASON = 300
-
-_PARTS = 8
-"""Number of equal parts of an image's pixels whose mean and standard deviation are recorded."""
-_REFERENCE = Turn(
-    "reference",
-    "answer",
-    (recipe_image("normal-noise", 448, 336, 1), "What colour is the ball?\nA. Red\nB. Blue\nC. None of the above"),
-    ("A", "B", "C"),
-)
-"""The question of `PromptBuilder.reference`. A change makes earlier records differ."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -111,15 +102,29 @@ class PromptBuilder:
             return False
         return texts[0] == texts[1]
 
-    def _render(self, conversation: Any) -> str:
-        rendered = self._processor.apply_chat_template(
-            conversation, add_generation_prompt=True, tokenize=False, **self._template
-        )
+    def render(self, turn: Turn, *, reply: str | None = None) -> str:
+        """Return a turn's prompt as text, or the prompt with the beginning of a ``reply``, as the template writes it.
+
+        A template that writes no replies is followed by a space and the text.
+        """
+        conversation = self._conversation(turn, dict.fromkeys(turn.images))
+        if reply is None:
+            return self._render(conversation)
+        assistant = {"role": "assistant", "content": [{"type": "text", "text": reply}]}
+        try:
+            return self._render([*conversation, assistant], add_generation_prompt=False, continue_final_message=True)
+        except Exception:  # templates raise errors of many types, and some leave out the reply
+            prompt = self._render(conversation)
+            return prompt + reply if prompt[-1:].isspace() else f"{prompt} {reply}"
+
+    def _render(self, conversation: Any, **settings: Any) -> str:
+        settings = {"add_generation_prompt": True} | settings
+        rendered = self._processor.apply_chat_template(conversation, tokenize=False, **settings, **self._template)
         return str(rendered)
 
     def reference(self) -> dict[str, Any]:
         """Render a fixed question about a fixed image as a model is asked it (see `RendersReference`)."""
-        turn = _REFERENCE
+        turn = REFERENCE
         images = self._open_images([turn], Path())
         encoded = self._encode([turn], images)
         ids = encoded["input_ids"][0].tolist()
@@ -128,12 +133,11 @@ class PromptBuilder:
             "text": self._render(self._conversation(turn, images)),
             "tokens": len(ids) - shown,
             "image_tokens": shown if self._image_tokens else None,
-            "pixels": {name: coarse(value) for name, value in encoded.items() if _is_pixels(value)},
+            "pixels": {name: coarse(value.double().numpy()) for name, value in encoded.items() if _is_pixels(value)},
         }
 
-    def has_control_token(self, turn: Turn) -> bool:
-        """Return whether a turn's text contains a token that the tokenizer or the processor interprets as a command."""
-        text = turn.text
+    def has_control_token(self, text: str) -> bool:
+        """Return whether a text contains a token that the tokenizer or the processor interprets as a command."""
         return any(token in text for token in self._controls)
 
     def rejection_reason(self, turn: Turn, folder: Path) -> str | None:
@@ -199,7 +203,7 @@ class PromptBuilder:
 
         The result is () for turns whose text only the processor can keep as text.
         """
-        plain = [index for index, turn in enumerate(turns) if not self.has_control_token(turn)]
+        plain = [index for index, turn in enumerate(turns) if not self.has_control_token(turn.text)]
         found: list[tuple[int, ...]] = [()] * len(turns)
         if len(plain) > 1:
             conversations = [self._conversation(turns[index], images) for index in plain]
@@ -222,7 +226,7 @@ class PromptBuilder:
 
     def _encode(self, turns: Sequence[Turn], images: Mapping[Image, Any]) -> Any:
         # A question is data: an "<image>" or an end token in its text must stay text.
-        sanitize = any(map(self.has_control_token, turns))
+        sanitize = any(self.has_control_token(turn.text) for turn in turns)
         if sanitize and self._names is None:
             self._encode([replace(turns[0], content=(*turns[0].images, "?"))], images)
         conversations = [self._conversation(turn, images) for turn in turns]
@@ -281,14 +285,6 @@ class PromptBuilder:
         ]
         system = [{"role": "system", "content": [{"type": "text", "text": self._system}]}] if self._system else []
         return [*system, {"role": "user", "content": content}]
-
-
-def coarse(pixels: torch.Tensor) -> dict[str, Any]:
-    """Return the shape of some pixels, and the mean and the standard deviation of equal parts of them."""
-    values = pixels.double().nan_to_num().reshape(-1)
-    parts = values.tensor_split(min(_PARTS, len(values)))
-    found = [[round(part.mean().item(), 4), round(part.std(correction=0).item(), 4)] for part in parts]
-    return {"shape": list(pixels.shape), "parts": found}
 
 
 def _is_pixels(value: Any) -> bool:

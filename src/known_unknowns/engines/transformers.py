@@ -91,7 +91,7 @@ class TransformersEngine:
         self._generation = Generation(self.checkpoint)
         self._marks = entry.reasoning.marks if entry.reasoning else None
         self._replies = ReplyBuilder(self.checkpoint, entry.dtype, self._marks)
-        self._scorer = ContinuationScorer(self.checkpoint, entry.dtype)
+        self._scorer = ContinuationScorer(self.checkpoint, self._prompts, entry.dtype)
         self._any_turn_accepted = False
         self._answered = 0
         self.facts = self._facts(entry)
@@ -227,7 +227,7 @@ class TransformersEngine:
 
         Each turn is checked alone, so that the others are grouped as if the rejected ones did not exist.
         """
-        candidates = [index for index, turn in enumerate(turns) if self._prompts.has_control_token(turn)]
+        candidates = [index for index, turn in enumerate(turns) if self._prompts.has_control_token(turn.text)]
         self._any_turn_accepted = self._any_turn_accepted or len(candidates) < len(turns)
         rejected: dict[int, Reply] = {}
         for index in candidates:

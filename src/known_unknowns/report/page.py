@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.comparison import load, read_comparison
 from known_unknowns.comparison.pairs import read_model_comparison
+from known_unknowns.comparison.published import findings, published
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.entry_points import AUDIT_SECTIONS, of_group
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.metrics.index import MetricIndex
@@ -36,6 +40,8 @@ from known_unknowns.report.section import section
 from known_unknowns.report.sentences import sentences
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from known_unknowns.benchmark.section_data import FigureData
     from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
@@ -92,14 +98,13 @@ def build(
     compared = read_comparison(comparison)
     compared_models = [] if pairs is None else read_model_comparison(pairs)
     description = provenance.describe_run(params, results=results, data=data, root=root or Path.cwd())
-    parts = []
+    parts, environment = [], shell.environment(private)
     for benchmark in params.benchmarks:
         run = run_of(params, numbers, benchmark)
         rows = [row for row in compared if row.benchmark == benchmark]
         shown = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
-        parts.append(_part(shown, private, results=results, data=data, checks=checks))
+        parts.append(_part(shown, private, environment, results=results, data=data, checks=checks))
     pages = {}  # all text is rendered before the first file is written
-    environment = shell.environment(private)
     for file, template, values, scripts in _pages(params, parts, compared, description):
         paths = [shell.STATIC / name for name in ("tables.js", "export.js", "page.js", *scripts)]
         pages[file] = shell.render(environment, template, params, file=file, scripts=paths, missing=missing, **values)
@@ -140,7 +145,15 @@ def figures_of(run: Run, computed: Sequence[FigureData]) -> list[Figure]:
     ]
 
 
-def _part(shown: Overview, private: PrivateTexts, *, results: Path, data: Path, checks: Path | None) -> Part:
+def _part(
+    shown: Overview,
+    private: PrivateTexts,
+    environment: Environment,
+    *,
+    results: Path,
+    data: Path,
+    checks: Path | None,
+) -> Part:
     """Return everything that the pages show of one benchmark."""
     run, rows = shown.run, shown.compared
     title = run.section.title
@@ -168,7 +181,8 @@ def _part(shown: Overview, private: PrivateTexts, *, results: Path, data: Path, 
         "errors": metric_tables.error_shares(run, results),
         "confidence": confidence.build(run, data=data, results=results),
         "verdicts": verdict_tables.comparison(rows, run.parsers),
-        "audit": checking.audit_tables(run.benchmark, title, counted),
+        "audit": _audit(run.benchmark, title, environment),
+        "published_data": checking.data_numbers(run.benchmark, title, counted),
         "checked": checked,
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
@@ -183,6 +197,13 @@ def _paper_tables(run: Run, compared: Sequence[ComparisonRow], results: Path) ->
     return paper_tables.paper_tables(run, load(run.benchmark), released.released_cells(run, results), compared)
 
 
+def _audit(benchmark: str, title: str, environment: Environment) -> Markup:
+    """Return what the installed audits show of the published numbers of a benchmark."""
+    numbers, found = published(benchmark), findings(benchmark)
+    sections = [entry.load()(numbers, found, title, environment) for entry in of_group(AUDIT_SECTIONS).values()]
+    return Markup().join(sections)
+
+
 def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> list[str]:
     """Return, for each model with too many unusable replies, how many there are, and the most frequent one."""
     run, sentences = shown.run, []
@@ -192,7 +213,9 @@ def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> li
             cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
             outcomes = [
                 (outcome, private.removed(text))  # before it is shortened, which can cut a key
-                for outcome, text in unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+                for outcome, text in unusable_replies.outcomes(
+                    run.params, files, model, run.benchmark, cells, run.main_parser
+                )
             ]
             sentences.append(f"{model} on {shown.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
     return sentences

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from known_unknowns.engines import RendersReference, _template_date
-from known_unknowns.engines._prompts import coarse
+from known_unknowns.engines._reference import coarse
 from known_unknowns.errors import ConfigError
 from tests.unit.engines import tiny
 
@@ -40,10 +41,10 @@ def test_the_reference_has_the_text_and_the_image(folder):
 
 def test_coarse_values_by_hand():
     """Eight parts of two values each: their mean and standard deviation."""
-    values = torch.arange(16.0).reshape(2, 8)
+    values = np.arange(16.0).reshape(2, 8)
     expected = [[2 * part + 0.5, 0.5] for part in range(8)]
     assert coarse(values) == {"shape": [2, 8], "parts": expected}
-    assert coarse(torch.tensor([3.0])) == {"shape": [1], "parts": [[3.0, 0.0]]}
+    assert coarse(np.array([3.0])) == {"shape": [1], "parts": [[3.0, 0.0]]}
 
 
 def test_a_date_in_the_template_is_a_setting(folder):

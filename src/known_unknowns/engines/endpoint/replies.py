@@ -207,7 +207,8 @@ def prompt_continuation(body: Any, text: str) -> Continuation | None:
     """Return the likelihood of the text that ends a prompt, from the log-probabilities of all tokens of the prompt.
 
     They are a list with an object for each token (vLLM), whose first value is that of the prompt's own token. None if
-    there are none, or they do not end with the text. Spaces do not count, because some tokenizers lose them.
+    there are none, or they do not end with the text. Spaces within the text do not count, because some tokenizers lose
+    them; the spaces directly before it belong to it, as in process.
 
     A character of several tokens is at its last token, and the others are empty or U+FFFD (vLLM). Those of the text's
     first character are before the place where the text is complete.
@@ -219,7 +220,7 @@ def prompt_continuation(body: Any, text: str) -> Continuation | None:
         first = next(iter(row.values()), None) if isinstance(row, Mapping) else None
         is_complete = len(read) >= len(wanted)
         is_known = isinstance(first, Mapping) and _is_logprob(first.get("logprob"))
-        decoded = str(first.get("decoded_token")).strip("\ufffd") if isinstance(first, Mapping) else ""
+        decoded = str(first.get("decoded_token")).strip(" \ufffd") if isinstance(first, Mapping) else ""
         if is_complete and (decoded or not is_known):
             break
         if not isinstance(first, Mapping) or not is_known:
