@@ -85,7 +85,7 @@ def prepend_to_path(folder: Path) -> None:
 
 def write_settings(params: Params, path: Path) -> None:
     """Write the configuration after all overrides. An equal file is left alone."""
-    text = yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(params.file.plain(), sort_keys=False, allow_unicode=True)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
 
@@ -97,10 +97,8 @@ def are_new(paths: Iterable[str], since: float) -> bool:
 
 def without_passwords(params: Params) -> Params:
     """Return the configuration with the password of the tracking server masked, for a copy that may be shared."""
-    tracking = params.raw.get("tracking")
-    if not tracking:
-        return params
-    return Params(dict(params.raw) | {"tracking": dict(tracking) | {"uri": without_password(tracking["uri"])}})
+    tracking = params.tracking.model_copy(update={"uri": without_password(params.tracking.uri)})
+    return Params(params.file.model_copy(update={"tracking": tracking}))
 
 
 def shell_prefix(source: Path) -> str:
@@ -156,7 +154,7 @@ def _options(params: Params, results: Path) -> str:
     params.yaml does not have it after ``--configfile`` or ``--config``, or if variants were left out of one's own data.
     """
     with suppress(ConfigError):
-        if configuration.load(edition=params.edition).raw == params.raw or not (results / FILE).is_file():
+        if configuration.load(edition=params.edition) == params or not (results / FILE).is_file():
             return f"--edition {params.edition}"
     return f"--params {shlex.quote(str(results / FILE))}"
 
@@ -308,8 +306,8 @@ def write_partial_report(params: Params) -> str:
         return ""
     out, files = partial_report_folder(params), EditionFiles.of(params)
     shutil.rmtree(out, ignore_errors=True)
-    edition = params.raw["editions"][params.edition] | {"models": complete, "published_models": False}
-    settings = Params({**params.raw, "editions": {**params.raw["editions"], params.edition: edition}})
+    edition = params.selected.model_copy(update={"models": complete, "published_models": False})
+    settings = params.with_entries("editions", {params.edition: edition})
     write_settings(settings, out / "params.yaml")
     log = files.results / "logs" / "partial_report.log"
     with log.open("w", encoding="utf-8") as output:
