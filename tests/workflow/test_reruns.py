@@ -48,7 +48,7 @@ def test_a_new_seed_takes_the_other_replies_from_the_journal(rerun):
         ("results/pocket/replies/oracle/humblebench/engine.json", "infer"),
         ("data/pocket/questions/humblebench/images", "questions"),
         ("results/pocket/report/benchmark-humblebench.html", "report"),
-        ("results/pocket/report/questions", "question_browser"),
+        ("results/pocket/report/questions", "question browser"),
         ("results/pocket/digests/compare.sha256", "compare"),
     ],
 )
@@ -65,7 +65,7 @@ def test_what_was_deleted_is_made_again(finished, path, rule, tmp_path):
 
 def test_an_edition_that_is_not_run_reruns_nothing(rerun):
     def add(params):
-        params["editions"]["mine"] = params["editions"]["full"] | {"models": ["oracle"]}
+        params["editions"]["mine"] = params["editions"]["full"] | {"models": ["oracle"], "data": "full"}
 
     rerun.change_params(add)
     assert "Nothing to be done" in rerun.snakemake()

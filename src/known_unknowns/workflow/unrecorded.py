@@ -111,7 +111,7 @@ def _outdated(params: Params, has_record: HasRecord) -> list[_Outdated]:
         first = _of_data(of_data, benchmark) or _of_variants(settings, benchmark) or _of_models(settings, benchmark)
         found += [_Outdated(benchmark, step, path.as_posix()) for step, path in first]
     judgements = EditionFiles.of(params).results / "judgements.json"
-    if params.judge and settings.differs("judge", judgements):
+    if params.judge is not None and settings.differs("judge", judgements):
         found.append(_Outdated("the judge", "judge", judgements.as_posix()))
     return found or _of_edition(settings)
 
