@@ -53,28 +53,30 @@ def merged_files():
 
 
 def checked():
-    """The checked configuration, and notes on it. A mistake stops the workflow before any job, with the path of the key.
+    """The checked configuration, notes on it, and the results of other settings that this run makes again.
+
+    A mistake stops the workflow before any job, with the path of the key.
 
     What a run needs besides, such as the user's data, is checked once, and not again by its jobs.
     """
     try:
         if not workflow.is_main_process:
-            return configuration.load(JOB_SETTINGS), []
+            return configuration.load(JOB_SETTINGS), [], []
         params, notes = prerequisites.checked(configuration.check(merged_files()))
         records = FilePersistence(nolock=True)
-        unrecorded.check(
+        outdated = unrecorded.check(
             params,
             lambda path: records.metadata(IOFile(path)) is not None,
             sys.argv[1:],
         )
-        return params, notes
+        return params, notes, outdated
     except KnownUnknownsError as error:
         raise WorkflowError(
             f"Invalid configuration (params.yaml, --configfile, --config). {error}"
         ) from None
 
 
-CONFIGURED, NOTES = checked()
+CONFIGURED, NOTES, OUTDATED = checked()
 # The run's GPUs: those of `--resources gpu=N` or of the profile. Jobs read the numbers of shards that follow from it.
 LIMIT = workflow.global_resources.get("gpu")
 GPUS = LIMIT.value if LIMIT is not None and workflow.is_main_process else None
@@ -103,7 +105,7 @@ workflow_run.prepend_to_path(Path(sys.executable).parent)
 shell.prefix(workflow_run.shell_prefix(SOURCE))
 
 LOCKS = []  # open files: a lock lasts as long as this process
-START = time.monotonic()
+START, STARTED = time.monotonic(), time.time()
 
 
 def start_run():
@@ -118,6 +120,13 @@ def start_run():
     workflow_run.end_at_second_interrupt()
     workflow_run.write_settings(PARAMS, workflow_run.JOB_SETTINGS)
     shutil.rmtree(workflow_run.partial_report_folder(PARAMS), ignore_errors=True)
+    # With results of other settings, their own settings are kept until they are made again (workflow/unrecorded.py).
+    if not OUTDATED:
+        write_last_settings()
+
+
+def write_last_settings():
+    """Write the configuration of the results beside them, without secrets."""
     workflow_run.write_settings(
         workflow_run.without_passwords(CONFIGURED), Path(RESULTS, "params.yaml")
     )

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import CHANGES, Published
-from known_unknowns.comparison.audit import audit_published, published
-from known_unknowns.comparison.audit.issues import Issue, by_importance, grouped, places
-from known_unknowns.comparison.audit.output import counted, noun, version
+from known_unknowns.comparison.published import published
+from known_unknowns_audit.audit import findings_on
+from known_unknowns_audit.issues import Issue, by_importance, grouped, places
+from known_unknowns_audit.output import counted, noun, version
 
 FILE = Path(__file__).parents[1] / "bench" / "audit" / "README.md"
 START, END = "<!-- audit-table: written by make audit-table -->", "<!-- end of audit-table -->"
@@ -20,7 +21,7 @@ def updated(text: str) -> str:
     before, rest = text.split(START)
     after = rest.split(END)[1]
     numbers = {name: published(name) for name in registry.names()}
-    issues = [issue for read in numbers.values() for issue in grouped(read, audit_published(read))]
+    issues = [issue for read in numbers.values() for issue in grouped(read, findings_on(read))]
     return f"{before}{START}\n\n{as_markdown(by_importance(issues), numbers)}\n\n{END}{after}"
 
 

@@ -14,9 +14,10 @@ import vl_convert
 from known_unknowns import comparison
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import CHANGES, CONCLUSION
-from known_unknowns.comparison.audit import audit_published, published
-from known_unknowns.comparison.audit.issues import by_importance, grouped
-from known_unknowns.comparison.audit.output import counted, noun
+from known_unknowns.comparison.published import published
+from known_unknowns_audit.audit import findings_on
+from known_unknowns_audit.issues import by_importance, grouped
+from known_unknowns_audit.output import counted, noun
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, FIGURE = DOCS / "findings.md", DOCS / "humblebench_e.svg"
@@ -85,7 +86,7 @@ def figure(rows: list[Model]) -> alt.Chart:
 def issues() -> str:
     """Return the number of issues of the audit as Markdown, and those that change a rank or a sentence of a paper."""
     numbers = {name: read for name in registry.names() if (read := published(name)).cells}
-    found = by_importance(issue for read in numbers.values() for issue in grouped(read, audit_published(read)))
+    found = by_importance(issue for read in numbers.values() for issue in grouped(read, findings_on(read)))
     kinds = [f"{sum(issue.changes == kind for issue in found)} ({text})" for kind, text in CHANGES.items()]
     total = sum(len(read.cells) for read in numbers.values())
     lines = [

@@ -23,6 +23,11 @@ COMMANDS = "known_unknowns.commands"
 SECTIONS = "known_unknowns.sections"
 """A function that yields the mistakes of a section of params.yaml, by the name of the section."""
 
+AUDITS = "known_unknowns.audits"
+"""A function that returns the findings on published numbers (`Published`), by the name of the package."""
+AUDIT_SECTIONS = "known_unknowns.audit_sections"
+"""A function that returns what the report shows of these findings, by the name of the package."""
+
 DISTRIBUTION = "known-unknowns"
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

@@ -7,7 +7,11 @@ from known_unknowns import entry_points
 from known_unknowns.benchmark import registry
 from tests.paths import ROOT
 
-GROUPS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+GROUPS = {
+    name: group
+    for name, group in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"].items()
+    if name.startswith("known_unknowns.")  # the others are for other tools
+}
 
 
 def install(site, name, **groups):

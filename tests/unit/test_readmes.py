@@ -15,7 +15,12 @@ READMES = {
     "known_unknowns.scoring": "src/known_unknowns/scoring/README.md",
     **{
         name: f"src/{name}/README.md"
-        for name in ("known_unknowns_benchmarks", "known_unknowns_construction", "known_unknowns_pocket")
+        for name in (
+            "known_unknowns_audit",
+            "known_unknowns_benchmarks",
+            "known_unknowns_construction",
+            "known_unknowns_pocket",
+        )
     },
 }
 OUTPUT = {
@@ -27,8 +32,15 @@ OUTPUT = {
         *("Answer with a letter.", "A -> answered", "C. -> refused", "no idea -> unparsed", "False {} Colours"),
     ],
     "known_unknowns.scoring": ["abstained None"],
+    "known_unknowns_audit": [
+        *(
+            "Overall 75.5 No count among 30 questions gives it; the nearest is 76.7.",
+            "Overall 75.5 The parts give 76.67.",
+        ),
+        "[17] []",
+    ],
     "known_unknowns_benchmarks": [
-        "MM-SAP: 13 issues in 363 published numbers; protocols: none of its own",
+        "MM-SAP: 363 published numbers; protocols: none of its own",
         *("A -> answered", "E -> refused", "E. None of the above -> refused"),
     ],
     "known_unknowns_construction": [

@@ -39,7 +39,9 @@ def finished(reproduced: Project, tmp_path_factory: pytest.TempPathFactory) -> P
     project = reproduced.twin(tmp_path_factory.mktemp("share") / "project")
     (project.root / "dvc.lock").unlink()  # as after a run by Snakemake
     shutil.rmtree(project.root / ".dvc/cache")
-    project.run("known-unknowns", "pin")  # the pins include the results
+    project.run("known-unknowns", "pin")
+    assert not (project.root / "dvc.lock").exists()
+    project.run("known-unknowns", "pin", "--results")
     project.commit("a run, pinned")
     return project
 
@@ -95,6 +97,8 @@ def test_a_clone_computes_the_numbers_without_inference(finished, tmp_path):
     owner = pushed(finished, tmp_path / "owner", tmp_path / "store")
     other = clone(owner, tmp_path / "clone")
     use_remote_of(owner, other)
+    dvc(other, "pull", "results/pocket/models")
+    assert "pocket" in dvc(other, "metrics", "show")
     pull(owner, other)
     other.snakemake(NUMBERS)
     assert journals(other) == journals(owner)

@@ -69,14 +69,20 @@ def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
     before = (rerun.root / "params.yaml").read_bytes()
 
+    asked = []
+
     def reply(request):
+        asked.append(request)
+        if len(asked) == 8:  # after those of the check
+            return Response(500, {"error": {"message": "for a moment"}})
         return Response(200, completion("q", content="I <b>cannot</b>"))
 
     with Endpoint(served=["parrot-1"], reply=reply) as endpoint:
         replaced = {"NAME": "parrot-1", "http://localhost:8000/v1": endpoint.url}
         printed = rerun.run(*command("openai:NAME", **replaced), "--limit", "10").stdout
         assert "the endpoint serves it" in printed
-        assert re.search(r"parrot-1 on HumbleBench, pocket: 10 of 30 questions", printed)
+        assert re.search(r"parrot-1 on HumbleBench \(rendered\), 10 of 30 questions", printed)
+        assert "Requests that were repeated: 1 (1 status 500)." in printed
         assert re.search(r"^accuracy +0\.0% +\d+\.\d to \d+\.\d +10  original$", printed, re.MULTILINE)
         assert re.search(r"^dual accuracy .* 10  original\+nota_only$", printed, re.MULTILINE)
         assert "a sample of 10 of 30 questions; rendered questions, not the published ones" in printed
@@ -100,8 +106,8 @@ def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
     report = re.search(r"^Report +snakemake (.*)$", printed, re.MULTILINE)[1].split()
     planned = rerun.snakemake("--dry-run", *report)
     assert "report" in planned and not re.search(r"^ *infer +\d", planned, re.MULTILINE)
-    opened = re.search(r"^Open +known-unknowns open --params (\S+) --edition (\S+)$", printed, re.MULTILINE)
-    assert (rerun.root / opened[1]).is_file() and opened[2] == edition
+    page = rerun.root / re.search(r"^Page +(\S+)$", printed, re.MULTILINE)[1]
+    assert "parrot-1 on HumbleBench (rendered), 30 of 30 questions" in page.read_text(encoding="utf-8")
 
 
 def test_a_folder_is_checked_and_estimated(fresh, command):

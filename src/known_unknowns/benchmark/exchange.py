@@ -88,8 +88,7 @@ class Prediction:
 class FileFormat:
     """A file format of predictions: which fields its rows have, and what they mean.
 
-    A row whose parts are not fields of their own is first expanded to one row for each reply, which has the fields of
-    the plain format (`known_unknowns.exchange.reader.PLAIN`).
+    A row whose parts are not fields of their own is first expanded to one row for each reply.
 
     Attributes
     ----------
@@ -99,17 +98,14 @@ class FileFormat:
         The fields that identify a row of this format, or a file which is one JSON object. () for a format that is only
         written.
     expand : callable, optional
-        ``(row) -> rows`` with the fields of the plain format, one for each reply.
+        ``(row) -> rows``, one for each reply, with the fields of the plain format; ``question`` with the fields of the
+        question, and for a row without an id ``number``: the question's (from 0) in published order.
     id : tuple of str
         The fields that can have the question's id. The first that is not empty counts.
-    number : str
-        The field with the question's number (from 0) in published order, for a row without an id.
     reply : str
         The field of the reply.
     failure : str
         How a text begins that says why there is no reply.
-    question : str
-        The field that holds the fields of the question; by default, they are fields of the row.
     has_turns : bool
         Whether a row can have the plain format's fields of a turn: step, sample, finish, logprobs.
     stated : mapping of str to str
@@ -134,10 +130,8 @@ class FileFormat:
     fields: tuple[str, ...] = ()
     expand: Callable[[Row], Iterable[Row]] | None = None
     id: tuple[str, ...] = ("question_id",)
-    number: str = ""
     reply: str = "prediction"
     failure: str = ""
-    question: str = ""
     has_turns: bool = False
     stated: Mapping[str, str] = field(default_factory=dict)
     stated_accuracy: Callable[[Row], float | None] | None = None

@@ -8,6 +8,9 @@ several errors the first is reported.
 from __future__ import annotations
 
 import errno
+import multiprocessing
+import os
+import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -20,7 +23,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.images import VIEWED, composite_image, decode, read_foreign, read_header, viewed
-from known_unknowns.processes import fresh_processes
 from known_unknowns.records import Image
 
 if TYPE_CHECKING:
@@ -128,7 +130,7 @@ class ImageStore:
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            self._pool = fresh_processes(self._workers - 1)
+            self._pool = _fresh_processes(self._workers - 1)
         return self._pool
 
     def _collect(self, *, wait: bool) -> None:
@@ -152,6 +154,26 @@ class ImageStore:
                 raise
             text = f"{self._folder}: the disk is full; free some space and run the same command again"
             raise MachineError(text) from error
+
+
+def _fresh_processes(workers: int) -> ProcessPoolExecutor:
+    """Return a pool of processes that end with this one.
+
+    They are not forked: pyarrow's threads may hold locks that a copy of this process would wait for.
+    """
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent ends, even by SIGKILL."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _reject(pending: _PendingImage) -> NoReturn:

@@ -227,7 +227,7 @@ class Benchmark(ABC):
         return BenchmarkMetrics()
 
     def audit(self, numbers: Published) -> Iterable[AuditFinding]:
-        """Yield the findings on published numbers that only this benchmark has (`known_unknowns.comparison.audit`)."""
+        """Yield findings on published numbers that only this benchmark has. The package `known_unknowns_audit` asks."""
         return ()
 
     # Files of other tools, and of the benchmark's authors

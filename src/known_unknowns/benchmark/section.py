@@ -91,6 +91,8 @@ class Dots:
         Whether a line at the chance level is drawn.
     lines : mapping of str to float
         Other lines by their name, in percent.
+    marks : str
+        What the circles and lines of published numbers and levels mean. A grid of many models has none of them.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Dots:
     without: tuple[str, ...] = ()
     has_chance: bool = False
     lines: Mapping[str, float] = field(default_factory=dict)
+    marks: str = ""
     note: str = ""
 
 

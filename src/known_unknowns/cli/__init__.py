@@ -59,17 +59,15 @@ COMMANDS = {
         "check": "Check params.yaml, or a benchmark's published files.",
         "rescore": "Score predictions of other tools with every parser.",
         "export": "Write replies in the format of another tool.",
+        "import-batch": "Put the output of a batch service into the journal.",
     },
     "known_unknowns.cli.data": {
         "fetch": "Fetch data in their published format.",
         "lock": "Write commits and hashes of data and models.",
     },
     "known_unknowns.cli.share": {
-        "pin": "Pin data, replies and results of a run with DVC.",
+        "pin": "Pin data and replies of a run with DVC.",
         "licences": "Print the licences and papers of the data.",
-    },
-    "known_unknowns.cli.audit": {
-        "audit": "List what does not agree in published numbers.",
     },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",

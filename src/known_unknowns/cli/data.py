@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import lock_command
 from known_unknowns.data.fetch import default_out
 from known_unknowns.data.fetch import fetch as run

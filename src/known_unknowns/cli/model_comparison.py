@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.comparison.pairs import Selection, as_text, compare_selection, write_model_comparison
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import gpus

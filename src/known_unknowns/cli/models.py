@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
-from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile
+from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.comparison import settings
 from known_unknowns.config import Params, catalogue
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines.memory_needs import ListedModel, Machine
-from known_unknowns.text_columns import align
+from known_unknowns.tables.aligned_text import align
 from known_unknowns.workflow import configuration, needs
 from known_unknowns.workflow.needs import ModelNeeds, Totals
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from known_unknowns.command_options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
+from known_unknowns.cli.options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
 from known_unknowns.engines import stopping, unusable
 from known_unknowns.inference import journal as journals
 from known_unknowns.inference import model_run

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.command_options import PARAMS, Edition, ParamsFile
-from known_unknowns.comparison import paper_tables
+from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
+from known_unknowns.comparison import exported_tables
 from known_unknowns.edition_files import benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
@@ -92,11 +92,11 @@ def tables(
     Example:
       known-unknowns tables --edition pocket --format markdown --out paper_tables
     """
-    if format not in paper_tables.FORMATS:
-        raise ConfigError(unknown_name(format, paper_tables.FORMATS), path="--format")
-    suffix, written_as = paper_tables.FORMATS[format]
+    if format not in exported_tables.FORMATS:
+        raise ConfigError(unknown_name(format, exported_tables.FORMATS), path="--format")
+    suffix, written_as = exported_tables.FORMATS[format]
     settings = configuration.load(params, edition=edition)
-    for table in paper_tables.of_run(settings, Path("results", settings.edition)):
+    for table in exported_tables.of_run(settings, Path("results", settings.edition)):
         path = out / f"{table.name}{suffix}"
         write_text(path, written_as(table))
         print(path)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns.benchmark import registry
-from known_unknowns.command_options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import pinning
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration, end_products
@@ -29,9 +29,10 @@ def pin(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Pin the data, journals and results of a finished run with DVC.
+    """Pin the data and journals of a finished run with DVC, or record its results.
 
-    Data that may not be redistributed are pinned by hash only. Commit the .dvc files, then run dvc push.
+    Data that may not be redistributed are pinned by hash only. Commit the .dvc files, then run dvc push. dvc.lock
+    changes with --results only.
 
     \b
     Example:

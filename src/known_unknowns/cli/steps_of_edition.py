@@ -9,7 +9,7 @@ import typer
 
 from known_unknowns import comparison as comparing
 from known_unknowns import tracking
-from known_unknowns.command_options import (
+from known_unknowns.cli.options import (
     PARAMS,
     Data,
     Digests,

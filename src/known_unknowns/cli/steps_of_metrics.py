@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns import metrics as measuring
-from known_unknowns.command_options import (
+from known_unknowns.cli.options import (
     PARAMS,
     Digests,
     Edition,

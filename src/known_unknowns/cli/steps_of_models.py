@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns import json_files
-from known_unknowns.command_options import (
+from known_unknowns.cli.options import (
     PARAMS,
     Edition,
     Out,

@@ -19,19 +19,16 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from known_unknowns import config, tables
-from known_unknowns.benchmark import registry
-from known_unknowns.command_options import PARAMS
+from known_unknowns import config
+from known_unknowns.cli.options import PARAMS
 from known_unknowns.config import ImportedModel, ModelEntry, Params, catalogue
 from known_unknowns.data.lock_file import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, new_model
 from known_unknowns.engines.stopping import StoppedError
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
-from known_unknowns.evaluation import numbers as texts
-from known_unknowns.evaluation import trial
+from known_unknowns.evaluation import result, trial
 from known_unknowns.files import write_text
-from known_unknowns.inference import unusable_replies
 from known_unknowns.inference.probe import probe
 from known_unknowns.workflow import configuration, needs, prerequisites
 from known_unknowns.yaml_reader import parse_yaml
@@ -103,8 +100,7 @@ def try_(
         print(f"note: {note}")
     if dry_run:
         print(_entry_text(chosen, entry), flush=True)
-    found = probe(chosen.name, entry)
-    print(f"Model      {chosen.name}: {_checked(found)}")
+    print(f"Model      {chosen.name}: {_checked(probe(chosen.name, entry))}")
     print(f"Estimate   {needs.estimate(trying, chosen.name, benchmark, limit)}", flush=True)
     if dry_run:
         return
@@ -113,17 +109,17 @@ def try_(
     configfile = files.results / "try.yaml"
     write_text(configfile, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
     _run(configfile, files.metrics(chosen.name, benchmark))
-    print(_result(trying, chosen.name, benchmark, files))
+    found = result.read(trying, chosen.name, benchmark, files)
+    print(f"\n{found.summary()}")
+    page = found.report(files.results / "questions.html")
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
     given = [part for option, value in options.items() if value is not None for part in (option, value)]
     given += [part for text in settings or () for part in ("--set", text)]
-    whole = limit == 0 or limit >= (needs.rows_of(files.question_table(benchmark)) or 0)
-    everything = "" if whole else f"\nAll        {shlex.join(['known-unknowns', 'try', model, *given])}"
-    print(
-        f"\nResults    {files.results}/{everything}\n"
-        f"Report     snakemake --configfile {configfile}\n"
-        f"Open       known-unknowns open --params {files.results}/params.yaml --edition {name}"
-    )
+    everything = shlex.join(["known-unknowns", "try", model, *given])
+    print(f"\nPage       {page}")
+    if found.asked < found.total:
+        print(f"All        {everything}")
+    print(f"Report     snakemake --configfile {configfile}")
 
 
 def _entry_text(model: _Model, entry: ModelEntry) -> str:
@@ -251,20 +247,3 @@ def _run(settings: Path, target: Path) -> None:
         raise StoppedError
     if code:
         raise MachineError("the workflow did not finish; its last lines say why, and the same command continues")
-
-
-def _result(params: Params, model: str, benchmark: str, files: EditionFiles) -> str:
-    variants = params.variants(benchmark)
-    metrics = tables.read_metrics(files.metrics(model, benchmark))
-    numbers = texts.numbers_of(metrics, variants)
-    variant, seed = params.cells(benchmark)[0]
-    count = len(tables.read_questions(files.asked(benchmark, variant, seed)))
-    total = len(tables.read_questions(files.question_table(benchmark)))
-    rendered = params.data(benchmark).source == "scenes"
-    head = f"{model} on {registry.get(benchmark).title}, {params.data_name}: {count:,} of {total:,} questions"
-    row = params.published(model, benchmark)
-    parser, cells = numbers[0].metric.parser, params.cells(benchmark)
-    lines = [unusable_replies.unusable(unusable_replies.outcomes(files, model, benchmark, cells, parser))]
-    lines += texts.published(metrics, benchmark, row, variants) if row else []
-    lines += [texts.caveat(count, total, rendered=rendered), texts.method(numbers, params.statistics.confidence)]
-    return "\n".join(["", head, "", texts.table(numbers), "", *filter(None, lines)])

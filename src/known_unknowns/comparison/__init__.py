@@ -4,7 +4,6 @@
 The module `pairs` compares models with each other on the same questions.
 """
 
-from known_unknowns.comparison.audit import load as load
 from known_unknowns.comparison.compare import OFFICIAL as OFFICIAL
 from known_unknowns.comparison.compare import ROBUST as ROBUST
 from known_unknowns.comparison.compare import ComparisonRow as ComparisonRow
@@ -14,6 +13,7 @@ from known_unknowns.comparison.compare import compare_cells as compare_cells
 from known_unknowns.comparison.compare import read_comparison as read_comparison
 from known_unknowns.comparison.compare import write_comparison as write_comparison
 from known_unknowns.comparison.conditions import Conditions as Conditions
+from known_unknowns.comparison.published import load as load
 from known_unknowns.comparison.summary import Summary as Summary
 from known_unknowns.comparison.summary import summarise as summarise
 from known_unknowns.comparison.verdicts import COMPATIBLE as COMPATIBLE

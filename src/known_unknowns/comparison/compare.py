@@ -12,10 +12,9 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PERCENT, PublishedCell
 from known_unknowns.comparison import conditions as condition
-from known_unknowns.comparison.audit import load
 from known_unknowns.comparison.conditions import Conditions, conditions_of, published_number
 from known_unknowns.comparison.margins import Flips, margin_of, read_flips
-from known_unknowns.comparison.published import read_released
+from known_unknowns.comparison.published import load, read_released
 from known_unknowns.comparison.verdicts import (
     INCONCLUSIVE,
     NOT_COMPARABLE,

@@ -11,8 +11,8 @@ from itertools import groupby
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import conditions as condition
-from known_unknowns.comparison.audit import load
 from known_unknowns.comparison.compare import OFFICIAL, ComparisonRow
+from known_unknowns.comparison.published import load
 from known_unknowns.comparison.verdicts import UNJUDGED, counts
 from known_unknowns.config import Params, catalogue
 from known_unknowns.errors import ConfigError

@@ -14,7 +14,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
 from known_unknowns.config import DataEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.text_columns import align
+from known_unknowns.tables.aligned_text import align
 
 EXIT_CODES = {None: 0, NOTE: 0, WARNING: 1, ERROR: 3}
 """Exit codes of the command by the worst severity."""

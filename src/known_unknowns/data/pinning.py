@@ -44,9 +44,8 @@ class Pin:
 def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path()) -> list[Pin]:
     """Pin the existing data and journals of an edition, and return the pins.
 
-    If a stage of dvc.yaml has the edition's results as outputs, dvc.lock is updated too: DVC finds them through it.
-    ``redistribute`` are benchmarks whose data the user may redistribute although their licence does not allow it. It
-    must be given for each pin; without it, the data are no longer pushed.
+    Results are recorded by `record_results` alone. ``redistribute`` are benchmarks whose data the user may redistribute
+    although their licence does not allow it. It must be given for each pin; without it, the data are no longer pushed.
 
     Raises
     ------
@@ -61,11 +60,7 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
         if name not in params.benchmarks:
             raise ConfigError(unknown_name(name, params.benchmarks), path="--redistribute")
     _repository(root)
-    pins = _add([*_data_pins(params, redistribute, root), *_journal_pins(params, root)], root)
-    if (root / "results" / params.edition).is_dir():
-        for stage in stages_of(params.edition, root):
-            _dvc("commit", "--force", stage, root=root)
-    return pins
+    return _add([*_data_pins(params, redistribute, root), *_journal_pins(params, root)], root)
 
 
 def record_results(params: Params, *, root: Path = Path()) -> bool:
@@ -96,11 +91,6 @@ def pin_folder(pin: Pin, *, root: Path = Path()) -> Path:
     _describe(pin)
     _dvc("add", pin.folder.relative_to(root), root=root)
     return pin.file
-
-
-def stages_of(edition: str, root: Path) -> list[str]:
-    """Return the stages of dvc.yaml, if there is one, whose outputs are the edition's results."""
-    return list(_outputs_by_stage(edition, root))
 
 
 def _outputs_by_stage(edition: str, root: Path) -> dict[str, list[str]]:

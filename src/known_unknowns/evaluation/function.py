@@ -8,25 +8,21 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
-from known_unknowns.benchmark import registry
-from known_unknowns.config import FolderData, Params, ScenesData, merged
-from known_unknowns.data.questions import normalise, vary
-from known_unknowns.data.sample import sample
-from known_unknowns.edition_files import asked
+from known_unknowns.config import Params, merged
+from known_unknowns.data.questions import vary
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.evaluation import trial
-from known_unknowns.evaluation.result import Evaluation
+from known_unknowns.evaluation.questions import questions_of
+from known_unknowns.evaluation.result import Evaluation, read
 from known_unknowns.images import open_image
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.model_run import cells_of
 from known_unknowns.inference.runner import run
 from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.metrics import measure
-from known_unknowns.progress import progress
 from known_unknowns.records import Reply, Turn
-from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.scoring.table import parse
-from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration, project
 
 if TYPE_CHECKING:
@@ -86,45 +82,41 @@ def evaluate(
     benchmark = params.benchmarks[0] if benchmark is None else benchmark
     if benchmark not in params.raw["benchmarks"]:
         raise ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path="benchmark")
-    with TemporaryDirectory(prefix="known-unknowns-") as scratch:
-        folder, described, rendered = _questions(params, benchmark, data, Path(scratch))
-        questions = tables.read_questions(folder / "questions.parquet")
-        variants = _varied(params, benchmark, folder, Path(scratch, "variants"), limit)
-        chosen = _trial(params, benchmark, variants)
-        replies, scores = Path(scratch, "replies.parquet"), Path(scratch, "scores.parquet")
-        cells = cells_of(chosen, _NAME, benchmark, Path(scratch, "variants"))
-        check_turns(chosen, benchmark, cells, folder / "questions.parquet")
-        with Journal(Path(scratch, "journal.jsonl")) as journal:
-            outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
-        tables.write_replies(replies, outcome.replies)
-        parse(Path(scratch, "variants"), replies, scores, cells=list(cells), parsers=_PARSERS)
-        metrics = Path(scratch, "metrics.parquet")
-        measure(
-            chosen, _NAME, benchmark, variants=Path(scratch, "variants"), scores=scores, replies=replies, out=metrics
-        )
-        columns: list[str] = []
-        rows: list[tuple[Any, ...]] = []
-        for variant, seed in cells:
-            names, found = reply_rows(
-                asked(Path(scratch, "variants"), variant, seed),
-                Part(replies, seed, variant),
-                Part(scores, seed, variant),
-                _PARSERS,
-            )
-            columns = ["variant", *names]
-            rows += [(variant, *row) for row in found]
-        return Evaluation(
-            title=registry.get(benchmark).title,
-            data=described,
-            rendered=rendered,
-            asked=len(questions) if limit is None else len(sample(questions, limit)),
-            total=len(questions),
-            variants=tuple(variants),
-            confidence=chosen.statistics.confidence,
-            metrics=tuple(tables.read_metrics(metrics)),
-            columns=tuple(columns),
-            rows=tuple(rows),
-        )
+    scratch = TemporaryDirectory(prefix="known-unknowns-")
+    files = EditionFiles(Path(scratch.name, "data"), Path(scratch.name, "results"))
+    folder, described, rendered = questions_of(params, benchmark, data, Path(scratch.name))
+    files.questions(benchmark).parent.mkdir(parents=True)
+    files.questions(benchmark).symlink_to(folder.resolve(), target_is_directory=True)
+    varied = files.variants(benchmark)
+    chosen = _trial(params, benchmark, _varied(params, benchmark, folder, varied, limit))
+    cells = cells_of(chosen, _NAME, benchmark, varied)
+    check_turns(chosen, benchmark, cells, folder / "questions.parquet")
+    with Journal(Path(scratch.name, "journal.jsonl")) as journal:
+        outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
+    replies, scores = files.replies(_NAME, benchmark), files.scores(_NAME, benchmark)
+    tables.write_replies(replies, outcome.replies)
+    parse(varied, replies, scores, cells=list(cells), parsers=_PARSERS)
+    measure(
+        chosen,
+        _NAME,
+        benchmark,
+        variants=varied,
+        scores=scores,
+        replies=replies,
+        out=files.metrics(_NAME, benchmark),
+        confidence=files.confidence(_NAME, benchmark),
+    )
+    name = getattr(answer, "__name__", "<lambda>")
+    return read(
+        chosen,
+        _NAME,
+        benchmark,
+        files,
+        name="the function" if name == "<lambda>" else name,
+        data=described,
+        rendered=rendered,
+        folder=scratch,
+    )
 
 
 def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
@@ -140,44 +132,6 @@ def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
     )
     added["editions"][_NAME]["data"] = name
     return configuration.check(merged(params.raw, added | {"parsers": _PARSERS}))
-
-
-def _questions(params: Params, benchmark: str, data: str | Path | None, scratch: Path) -> tuple[Path, str, bool]:
-    """Return the folder of questions, what they are, and whether they are rendered."""
-    if data is None:
-        return _rendered(params, benchmark, scratch), "pocket edition", True
-    edition = params.raw["editions"].get(str(data), {}).get("data", str(data))
-    in_project = Path("data", edition, "questions", benchmark)
-    for folder in (Path(data), in_project):
-        if (folder / "questions.parquet").is_file():
-            source = params.raw["benchmarks"][benchmark]["data"].get(edition, {})
-            return folder, str(data), folder == in_project and source.get("source") == "scenes"
-    if Path(data).is_dir() and registry.get(benchmark).has("contents"):
-        normalise(benchmark, Path(data), scratch / "questions", settings=FolderData(source="folder", path=str(data)))
-        return scratch / "questions", str(data), False
-    raise ConfigError(
-        f"{data} is no folder of questions, and there is no {in_project}/questions.parquet here; in a project, "
-        f"`snakemake --config edition={data} -- {in_project}/questions.parquet` makes it",
-        path="data",
-    )
-
-
-def _rendered(params: Params, benchmark: str, scratch: Path) -> Path:
-    pocket = registry.pocket_of(benchmark)
-    source = params.raw["benchmarks"][benchmark]["data"].get("pocket")
-    if pocket is None or source is None:
-        raise ConfigError(f"{benchmark} has no rendered questions; name a folder of questions", path="data")
-    entry = ScenesData.model_validate(source)
-    with progress(f"rendering {benchmark}", entry.images) as advance:
-        pocket.render(
-            scratch / "raw",
-            seed=entry.seed,
-            images=entry.images,
-            questions_per_image=entry.questions_per_image,
-            advance=advance,
-        )
-    normalise(benchmark, scratch / "raw", scratch / "questions", settings=entry)
-    return scratch / "questions"
 
 
 def _varied(params: Params, benchmark: str, folder: Path, out: Path, limit: int | None) -> list[str]:

@@ -11,7 +11,7 @@ from known_unknowns.evaluation.trial import CHANGED
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
-from known_unknowns.text_columns import align
+from known_unknowns.tables.aligned_text import align
 
 _OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
 

@@ -1,4 +1,4 @@
-"""The result of `known_unknowns.evaluate`."""
+"""A first number: what was measured for one model and benchmark, as a text, tables and a page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import jinja2
 import pandas as pd
 
+from known_unknowns import json_files, tables
+from known_unknowns.benchmark import registry
+from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
-from known_unknowns.files import write_text
-from known_unknowns.inference.unusable_replies import unusable
+from known_unknowns.inference.unusable_replies import outcomes, unusable
 from known_unknowns.records import Metric
+from known_unknowns.report import browser
+from known_unknowns.scoring.reply_rows import reply_rows
+from known_unknowns.tables import Part
 
 
 @dataclass(frozen=True)
@@ -22,20 +27,23 @@ class Evaluation:
 
     Attributes
     ----------
+    name : str
+        The model, or the function that answered.
     title, data : str
         The benchmark's name, and where the questions are from.
     rendered : bool
         Whether the questions are rendered ones, not the published ones.
     asked, total : int
         Numbers of questions: of the sample, and of all.
+    variants : tuple of str
+        The variants that were asked, the published questions first.
     confidence : float
         The level of the intervals.
     metrics : tuple of Metric
         Every metric of every category.
-    columns, rows
-        A table with a row per variant, question and turn.
     """
 
+    name: str
     title: str
     data: str
     rendered: bool
@@ -44,8 +52,12 @@ class Evaluation:
     variants: tuple[str, ...]
     confidence: float
     metrics: tuple[Metric, ...] = field(repr=False)
-    columns: tuple[str, ...] = field(repr=False)
-    rows: tuple[tuple[Any, ...], ...] = field(repr=False)
+    _params: Params = field(repr=False)
+    _model: str = field(repr=False)
+    _benchmark: str = field(repr=False)
+    _files: EditionFiles = field(repr=False)
+    _folder: object = field(repr=False)
+    """What keeps the folder of the files, if it is a temporary one."""
 
     @property
     def numbers(self) -> list[Number]:
@@ -55,22 +67,32 @@ class Evaluation:
     @property
     def head(self) -> str:
         """What was asked."""
-        variants = ", ".join(self.variants)
-        return f"{self.title}: {self.asked:,} of {self.total:,} questions ({self.data}), variants {variants}"
+        rendered = " (rendered)" if self.rendered else ""
+        return f"{self.name} on {self.title}{rendered}, {self.asked:,} of {self.total:,} questions"
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the numbers."""
         numbers = self.numbers
+        model, benchmark = self._model, self._benchmark
         parser = numbers[0].metric.parser
-        place = {name: index for index, name in enumerate(self.columns)}
-        replies = [
-            (row[place[f"{parser}.outcome"]], row[place["error"]] or row[place["reply"]])
-            for row in self.rows
-            if row[place[f"{parser}.outcome"]] is not None
+        found = outcomes(self._params, self._files, model, benchmark, self._params.cells(benchmark), parser)
+        row = self._params.published(model, benchmark)
+        published = texts.published(self.metrics, benchmark, row, self.variants) if row else []
+        caveat = texts.caveat(self.asked, self.total, rendered=self.rendered)
+        return [
+            *filter(None, [unusable(found), self._repeated(), *published, caveat]),
+            texts.method(numbers, self.confidence),
         ]
-        lines = [unusable(replies), texts.caveat(self.asked, self.total, rendered=self.rendered)]
-        return [*filter(None, lines), texts.method(numbers, self.confidence)]
+
+    def _repeated(self) -> str:
+        """Return how many requests were repeated, with the reasons, if an endpoint's were."""
+        path = self._files.engine(self._model, self._benchmark)
+        counts = json_files.read(path).get("about", {}).get("repeated_requests") if path.is_file() else None
+        if not counts:
+            return ""
+        reasons = ", ".join(f"{number:,} {reason}" for reason, number in counts.items())
+        return f"Requests that were repeated: {sum(counts.values()):,} ({reasons})."
 
     def summary(self) -> str:
         """Return the numbers with their intervals, as text."""
@@ -83,7 +105,7 @@ class Evaluation:
         variant, question and turn, with the reply and what each parser made of it.
         """
         if rows == "questions":
-            return pd.DataFrame(list(self.rows), columns=list(self.columns))
+            return pd.concat(map(self._replies, self._params.cells(self._benchmark)), ignore_index=True)
         if rows == "metrics":
             names = ["name", "variant", "category", "parser", "value", "n", "low", "high", "method"]
             return pd.DataFrame([[getattr(m, name) for name in names] for m in self.metrics], columns=names)
@@ -96,16 +118,66 @@ class Evaluation:
         ]
         return pd.DataFrame(values, columns=["name", "variant", "value", "n", "low", "high", "method"])
 
+    def _replies(self, cell: tuple[str, int]) -> pd.DataFrame:
+        variant, seed = cell
+        model, benchmark, files = self._model, self._benchmark, self._files
+        replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
+        names, rows = reply_rows(files.asked(benchmark, variant, seed), replies, scores, self._params.parsers)
+        found = pd.DataFrame([list(row) for row in rows], columns=list(names))
+        found.insert(0, "variant", variant)
+        return found
+
     def report(self, path: str | Path) -> Path:
-        """Write an HTML page with the numbers and every reply, and return its path."""
-        environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
-        template = environment.get_template("evaluation.html.j2")
-        numbers = [
-            (each.name, texts.percent(each.metric.value), texts.interval(each.metric), each.metric.n, each.variant)
+        """Write a page with the numbers and every question, its image and reply, wrong ones first; return its path.
+
+        The data of the page are in the folder ``questions`` beside it.
+        """
+        shown: list[tuple[Any, ...]] = [
+            (
+                each.name,
+                texts.percent(each.metric.value),
+                texts.interval(each.metric),
+                f"{each.metric.n:,}",
+                each.variant,
+            )
             for each in self.numbers
         ]
-        text = template.render(
-            title=self.title, head=self.head, numbers=numbers, notes=self.notes, columns=self.columns, rows=self.rows
-        )
-        write_text(Path(path), text)
-        return Path(path)
+        summary = browser.Summary(self.head, shown, self.notes)
+        path = Path(path)
+        browser.build(self._params, results=self._files.results, data=self._files.data, out=path, summary=summary)
+        return path
+
+
+def read(
+    params: Params,
+    model: str,
+    benchmark: str,
+    files: EditionFiles,
+    *,
+    name: str | None = None,
+    data: str | None = None,
+    rendered: bool | None = None,
+    folder: object = None,
+) -> Evaluation:
+    """Read the results of the edition of a trial (`trial.overlay`).
+
+    ``name``, ``data`` and ``rendered`` are those of the model and the edition unless they are given. ``folder`` lives
+    as long as the result.
+    """
+    variant, seed = params.cells(benchmark)[0]
+    return Evaluation(
+        name=name or model,
+        title=registry.get(benchmark).title,
+        data=data or params.data_name,
+        rendered=params.data(benchmark).source == "scenes" if rendered is None else rendered,
+        asked=len(tables.read_questions(files.asked(benchmark, variant, seed))),
+        total=len(tables.read_questions(files.question_table(benchmark))),
+        variants=tuple(params.variants(benchmark)),
+        confidence=params.statistics.confidence,
+        metrics=tuple(tables.read_metrics(files.metrics(model, benchmark))),
+        _params=params,
+        _model=model,
+        _benchmark=benchmark,
+        _files=files,
+        _folder=folder,
+    )

@@ -20,6 +20,7 @@ from known_unknowns.benchmark.exchange import PredictionFile, Row
 from known_unknowns.benchmark.option_marks import check_marks
 from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
 from known_unknowns.variants.of_benchmark import variants_of
@@ -55,14 +56,19 @@ def collect_questions(files: Iterable[PredictionFile], benchmark: str, function:
                 file=file.file,
             )
         for prediction in file.predictions:
-            if parse is None:
+            if RECORD in prediction.fields:
+                question = prediction.fields[RECORD]
+            elif parse is None:
                 raise prediction.row.error(
                     f"a question of {benchmark} cannot be known from its predictions; name its --annotations"
                 )
-            try:
-                question = parse(prediction.fields, prediction.name, function)
-            except ValueError as error:
-                raise prediction.row.error(str(error)) from error
+            else:
+                try:
+                    question = parse(prediction.fields, prediction.name, function)
+                except ValueError as error:
+                    raise prediction.row.error(str(error)) from error
+            if question.benchmark != benchmark:
+                raise prediction.row.error(f"a question of {question.benchmark}, not of {benchmark}")
             if found.setdefault(prediction.name, question) != question:
                 raise prediction.row.error(f"another question has the id {prediction.name!r} too")
     questions = list(found.values())

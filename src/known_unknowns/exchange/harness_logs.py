@@ -14,13 +14,16 @@ from typing import Any
 from known_unknowns.benchmark.exchange import Row, is_number
 from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.rows import parse_identifier
+from known_unknowns.exchange.rows import parse_identifier, parse_rows
+from known_unknowns.records import Image, Option, Question
 
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's scorers call right, partly right, wrong, and without an answer."""
 _LIMITS = ("max_tokens", "model_length", "length", "max_output_tokens")
 """Why a reply ended, if a limit of its length ended it."""
 _LONGEST_PATH = 500
+RECORD = "known_unknowns"
+"""The key of a sample's metadata with the complete question, in logs of our tasks (known_unknowns_inspect)."""
 
 
 def expand_logs(row: Row) -> Iterator[Row]:
@@ -91,7 +94,7 @@ def expand_inspect(row: Row) -> Iterator[Row]:
         place = row._replace(line=number)
         try:
             fields = _of_sample(sample)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise place.error(f"not a sample of inspect_ai ({type(error).__name__}: {error})") from error
         yield place._replace(fields=fields)
 
@@ -99,6 +102,9 @@ def expand_inspect(row: Row) -> Iterator[Row]:
 def _of_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
     metadata = sample.get("metadata") or {}
     question = {**metadata, **_asked(sample)}
+    if RECORD in metadata:
+        record = parse_record(metadata[RECORD])
+        question = {"question": record.rendered, "variant": metadata.get("variant"), RECORD: record}
     fields: dict[str, Any] = {
         "question_id": metadata.get("question_id", sample["id"]),
         "sample": sample["epoch"] - 1,
@@ -122,7 +128,23 @@ def _of_message(content: Any, reason: Any) -> dict[str, Any]:
     """Return the text of a message, which is a text or a list of parts, and why it ended."""
     if isinstance(content, list):
         content = "\n".join(part["text"] for part in content if part.get("type") in ("text", "output_text"))
-    return {"prediction": content, "finish": CUT_OFF if reason in _LIMITS else "stop"}
+    return {"prediction": content, "finish": finish_of(reason)}
+
+
+def parse_record(values: Mapping[str, Any]) -> Question:
+    """Return the question that `dataclasses.asdict` made these values of. Raises TypeError, KeyError or ValueError."""
+    options = tuple(Option(**option) for option in values["options"])
+    images = tuple(Image(**image) for image in values["images"])
+    question = Question(**{**values, "options": options, "images": images})
+    texts = (question.id, question.benchmark, question.text, question.category, question.group)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a part of the question is not a text")
+    return question
+
+
+def finish_of(reason: Any) -> str:
+    """Return what the reason of another tool means for the end of a reply."""
+    return CUT_OFF if reason in _LIMITS else "stop"
 
 
 def _asked(sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,6 +216,21 @@ def batch_facts(row: Row) -> dict[str, Any]:
     response = row.fields["response"]
     model = _object(_object(response).get("body")).get("model")
     return {"model": model} if model else {}
+
+
+def accuracy_beside(row: Row) -> float | None:
+    """Return the accuracy that VLMEvalKit wrote beside a file of predictions, to <name>_acc.csv; None if it did not.
+
+    The file has one row unless the data have several splits, whose accuracies are not those of the whole file.
+    """
+    file = row.file.with_name(f"{row.file.stem}_acc.csv")
+    if not file.is_file():
+        return None
+    rows = parse_rows(file)
+    try:
+        return float(rows[0].fields["Overall"]) if len(rows) == 1 else None
+    except (KeyError, ValueError):
+        return None
 
 
 def _likelihoods(replies: Any) -> tuple[float, ...] | None:

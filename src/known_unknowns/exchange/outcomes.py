@@ -25,7 +25,7 @@ def compare_outcomes(samples: Sequence[Sequence[QuestionTurns]], parsers: Sequen
                 judged.setdefault(scorer, []).append((question, answer, value))
     for scorer, of_scorer in judged.items():
         stated = sum(value for _, _, value in of_scorer) / len(of_scorer)
-        for parser in _PARSERS:
+        for parser in [scorer] if scorer in _PARSERS else _PARSERS:
             if parser in parsers:
                 yield from _compared(scorer, stated, parser, of_scorer)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from known_unknowns.exchange.results import RescoreResult
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.text_columns import align
+from known_unknowns.tables.aligned_text import align
 
 ACCURACY = "accuracy"
 

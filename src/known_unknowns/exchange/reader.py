@@ -34,33 +34,19 @@ FORMATS = (
         name="lmms_eval",
         fields=("doc_id", "filtered_resps"),
         expand=harness_logs.expand_sample,
-        number="number",
-        question="question",
-        has_turns=True,
         write=writers.write_lmms_eval,
     ),
-    FileFormat(
-        name="lmms_eval (one object)",
-        fields=("logs",),
-        expand=harness_logs.expand_logs,
-        number="number",
-        question="question",
-        has_turns=True,
-    ),
+    FileFormat(name="lmms_eval (one object)", fields=("logs",), expand=harness_logs.expand_logs),
     FileFormat(
         name="inspect",
         fields=("eval", "samples"),
         expand=harness_logs.expand_inspect,
-        question="question",
-        has_turns=True,
         facts=harness_logs.inspect_facts,
     ),
     FileFormat(
         name="openai_batch",
         fields=("custom_id", "response"),
         expand=harness_logs.expand_batch,
-        question="question",
-        has_turns=True,
         facts=harness_logs.batch_facts,
     ),
     FileFormat(
@@ -69,6 +55,7 @@ FORMATS = (
         id=("question_id", "index"),
         failure=writers.FAILURE,
         stated={"hit": "VLMEvalKit"},
+        stated_accuracy=harness_logs.accuracy_beside,
         write=writers.write_vlmevalkit,
         suffix=".tsv",
     ),
@@ -161,19 +148,20 @@ def _prediction(format: FileFormat, row: Row) -> Prediction:
     if format.failure and text.startswith(format.failure):
         text, error = "", text
     named = [name for name in format.id if values.get(name) not in (None, "")]
-    number = values.get(format.number) if format.number and not named else None
-    fields = values.get(format.question) if format.question else values
+    is_expanded = format.expand is not None
+    number = values.get("number") if is_expanded and not named else None
+    fields = values.get("question") if is_expanded else values
     known: dict[str, Any] = {"index": number, "fields": fields or {}}
     if number is None:
         present = [name for name in format.id if name in values]
         known["id"] = parse_identifier(row, (named or present or format.id)[0])
-    if format.has_turns:
+    if is_expanded or format.has_turns:
         known |= _turn(row)
     if known.get("likelihoods") is not None:
         error = None
-    if values.get("error") and format.expand is not None:
+    if is_expanded and values.get("error"):
         text, error = "", str(values["error"])
-    stated = dict(values.get("stated") or {}) if format.expand is not None else {}
+    stated = dict(values.get("stated") or {}) if is_expanded else {}
     for name, scorer in format.stated.items():
         if str(values.get(name)) in _HITS:
             stated[scorer] = float(values[name])

@@ -4,7 +4,7 @@ The files are read as any file of predictions (`known_unknowns.exchange.reader`)
 where they are.
 
 The files of a model and setting can lie under different roots and in different commits; the file of the first commit
-counts. Nothing that a file contains raises an error: `ReleasedReader.check` reports what is wrong.
+counts. Nothing that a file contains raises an error: `known_unknowns.exchange.released_check` reports what is wrong.
 """
 
 from __future__ import annotations
@@ -14,27 +14,24 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from known_unknowns import tables
-from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
 from known_unknowns.benchmark.exchange import NO_PREDICTION, Prediction
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.git import read_manifest
-from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.embedded_questions import image_path
 from known_unknowns.exchange.reader import parse_file
 from known_unknowns.files import link_or_copy
 from known_unknowns.images import files_of
 from known_unknowns.records import Question
-from known_unknowns.variants import VARIANTS
 from known_unknowns.yaml_reader import parse_yaml
 
 REPLIES, LOG, HISTORY = "replies", "log", "history"
@@ -46,7 +43,6 @@ ANSWERS_ONLY = "answers only"
 OTHER_OPTIONS = "asks other options, or the same in another order"
 OTHER_LABEL = "has another label"
 OTHER_TEXT = "asks the same options with another text"
-_SHOWN = 3
 _AGAINST_ONE = 3
 """If one file has a question, and at least as many others have not, the question does not exist."""
 
@@ -338,10 +334,10 @@ class ReleasedReader(Released):
         if slot is None or file is None:
             return ReleasedCell({}, (), ("no file was released",))
         parsed, setting = self.read(raw / file.place), self.layout.settings[slot.setting]
-        known = _by_key(questions, parsed)
+        known = by_key(questions, parsed)
         found = {key: (question, parsed.rows[key]) for key, question in known.items() if key in parsed.rows}
         problems = {key: self.difference(row, question, setting) for key, (question, row) in found.items()}
-        turns = {question.id: (_turn(row, problems[key]),) for key, (question, row) in found.items()}
+        turns = {question.id: (as_turn(row, problems[key]),) for key, (question, row) in found.items()}
         unknown, missing = parsed.rows.keys() - known.keys(), len(questions) - len(turns)
         counts = Counter(problem for problem in problems.values() if problem)
         notes = [*(f"{count} rows: {problem}" for problem, count in counts.items()), *parsed.problems]
@@ -368,14 +364,14 @@ class ReleasedReader(Released):
 
     # Numbers
 
-    def compare(self, raw: Path, slot: Slot, questions: Callable[[], Sequence[Question]]) -> list[Comparison]:
+    def compare(self, raw: Path, slot: Slot, questions: Sequence[Question]) -> list[Comparison]:
         """Compare each log of a model and setting with the replies of the same model and setting.
 
         Every version of the replies is tried, each with the last row of every id and with all rows. The comparison that
         is returned is the first that is exact, or else that of the file that counts.
         """
         logs = slot.files.get(LOG, ())
-        tried = list(self._recomputed(raw, slot, questions())) if logs else []
+        tried = list(self._recomputed(raw, slot, questions)) if logs else []
         found = []
         for log in logs:
             try:
@@ -428,19 +424,17 @@ class ReleasedReader(Released):
     ) -> tuple[list[PublishedCell], list[dict[str, Any]]]:
         cells: list[PublishedCell] = []
         rows: list[dict[str, Any]] = []
+        of_variant = cache(questions)
         for (model, name), slot in self.slots(files).items():
             variant, setting = entry.settings.get(name), self.layout.settings[name]
-
-            def asked(variant: str | None = variant) -> Sequence[Question]:
-                return questions(variant) if variant else ()
-
+            asked = of_variant(variant) if variant and slot.files.get(LOG) else ()
             compared = self.compare(raw, slot, asked)
             rows += [self._log_row(each) for each in compared]
             if setting.answers_only and slot.first():
                 rows.append({"model": model, "setting": name, "outcome": ANSWERS_ONLY})
             if model in names and variant is not None and compared:
                 best = next((each for each in compared if each.outcome == EXACT), compared[0])
-                cells += self._cells(best, variant, names[model], self.counts(asked(), setting), entry.repository)
+                cells += self._cells(best, variant, names[model], self.counts(asked, setting), entry.repository)
         return cells, rows
 
     def _log_row(self, compared: Comparison) -> dict[str, Any]:
@@ -499,136 +493,6 @@ class ReleasedReader(Released):
         """The benchmark's name."""
         return self.folder.name
 
-    # Check
-
-    def check(self, raw: Path, entry: ReleasedData) -> tuple[list[Quantity], list[Finding]]:
-        """Report whether all files are there and complete, and ask the same questions."""
-        files = read_manifest(raw)
-        if files is None:
-            raise DataError("no list of fetched files; fetch the data again", file=raw / MANIFEST)
-        state, slots = CheckState(), self.slots(files)
-        questions, unreadable = self.questions(raw, entry)
-        for name, reason in unreadable.items():
-            state.add(ERROR, "unreadable-question", f"question {name}", reason)
-        varied = {
-            name: [VARIANTS[self.layout.settings[name].variant].function(q) for q in questions.values()]
-            for name in {setting for _, setting in slots}
-        }
-        self._check_slots(slots, entry, files, state)
-        answered = sum(self._check_replies(raw, slot, varied[slot.setting], state) for slot in slots.values())
-        compared = [
-            each
-            for slot in slots.values()
-            for each in self.compare(raw, slot, lambda slot=slot: varied[slot.setting])  # type: ignore[misc]
-        ]
-        for each in compared:
-            if each.outcome in (DIFFERS, UNREADABLE):
-                state.add(WARNING, "log", each.log.path, f"not reproduced: {each.reason}")
-            elif each.outcome == EXACT and each.reason:
-                state.add(NOTE, "log", each.log.path, f"reproduced {each.reason} ({each.replies})")
-            elif each.outcome != EXACT:
-                state.add(NOTE, "log", each.log.path, f"not recomputed: {each.reason}")
-        types = Counter(question.category for question in questions.values())
-        with_replies = Counter(setting for (_, setting), slot in slots.items() if slot.first())
-        quantities = [
-            Quantity("questions", len(questions), self.layout.questions["count"], self.layout.questions["source"]),
-            *(Quantity(f"questions of type {kind}", types[kind]) for kind in sorted(types)),
-            Quantity("models", len({model for model, _ in slots})),
-            *(
-                Quantity(f"files of predictions, {name}", with_replies[name])
-                for name in self.layout.settings
-                if name in with_replies
-            ),
-            Quantity("predictions", answered),
-            Quantity("logs", len(compared)),
-            Quantity("logs reproduced exactly", sum(each.outcome == EXACT for each in compared)),
-        ]
-        return quantities, state.findings
-
-    def _check_slots(
-        self,
-        slots: Mapping[tuple[str, str], Slot],
-        entry: ReleasedData,
-        files: Sequence[ReleasedFile],
-        state: CheckState,
-    ) -> None:
-        """Report missing and empty files, other versions of files, and files of no known model and setting."""
-        settings = self.layout.settings
-        alone = {name for name, setting in settings.items() if setting.answers_only}
-        expected = [name for name in entry.settings or settings if name not in alone]
-        for model in sorted({model for model, name in slots if name not in alone}):
-            lacking = [name for name in expected if (slot := slots.get((model, name))) is None or not slot.first()]
-            if lacking:
-                state.add(WARNING, "missing-predictions", model, f"no predictions in {', '.join(lacking)}; not run")
-        for slot in slots.values():
-            where = f"{slot.model}, {slot.setting}"
-            for file in {file.path: file for same in slot.files.values() for file in same}.values():
-                if file.size == 0:
-                    state.add(ERROR, "empty-file", file.path, f"the file is empty at commit {file.commit[:12]}")
-            for kind, name in ((REPLIES, "predictions"), (LOG, "logs")):
-                filled = [f"{f.path} at {f.commit[:12]}" for f in slot.files.get(kind, ()) if f.size]
-                if len(filled) > 1:
-                    text = f"several versions of the {name}; {filled[0]} counts, not {', '.join(filled[1:])}"
-                    state.add(WARNING, "several-versions", where, text)
-            if slot.first() and not slot.files.get(LOG) and slot.setting not in alone:
-                state.add(NOTE, "missing-log", where, "no log was released with the predictions")
-            counted = slot.first()
-            if counted and HISTORY in self.layout.files and not slot.first(HISTORY):
-                state.add(NOTE, "no-history", counted.path, "the turns before the answer were not released")
-        used = {file.path for slot in slots.values() for same in slot.files.values() for file in same}
-        for path in sorted({file.path for file in files} - used - set(self.layout.not_replies)):
-            state.add(NOTE, "other-file", path, "of no known model and setting; not used")
-
-    def _check_replies(self, raw: Path, slot: Slot, questions: Sequence[Question], state: CheckState) -> int:
-        """Report what is wrong with a file and with its rows; return the number of questions that it answers."""
-        file = slot.first()
-        if file is None:
-            return 0
-        parsed = self.read(raw / file.place)
-        known = _by_key(questions, parsed)
-        for problem in parsed.problems:
-            state.add(ERROR if parsed.is_broken else WARNING, "unreadable-file", file.path, problem)
-        missing = [name for name in known if name not in parsed.rows]
-        if missing:
-            text = f"{len(missing)} of {len(known)} questions have no prediction, {_some(missing)}; counted as failed"
-            state.add(ERROR, "missing-rows", file.path, text)
-        unknown = [name for name in parsed.rows if name not in known]
-        if unknown:
-            text = f"{len(unknown)} predictions are of no question of the other files, {_some(unknown)}; not used"
-            state.add(ERROR, "unknown-question", file.path, text)
-        self._check_rows(file.path, parsed, known, self.layout.settings[slot.setting], state)
-        turns = {q.id: (_turn(parsed.rows[key], None),) for key, q in known.items() if key in parsed.rows}
-        for note in self.dialogues(raw, slot, questions, turns)[1]:
-            state.add(WARNING, "replies", file.path, note)
-        return len(known) - len(missing)
-
-    def _check_rows(
-        self, path: str, parsed: ReplyFile, questions: Mapping[str, Question], setting: Setting, state: CheckState
-    ) -> None:
-        differing: dict[str, list[str]] = {}
-        types: Counter[tuple[str, str]] = Counter()
-        for name, row in parsed.rows.items():
-            if name not in questions:
-                continue
-            if (problem := self.difference(row, questions[name], setting)) is not None:
-                differing.setdefault(problem, []).append(name)
-            if row.text is not None and row.type != questions[name].category:
-                types[row.type, questions[name].category] += 1
-        for problem, names in differing.items():
-            severity, used = (WARNING, "used") if problem == OTHER_TEXT else (ERROR, "counted as failed")
-            text = f"{len(names)} rows: the row {problem} than the other files, {_some(names)}; {used}"
-            state.add(severity, "other-question", path, text)
-        for (theirs, ours), count in types.items():
-            severity = NOTE if self.layout.types.get(theirs) == ours else WARNING
-            state.add(severity, "other-type", path, f"{count} questions of type {ours} are called {theirs}")
-        without_reply = sum(row.reply is None for row in parsed.rows.values())
-        if without_reply:
-            state.add(WARNING, "no-prediction", path, f"{without_reply} rows have no prediction; counted as failed")
-        without_text = sum(row.text is None for row in parsed.rows.values())
-        if without_text and not parsed.by_number:
-            text = f"{without_text} rows have only an answer; their questions are those of the other files"
-            state.add(NOTE, "answers-only", path, text)
-
 
 def with_published_images(questions: Iterable[Question], settings: ReleasedData, folder: Path) -> Iterator[Question]:
     """Give each question the images and the group of the benchmark's own question of the same id and text.
@@ -675,7 +539,7 @@ def _unreadable(errors: Sequence[DataError]) -> str:
     return f"{len(errors)} unreadable line{'s' * (len(errors) > 1)}, the first is {first.line} ({first.text})"
 
 
-def _by_key(questions: Sequence[Question], parsed: ReplyFile) -> dict[str, Question]:
+def by_key(questions: Sequence[Question], parsed: ReplyFile) -> dict[str, Question]:
     """Return the questions by what a file calls them: their id, or their number."""
     return {str(n) if parsed.by_number else question.id: question for n, question in enumerate(questions)}
 
@@ -698,7 +562,8 @@ def _order(name: str) -> tuple[int, str]:
     return (int(name), "") if name.isdecimal() else (2**62, name)
 
 
-def _turn(row: ReplyRow, problem: str | None) -> ReleasedTurn:
+def as_turn(row: ReplyRow, problem: str | None) -> ReleasedTurn:
+    """Return the turn of a row, which is failed if its question is another one."""
     if problem in (OTHER_OPTIONS, OTHER_LABEL):
         return ReleasedTurn(row.reply or "", f"the released row {problem}")
     if row.reply is None:
@@ -715,7 +580,3 @@ def _difference(logged: Numbers, found: Numbers) -> str:
         f"{len(names)} numbers differ, such as {first}: logged {logged[first]!r}, recomputed {found.get(first)!r}; the "
         "log is of another version of the predictions, or the file was changed"
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"such as {', '.join(names[:_SHOWN])}"

@@ -19,6 +19,7 @@ from known_unknowns.exchange.embedded_questions import (
     guess_function,
     question_text,
 )
+from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.exchange.matching import by_sample, have_logprobs, left_out_note, match, with_prompts
 from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, file_names, parse_file
@@ -119,6 +120,8 @@ def _needs_table(files: Sequence[PredictionFile], benchmark: str, table: Path) -
     """Whether the questions are those of a table: the files lack them, or have its ids but no images."""
     exchange = registry.get(benchmark).exchange()
     predictions = [prediction for file in files for prediction in file.predictions]
+    if all(RECORD in prediction.fields for prediction in predictions):
+        return False
     if exchange.embedded_question is None or any(question_text(each.fields) is None for each in predictions):
         return True
     if not exchange.has_texts:

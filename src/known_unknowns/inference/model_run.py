@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,6 +173,9 @@ def _about(
         about["certificate"] = recorded
     if changes := reference_prompt.changes(journal, engine.facts):
         about["rendering"] = changes
+    faults = Counter(fault for reply in outcome.distinct.values() for fault in (reply.details or {}).get("faults", ()))
+    if faults:
+        about["repeated_requests"] = dict(faults.most_common())
     return about
 
 

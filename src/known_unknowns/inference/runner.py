@@ -80,16 +80,16 @@ class Outcome:
     distinct: Mapping[str, Reply]
 
 
-def count_unrecorded(
+def unrecorded_turns(
     cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
     engine: Engine | ScriptedEngine,
     replies: Mapping[str, Reply],
-) -> int:
-    """Return the number of distinct turns without a reply. The engine is asked nothing.
+) -> dict[str, Turn]:
+    """Return the distinct turns without a reply by their keys. The engine is asked nothing.
 
-    Turns that follow one without a reply are unknown and not counted.
+    Turns that follow one without a reply are unknown.
     """
-    missing: set[str] = set()
+    missing: dict[str, Turn] = {}
     key_of = _keys(engine)
     for cell, (protocol, questions) in cells.items():
         for question in questions:
@@ -98,10 +98,10 @@ def count_unrecorded(
             while dialogue.turn is not None:
                 reply = replies.get(dialogue.key)
                 if reply is None:
-                    missing.add(dialogue.key)
+                    missing.setdefault(dialogue.key, dialogue.turn)
                     break
                 dialogue.advance(reply, key_of)
-    return len(missing)
+    return missing
 
 
 def _keys(engine: Engine | ScriptedEngine) -> KeyOf:

@@ -11,9 +11,10 @@ from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.config import Params, RespondentModel, TransformersModel
 from known_unknowns.edition_files import EditionFiles, replies_table
 from known_unknowns.engines.unusable import CUT_OFF, EMPTY, REMEDIES, RETRIED
-from known_unknowns.records import CUT, FAILED, UNUSABLE
+from known_unknowns.records import CUT, FAILED
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables.parquet import Cell, Part
+from known_unknowns.variants.of_benchmark import unusable_outcomes
 
 _SHOWN = 120
 """Length of a quoted reply."""
@@ -23,13 +24,13 @@ _NO_OPTION = (
 )
 
 
-def unusable(outcomes: Iterable[tuple[str, str]], *, remedy: bool = True) -> str:
+def unusable(outcomes: Iterable[tuple[str | None, str]], *, remedy: bool = True) -> str:
     """Return sentences with the number of unusable replies, the most frequent one and its remedy; empty without any.
 
-    ``outcomes`` are the outcome of each reply, and its text or the reason of its failure.
+    ``outcomes`` are those of the function `outcomes`.
     """
     pairs = list(outcomes)
-    counts = Counter(pair for pair in pairs if pair[0] in UNUSABLE)
+    counts = Counter((outcome, text) for outcome, text in pairs if outcome is not None)
     if not counts:
         return ""
     ((outcome, text), number), *_ = counts.most_common(1)
@@ -44,15 +45,20 @@ def unusable(outcomes: Iterable[tuple[str, str]], *, remedy: bool = True) -> str
 
 
 def outcomes(
-    files: EditionFiles, model: str, benchmark: str, cells: Iterable[Cell], parser: str
-) -> list[tuple[str, str]]:
-    """Return the outcome of each answer by a parser, and its text or the reason of its failure."""
-    found = []
+    params: Params, files: EditionFiles, model: str, benchmark: str, cells: Iterable[Cell], parser: str
+) -> list[tuple[str | None, str]]:
+    """Return the outcome of each answer by a parser, None if the reply can be used, and its text or its failure."""
+    found: list[tuple[str | None, str]] = []
     for variant, seed in cells:
+        kinds = unusable_outcomes(params, variant)
         replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
         names, rows = reply_rows(files.asked(benchmark, variant, seed), replies, scores, [parser])
         outcome, step, reply, error = map(names.index, (f"{parser}.outcome", "step", "reply", "error"))
-        found += [(row[outcome], row[error] or row[reply]) for row in rows if row[outcome] and row[step] == ANSWER]
+        found += [
+            (row[outcome] if row[outcome] in kinds else None, row[error] or row[reply])
+            for row in rows
+            if row[outcome] and row[step] == ANSWER
+        ]
     return found
 
 

@@ -21,8 +21,8 @@ from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
 from known_unknowns.metrics.measure import headline
 from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED, SHARE, constant_label
-from known_unknowns.records import OVERALL, UNPARSED, UNUSABLE, Metric
-from known_unknowns.variants.of_benchmark import content_free
+from known_unknowns.records import OVERALL, UNUSABLE, Metric
+from known_unknowns.variants.of_benchmark import content_free, unusable_outcomes
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -45,8 +45,6 @@ HEADLINE_METRICS = (
 (`BenchmarkMetrics.headline`)."""
 UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
-_REMOVES_OPTIONS = "nota_only"
-"""Function of variants in which an unparsed reply can be a choice: that of the removed option."""
 COLUMNS = (
     *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high", "n", "method"),
     *("unusable", "unusable_replies", "caveat"),
@@ -140,15 +138,12 @@ def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[Headline
 def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) -> Unusable | None:
     """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share.
 
-    Without its right option, a question has an option to choose that is not offered. Such a reply is unparsed and not
-    unusable, so that of these variants only cut and failed replies count. The result is None if no share was
-    measured.
+    Which replies are unusable depends on the variant (`unusable_outcomes`). None if no share was measured.
     """
     across = [*combinations(params, benchmark), *registry.get(benchmark).metrics().across_variants]
     parser, found = main_parser(params.parsers), []
     for part in next((each.variants for each in across if each.name == variant), (variant,)):
-        chosen = part in params.variants(benchmark) and params.variant(part).function == _REMOVES_OPTIONS
-        kinds = [outcome for outcome in UNUSABLE if not (chosen and outcome == UNPARSED)]
+        kinds = unusable_outcomes(params, part) if part in params.variants(benchmark) else UNUSABLE
         measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in kinds}
         shares = {name: (m.value, m.n) for name, m in measured.items() if m is not None and m.value is not None}
         if shares:

@@ -1,7 +1,8 @@
-"""The three kinds of charts: points in a plane, dots in rows, and stacked shares.
+"""The kinds of charts: points in a plane, dots in rows, a grid of numbers, stacked shares, and curves.
 
 A chart of points or dots names every model: by its name at its point if all names fit, else by a number that the key
-below the chart explains. Scripted baselines and published models are grey. Marks have their numbers as hover text.
+below the chart explains. Scripted baselines and published models are grey there; in bars and grids, the baselines are
+below a rule. Marks have their numbers as hover text.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ _LANE = 10
 """Pixels between two models in a row of dots."""
 _CURVES = (250, 200)
 """Pixels of a facet of curves."""
+RULE = " "
+"""The place of the rule between models and baselines, among their names."""
+_SHADES, _DARK_FROM, _GRID_INK = ("#eef3f8", "#1f5fa8"), 75, "#1c1a12"
+"""Colours of cells with 0% and 100%, the percentage from which their text is white, and that of other texts."""
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 
 
@@ -485,15 +490,15 @@ def shares(
     """Return a chart of stacked bars, one for each model in each facet. Many facets are in two columns.
 
     A row has "model", "share" in percent, and the fields ``part`` and ``facet``. ``colours`` has the parts in their
-    order in a bar, ``order`` the facets. The bars of ``baselines`` are pale.
+    order in a bar, ``order`` the facets. The bars of ``baselines`` are below a rule.
     """
     import altair as alt
 
     places, across = list(colours), 2 if len(order) > _MOST_FACETS else 1
-    values = [
+    names = _with_rule([model for model in models if any(row["model"] == model for row in rows)], baselines)
+    values: list[dict[str, Any]] = [
         {
             **row,
-            "pale": row["model"] in baselines,
             "place": places.index(row[part]),
             "hover": f"{row['model']}, {row[facet]}: {row[part]}, {row['share']:.1f}",
         }
@@ -509,20 +514,83 @@ def shares(
     columns = _columns(places, width)
     legend = alt.Legend(title=None, orient="top", columns=columns, columnPadding=40, rowPadding=4, symbolType="square")
     scale = alt.Scale(domain=places, range=list(colours.values()))
-    return (
-        alt.Chart(alt.Data(values=values))
+    model = alt.Y("model:N", title=None, scale=alt.Scale(domain=names), axis=_ticks_of_models(names))
+    bars = (
+        alt.Chart()
+        .transform_filter(alt.datum.model != RULE)
         .mark_bar(height={"band": 0.82})
         .encode(
             x=share,
-            y=alt.Y("model:N", sort=list(models), title=None),
+            y=model,
             color=alt.Color(f"{part}:N", scale=scale, legend=legend),
             order=alt.Order("place:Q"),
-            opacity=alt.Opacity("pale:N", scale=alt.Scale(domain=[False, True], range=[1, 0.45]), legend=None),
             description="hover:N",
         )
-        .properties(width=width // across, height={"step": 17})
-        .facet(**_facets(facet, order, across), spacing=16)
     )
+    layers = [bars]
+    if RULE in names:
+        values += [{facet: each, "model": RULE} for each in dict.fromkeys(row[facet] for row in rows)]
+        layers.append(_rule_between(model))
+    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width=width // across, height={"step": 17})
+    return chart.facet(**_facets(facet, order, across), spacing=16)
+
+
+def grid(
+    rows: Sequence[Mapping[str, Any]],
+    models: Sequence[str],
+    columns: Sequence[str],
+    *,
+    groups: Sequence[str] = ("",),
+    baselines: Collection[str] = (),
+) -> Any:
+    """Return a grid of numbers in percent: a row for each model, a column for each name, in a facet for each group.
+
+    A row has "model", "column", "group", "value", and the text "hover". Darker cells have higher numbers. The rows of
+    ``baselines`` are below a rule.
+    """
+    import altair as alt
+
+    names = _with_rule([model for model in models if any(row["model"] == model for row in rows)], baselines)
+    values: list[dict[str, Any]] = [{**row, "text": f"{row['value']:.0f}"} for row in rows]
+    model = alt.Y("model:N", title=None, scale=alt.Scale(domain=names), axis=_ticks_of_models(names))
+    axis = alt.Axis(orient="top", labelAngle=-40, labelFontSize=SMALL + 1, ticks=False, domain=False)
+    column = alt.X("column:N", title=None, sort=list(columns), axis=axis)
+    cells = alt.Chart().transform_filter(alt.datum.model != RULE).encode(x=column, y=model)
+    shade = alt.Color("value:Q", legend=None, scale=alt.Scale(domain=[0, 100], range=list(_SHADES)))
+    ink = alt.condition(alt.datum.value > _DARK_FROM, alt.value("white"), alt.value(_GRID_INK))
+    layers = [
+        cells.mark_rect().encode(color=shade, description="hover:N"),
+        cells.mark_text(fontSize=SMALL, aria=False).encode(text="text:N", color=ink),
+    ]
+    if RULE in names:
+        first_of = {row["group"]: row["column"] for row in reversed(rows)}
+        values += [{"group": group, "model": RULE, "column": first_of[group]} for group in groups]
+        layers.append(_rule_between(model))
+    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width={"step": 34}, height={"step": 20})
+    if list(groups) == [""]:
+        return chart
+    return chart.facet(**_facets("group", groups, len(groups)), spacing=10).resolve_scale(x="independent")
+
+
+def _with_rule(models: Sequence[str], baselines: Collection[str]) -> list[str]:
+    """Return models, and baselines below a rule if there are both."""
+    own = [model for model in models if model not in baselines]
+    scripted = [model for model in models if model in baselines]
+    return [*own, *([RULE] if own and scripted else []), *scripted]
+
+
+def _ticks_of_models(names: Sequence[str]) -> Any:
+    import altair as alt
+
+    return alt.Axis(values=[name for name in names if name != RULE])
+
+
+def _rule_between(model: Any) -> Any:
+    """Return the rule between models and baselines, across the chart."""
+    import altair as alt
+
+    rule = alt.Chart().transform_filter(alt.datum.model == RULE).mark_rule(color=MUTED, strokeWidth=1, aria=False)
+    return rule.encode(y=model)
 
 
 def curves(
@@ -539,15 +607,17 @@ def curves(
 ) -> Any:
     """Return a chart of curves, one for each series in each facet. Several facets are in two columns.
 
-    Points of ``found`` have a facet, a series, x, y and a hover text; those of ``ends``, drawn as dots, no series.
-    The order of ``series`` gives their colours; ``grey`` is a series for comparison.
+    Points of ``found`` have a facet, a series, x, y and a hover text, and low and high for an error bar. Those of
+    ``ends``, drawn as dots, have no series. The order of ``series`` gives their colours; ``grey`` is a series for
+    comparison.
     """
     import altair as alt
 
     across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
     colours = model_colours([name for name in series if name != grey]) | ({grey: GREY} if grey else {})
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    legend = alt.Legend(title=None, columns=_columns(colours, 2 * _CURVES[0]), columnPadding=30, symbolType="stroke")
+    columns = _columns(colours, 2 * _CURVES[0])
+    legend = alt.Legend(title=None, columns=columns, columnPadding=30, symbolType="stroke", symbolOpacity=1)
     colour = alt.Color("series:N", scale=scale, legend=legend)
     low, high = x.low, min(x.high, y.high)
     lines = [{"facet": name, "x": low, "y": low, "x2": high, "y2": high, "line": 1} for name in facets if diagonal]
@@ -557,13 +627,17 @@ def curves(
         dashed.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.7, aria=False).encode(
             x=across, y=up, x2="x2:Q", y2="y2:Q"
         ),
+        base.mark_rule(strokeWidth=1.2, opacity=0.45, aria=False).encode(
+            x=across, y=alt.Y(**y.channel("low")), y2="high:Q", color=colour
+        ),
         base.mark_line(strokeWidth=1.8, aria=False).encode(x=across, y=up, color=colour, order="x:Q"),
         base.mark_point(filled=True, size=30 if dots else 0, opacity=1).encode(
             x=across, y=up, color=colour, description="hover:N"
         ),
         points.mark_point(filled=True, size=60, color=INK, opacity=1).encode(x=across, y=up, description="hover:N"),
     ]
-    layers = [layer for layer, shown in zip(layers, (diagonal, True, dots, ends), strict=True) if shown]
+    has_bars = any("low" in row for row in found)
+    layers = [layer for layer, shown in zip(layers, (diagonal, has_bars, True, dots, ends), strict=True) if shown]
     chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=_CURVES[0], height=_CURVES[1])
     return chart.facet(**_facets("facet", facets, min(2, len(facets))), spacing=20)
 

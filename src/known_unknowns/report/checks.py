@@ -1,20 +1,17 @@
-"""The page of the audit and of the data checks, from `known-unknowns check --json` and the published numbers."""
+"""The data checks of the page audit.html, from `known-unknowns check --json` and the published numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from known_unknowns import json_files
-from known_unknowns.benchmark.published import CHANGES, DATA, PERCENT
-from known_unknowns.comparison.audit import audit, published
-from known_unknowns.comparison.audit.issues import Issue, grouped, place, places
-from known_unknowns.comparison.audit.output import version
+from known_unknowns.benchmark.published import DATA, PERCENT
+from known_unknowns.comparison.published import published
 from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
-from known_unknowns.report.formatting import DASH, Cell, Row, Table, make_row, make_table
+from known_unknowns.report.formatting import DASH, Cell, Table, banded, make_row, make_table
 from known_unknowns.report.replies import printable
 
 SHOWN = 5
@@ -79,29 +76,6 @@ def _severities(findings: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
     ]
 
 
-def issues(found: Sequence[Issue], title: str) -> Table | None:
-    """Return the issues of the audit, the most important first; None without issues."""
-    rows = []
-    for number, issue in enumerate(found, 1):
-        cells = (Cell(text, kind="text") for text in (issue.issue, issue.cause or DASH, places(issue.findings)))
-        rows.append((CHANGES[issue.changes], make_row(f"{number}", cells)))
-    caption = f"{title}: issues in the published numbers"
-    return make_table(caption, "Number", ("issue", "cause", "where"), _banded(rows)) if rows else None
-
-
-def findings(found: Sequence[Issue], title: str) -> Table | None:
-    """Return the findings of the audit by issue, each with its arithmetic; None without findings."""
-    rows = []
-    for number, issue in enumerate(found, 1):
-        for finding in issue.findings:
-            head = f"{finding.table}, {place(finding)}"
-            rows.append(
-                (f"{number}. {issue.issue}", make_row(head, (finding.printed, finding.sentence, finding.arithmetic)))
-            )
-    caption = f"{title}: findings on the published numbers"
-    return make_table(caption, "Cell", ("printed", "finding", "arithmetic"), _banded(rows)) if rows else None
-
-
 def data_numbers(benchmark: str, title: str, counted: Mapping[str, float]) -> Table | None:
     """Return the published numbers about the data, beside those that the check counted; None without such numbers."""
     rows = []
@@ -112,26 +86,4 @@ def data_numbers(benchmark: str, title: str, counted: Mapping[str, float]) -> Ta
             cells = Cell(shown, kind="plain"), Cell(DASH if ours is None else f"{ours:,.10g}")
             rows.append((cell.table, make_row(f"{cell.row}, {cell.column}", cells)))
     caption = f"{title}: published numbers about the data"
-    return make_table(caption, "Number", ("published", "counted by the check"), _banded(rows)) if rows else None
-
-
-def _banded(rows: Iterable[tuple[str, Row]]) -> list[Row]:
-    """Return rows under a heading for each adjacent group."""
-    groups = groupby(rows, key=lambda pair: pair[0])
-    return [row for name, members in groups for row in (make_row(name, ()), *(row for _, row in members))]
-
-
-def audit_tables(benchmark: str, title: str, counted: Mapping[str, float]) -> dict[str, Any]:
-    """Return the tables of the audit of a benchmark, and the versions of the papers that it is about.
-
-    ``counted`` is empty without a check of the published data.
-    """
-    numbers = published(benchmark)
-    found = grouped(numbers, audit(benchmark))
-    return {
-        "count": len(found),
-        "issues": issues(found, title),
-        "findings": findings(found, title),
-        "data": data_numbers(benchmark, title, counted),
-        "versions": [version(source) for source in numbers.sources],
-    }
+    return make_table(caption, "Number", ("published", "counted by the check"), banded(rows)) if rows else None

@@ -1,4 +1,4 @@
-"""The page on confidence: whether a model knows which of its answers are wrong. Tables, figures and a column."""
+"""The page on confidence: whether a model knows which of its answers are wrong. Sentences, tables and a column."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
-from known_unknowns.benchmark.metrics import RiskCoverage
+from known_unknowns.config import RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
-from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND, binned
-from known_unknowns.metrics.confidence_sources import COLUMNS, KNOWN, OPTION_TEXT_SUM, PARSER
-from known_unknowns.metrics.selective import risks
+from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
+from known_unknowns.metrics.confidence_sources import COLUMNS, KNOWN, PARSER
 from known_unknowns.records import Metric
-from known_unknowns.report import charts
-from known_unknowns.report.charts import Axis
-from known_unknowns.report.drawing import Figure, figure
+from known_unknowns.report import confidence_figures
+from known_unknowns.report.confidence_figures import LEAST_DRAWN, ModelSource, source_name
+from known_unknowns.report.drawing import Figure
 from known_unknowns.report.formatting import (
     DASH,
     Cell,
@@ -26,23 +22,28 @@ from known_unknowns.report.formatting import (
     Row,
     Table,
     bounds_cell,
-    counted,
+    interval,
     make_row,
     make_table,
     metric_cell,
+    percent,
 )
 from known_unknowns.report.tables import Run
 from known_unknowns.report.tables import confidence as level
-from known_unknowns.scoring.confidence import REFUSAL
+from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, REFUSAL, VERBALISED
 from known_unknowns.scoring.confidence import SOURCES as SOURCES
-from known_unknowns.tables import CONFIDENCES
-from known_unknowns.tables.parquet import CELL, read_columns
 
-AUROC = "auroc"
+AUROC, OVERCONFIDENCE = "auroc", "overconfidence"
+CHANCE = 0.5
+"""The AUROC of confidences that say nothing."""
+STATED_BY_BASELINES = (OPTION_TEXT, LETTERS, VERBALISED)
+"""Sources that give the confidence with which a scripted respondent of known calibration answers."""
+CALIBRATED_BASELINES = ("calibrated", "overconfident", "uninformative")
+"""Behaviours with a confidence of their own. That of other baselines is a constant and says nothing."""
 _METRICS = {
     AUROC: Head("AUROC", verbatim=True),
     "ece": Head("calibration error", note=f"ECE, {BINS} bins"),
-    "overconfidence": Head("overconfidence", note="confidence less accuracy"),
+    OVERCONFIDENCE: Head("overconfidence", note="confidence less accuracy"),
     "brier": Head("Brier score"),
     "excess_aurc": Head("excess AURC", verbatim=True, note="above the best order"),
     "accuracy_at_80": Head("right at 80%", note="of the attempts"),
@@ -54,29 +55,21 @@ _REFUSALS = {
     "abstention_recall": Head("wrong ones refused"),
     AUROC: Head("AUROC of refusing", verbatim=True),
 }
-_SCHEMA = pa.schema([*CELL, *CONFIDENCES])
-_BEST = "best possible order"
-_COVERAGES = np.arange(1, 101) / 100
-
-
-def source_name(source: str) -> str:
-    """Return a source in words.
-
-    Examples
-    --------
-    >>> source_name("option_text_sum")
-    'option text (sum)'
-    """
-    return source.replace("_", " ").replace(" sum", " (sum)")
 
 
 @dataclass(frozen=True)
 class PageContent:
-    """What the page shows of one benchmark. ``absent`` has the sources that no model has, by the reason."""
+    """What the page shows of one benchmark.
 
+    ``answers`` has a sentence for each model, by source, and whether the model is a baseline. ``not_drawn`` says which
+    models have too few attempts for a figure. ``absent`` has the sources that no model has, by the reason.
+    """
+
+    answers: Mapping[str, Sequence[tuple[str, bool]]]
     table: Table | None
     refusals: Refusals
     figures: Sequence[Figure]
+    not_drawn: str
     absent: Mapping[str, Sequence[str]]
 
 
@@ -92,16 +85,6 @@ class Refusals:
     has_unknown: bool = False
 
 
-@dataclass(frozen=True)
-class ModelSource:
-    """A model's confidences from one source: the variant that they are of, and their AUROC."""
-
-    model: str
-    source: str
-    variant: str
-    auroc: Metric | None
-
-
 def build(run: Run, *, data: Path, results: Path) -> PageContent:
     """Return what the page shows of a benchmark. Raises DataError for an invalid table of confidences."""
     known = [each for each in sources_of(run) if each.variant]
@@ -110,8 +93,74 @@ def build(run: Run, *, data: Path, results: Path) -> PageContent:
         rows = (run.get(model, v, PARSER, f"{KNOWN}.{source}") for v in _variants(run)[:1] for model in _asked(run))
         reason = next((metric.method for metric in rows if metric), "nothing was measured")
         absent.setdefault(reason.removeprefix("undefined: "), []).append(source_name(source))
-    attempts = _attempts(run, known, EditionFiles(data, results))
-    return PageContent(_table(run, known), _refusals(run), _figures(run, attempts), absent)
+    known.sort(key=lambda each: _order(run, each))
+    drawn, few = confidence_figures.draw(run, known, EditionFiles(data, results))
+    return PageContent(_answers(run, known), _table(run, known), _refusals(run), drawn, _not_drawn(few), absent)
+
+
+def _order(run: Run, each: ModelSource) -> tuple[int, bool, bool, float]:
+    """The order of sentences and rows: by source, models before baselines, the highest AUROC first."""
+    value = each.auroc.value if each.auroc else None
+    return COLUMNS.index(each.source), each.model in run.baselines, value is None, -(value or 0.0)
+
+
+def _answers(run: Run, known: Sequence[ModelSource]) -> dict[str, list[tuple[str, bool]]]:
+    """A sentence for each model, by source and variant."""
+    answers: dict[str, list[tuple[str, bool]]] = {}
+    for each in known:
+        source = "Verbalised" if each.source == VERBALISED else f"By {source_name(each.source)}"
+        heading = f"{source}, {run.section.name(each.variant)}"
+        answers.setdefault(heading, []).append((sentence(run, each), each.model in run.baselines))
+    return answers
+
+
+def sentence(run: Run, each: ModelSource) -> str:
+    """Return whether a model's confidences say which answers are wrong, and whether they are too high."""
+    confidence = run.get(each.model, each.variant, PARSER, f"{OVERCONFIDENCE}.{each.source}")
+    parts = [_order_clause(each.auroc), _level_clause(confidence)]
+    count = confidence or each.auroc
+    n = "" if count is None else f" (n = {count.n:,})"
+    return f"{each.model}: {'; '.join(filter(None, parts))}{n}."
+
+
+def _order_clause(auroc: Metric | None) -> str:
+    if auroc is None:
+        return "no AUROC was measured"
+    if auroc.value is None:
+        return f"no AUROC, because {auroc.method.removeprefix('undefined: ')}"
+    text = f"AUROC {percent(auroc.value)} {interval(auroc.low, auroc.high)}".rstrip()
+    if auroc.low is None or auroc.high is None:
+        return text
+    if auroc.low > CHANCE:
+        return f"{text}, better than chance"
+    if auroc.high < CHANCE:
+        return f"{text}, worse than chance"
+    return f"{text}, cannot be distinguished from chance"
+
+
+def _level_clause(overconfidence: Metric | None) -> str:
+    if overconfidence is None or overconfidence.value is None:
+        return ""
+    value, low, high = overconfidence.value, overconfidence.low, overconfidence.high
+    if low is None or high is None:
+        return f"confidence less accuracy {percent(value, signed=True)} points"
+    if low > 0:
+        return f"overconfident by {percent(value)} {interval(low, high)} points"
+    if high < 0:
+        return f"underconfident by {percent(-value)} {interval(-high, -low)} points"
+    bounds = interval(low, high, signed=True)
+    return f"confidence and accuracy cannot be distinguished ({percent(value, signed=True)} {bounds} points)"
+
+
+def _not_drawn(few: Mapping[ModelSource, int]) -> str:
+    """Name the models and sources with fewer attempts than a figure needs."""
+    if not few:
+        return ""
+    named = [f"{each.model} by {source_name(each.source)} ({attempts:,})" for each, attempts in few.items()]
+    return (
+        f"Not drawn: {', '.join(named)}. With fewer than {LEAST_DRAWN} attempts, the distance of a calibrated model's "
+        "bins from the diagonal is mostly chance."
+    )
 
 
 def _asked(run: Run) -> list[str]:
@@ -123,16 +172,25 @@ def sources_of(run: Run) -> Iterator[ModelSource]:
     """Yield every model with every source: of the first variant with unchanged questions that has it, else of none."""
     variants = _variants(run)
     for model in run.models:
-        for source in COLUMNS[:-1]:
+        for source in _sources(run, model):
             variant = next((v for v in variants if _is_known(run, model, source, v)), "")
             yield ModelSource(model, source, variant, run.get(model, variant, PARSER, f"{AUROC}.{source}"))
+
+
+def _sources(run: Run, model: str) -> Sequence[str]:
+    """The sources of a model; of a baseline, those that give a confidence of its own."""
+    if model not in run.baselines:
+        return COLUMNS[:-1]
+    entry = run.params.model(model)
+    is_calibrated = isinstance(entry, RespondentModel) and entry.behaviour in CALIBRATED_BASELINES
+    return STATED_BY_BASELINES if is_calibrated else ()
 
 
 def _variants(run: Run) -> list[str]:
     """The variants that keep the content of the questions: those with the most sources first, then of the headline."""
     functions = {v: run.params.variant(v).function for v in run.variants}
     kept = [v for v in run.variants if functions[v] in dual.AS_PUBLISHED]
-    number = {v: sum(_is_known(run, m, s, v) for m in run.models for s in COLUMNS[:-1]) for v in kept}
+    number = {v: sum(_is_known(run, m, s, v) for m in run.models for s in _sources(run, m)) for v in kept}
     return sorted(kept, key=lambda variant: (-number[variant], variant not in run.headline))
 
 
@@ -142,23 +200,18 @@ def _is_known(run: Run, model: str, source: str, variant: str) -> bool:
 
 
 def _table(run: Run, known: Sequence[ModelSource]) -> Table | None:
-    """The metrics of every model and source, the highest AUROC first, baselines last."""
-
-    def order(each: ModelSource) -> tuple[bool, bool, float]:
-        value = each.auroc.value if each.auroc else None
-        return each.model in run.baselines, value is None, -(value or 0.0)
-
+    """The metrics of every model and source."""
     rows = []
-    for each in sorted(known, key=order):
+    for each in known:
         metrics = [run.get(each.model, each.variant, PARSER, f"{name}.{each.source}") for name in _METRICS]
         count = next((m.n for m in metrics if m is not None), None)
         cells = [replace(metric_cell(m), n=None, denominator="", kind="number stacked") for m in metrics]
         head = Head(source_name(each.source), note=run.section.name(each.variant))
         cells.insert(0, Cell(DASH if count is None else f"{count:,}", kind="plain"))
-        rows.append(make_row((each.model, head), cells, _kind(run, each.model)))
+        rows.append(make_row((head, each.model), cells, _kind(run, each.model)))
     caption = f"{run.section.title}: confidence and correctness of the attempts, in percent with {level(run)} intervals"
-    caption += ", sorted by AUROC"
-    return make_table(caption, ("Model", "Source"), [Head("attempts"), *_METRICS.values()], rows) if rows else None
+    caption += ", by source and AUROC"
+    return make_table(caption, ("Source", "Model"), [Head("attempts"), *_METRICS.values()], rows) if rows else None
 
 
 def _refusals(run: Run) -> Refusals:
@@ -195,114 +248,6 @@ def _refusals(run: Run) -> Refusals:
 def _kind(run: Run, model: str) -> str:
     """The class of a model's row."""
     return "baseline" if model in run.baselines else ""
-
-
-@dataclass(frozen=True)
-class _Attempts:
-    """Attempts with a known confidence, over all seeds, and the number of all replies."""
-
-    confidence: np.ndarray
-    correct: np.ndarray
-    asked: int
-    refused: int
-
-
-def _attempts(run: Run, known: Sequence[ModelSource], files: EditionFiles) -> dict[ModelSource, _Attempts]:
-    """The attempts of every model that is no baseline, or of the baselines. At least as many as there are bins."""
-    shown = [each for each in known if each.model not in run.baselines and each.source != OPTION_TEXT_SUM]
-    read = {}
-    for each in shown or known:
-        path = files.confidence(each.model, run.benchmark)
-        if path.is_file():
-            names = ["variant", "attempted", "correct", REFUSAL, each.source]
-            columns = read_columns(path, _SCHEMA, names)
-            rows = columns.to_pandas()
-            rows = rows[rows.variant == each.variant]
-            attempts = rows[rows.attempted & rows[each.source].notna()]
-            confidence, correct = attempts[each.source].to_numpy(float), attempts.correct.to_numpy(bool)
-            read[each] = _Attempts(confidence, correct, len(rows), int((rows[REFUSAL] == 0).sum()))
-    return {each: attempts for each, attempts in read.items() if len(attempts.confidence) >= BINS}
-
-
-def _figures(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> list[Figure]:
-    if not attempts:
-        return []
-    return [_reliability(run, attempts), _risk_coverage(run, attempts)]
-
-
-def _reliability(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
-    """Draw the accuracy of the attempts in bins of their confidence."""
-    points, rows = [], []
-    for each, of in attempts.items():
-        bins, _ = binned(of.confidence, of.correct)
-        name = source_name(each.source)
-        for size, confidence, accuracy in zip(*(values.tolist() for values in bins), strict=True):
-            hover = f"{each.model}, {name}: confidence {100 * confidence:.1f}, right {100 * accuracy:.1f}, n = {size:,}"
-            place = {"x": 100 * confidence, "y": 100 * accuracy, "hover": hover}
-            points.append(place | {"facet": each.model, "series": name})
-            cells = [Cell(f"{value:.1f}") for value in (100 * confidence, 100 * accuracy)]
-            rows.append(make_row((each.model, name), [Cell(f"{size:,}", kind="plain"), *cells]))
-    axes = Axis("confidence (%)"), Axis("right (%)")
-    chart = charts.curves(points, *axes, facets=_models(attempts), series=_series(attempts), diagonal=True, dots=True)
-    title = f"{run.section.title}: reliability"
-    note = (
-        f"Up to {BINS} bins with equally many attempts. On the dashed line, confidence and accuracy are equal; below "
-        "it, the model is overconfident."
-    )
-    alt_text = (
-        f"Reliability diagrams of {counted(len(_models(attempts)), 'model')}: accuracy against mean confidence of each "
-        "bin, one line for each source. The table below has the numbers."
-    )
-    table = make_table(f"{title}, in percent", ("Model", "Source"), ["attempts", "confidence", "right"], rows)
-    return figure(f"{run.benchmark}_reliability", title, chart, alt_text, note=note, table=table, caveat=run.caveat)
-
-
-def _risk_coverage(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
-    """Draw the risk at each coverage, in the order of each source, and the point at which the model operates."""
-    points, best, ends = [], {}, []
-    for each, of in attempts.items():
-        wrong = 1.0 - of.correct
-        share = len(wrong) / of.asked
-        points += _curve(each.model, source_name(each.source), RiskCoverage(of.confidence, wrong), share)
-        known = best.get(each.model)
-        if known is None or len(known[0]) < len(wrong):
-            best[each.model] = wrong, share
-    for model, (wrong, share) in best.items():
-        points += _curve(model, _BEST, RiskCoverage(-wrong, wrong), share)
-        hover = f"{model} answers {100 * share:.1f}, wrong among them {100 * wrong.mean():.1f}"
-        ends.append({"facet": model, "x": 100 * share, "y": 100 * wrong.mean(), "hover": hover})
-    highest = max(20.0, 20.0 * np.ceil(max(point["y"] for point in points) / 20))
-    axes = Axis("coverage: questions answered (%)"), Axis("risk: wrong among them (%)", 0, highest)
-    series = [*_series(attempts), _BEST]
-    chart = charts.curves(points, *axes, facets=_models(attempts), series=series, ends=ends, grey=_BEST)
-    title = f"{run.section.title}: risk against coverage"
-    note = (
-        "Attempts in the order of falling confidence. A lower curve is better. The dot is the model as it is: it "
-        "refuses, abstains or gives no answer to the rest."
-    )
-    alt_text = (
-        f"Curves for {counted(len(_models(attempts)), 'model')}: the percentage of wrong answers among the share of "
-        "questions answered, one curve for each source of confidence. The table above has the areas and two points of "
-        "each curve."
-    )
-    return figure(f"{run.benchmark}_risk_coverage", title, chart, alt_text, note=note, caveat=run.caveat)
-
-
-def _curve(model: str, series: str, curve: RiskCoverage, share: float) -> list[dict[str, float | str]]:
-    at = _COVERAGES[_COVERAGES * len(curve.wrong) >= 1]
-    found = zip(100 * share * at, 100 * risks(curve, at), strict=True)
-    return [
-        {"facet": model, "series": series, "x": x, "y": y, "hover": f"{series}: {y:.1f} at {x:.1f}"} for x, y in found
-    ]
-
-
-def _models(attempts: Mapping[ModelSource, _Attempts]) -> list[str]:
-    return list(dict.fromkeys(each.model for each in attempts))
-
-
-def _series(attempts: Mapping[ModelSource, _Attempts]) -> list[str]:
-    present = {each.source for each in attempts}
-    return [source_name(source) for source in COLUMNS if source in present]
 
 
 def column(runs: Sequence[Run], models: Sequence[str]) -> tuple[Head, list[Cell]] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from colorsys import hls_to_rgb
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from textwrap import wrap
 from typing import Any
@@ -23,6 +23,8 @@ VALIDATE = False
 """Whether charts are checked against Vega-Lite's schema, which takes longer than drawing them. The tests do it."""
 
 _MODELS = ("#2a78c8", "#d9722e", "#22936b", "#bf4f88", "#8461cf", "#a98500", "#1399ad", "#d24848")
+_STEPPED = 560
+"""Pixels for the title of a chart whose width follows from the number of its columns."""
 _PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the installed font may be wider than the measured one
 _DESCRIBED = re.compile(r'<(\w+) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"([^>]*?)(/?)>')
 _FONT = "Arial, Helvetica, Liberation Sans, Roboto, sans-serif"  # of the same widths as the font that is measured
@@ -30,7 +32,10 @@ _FONT = "Arial, Helvetica, Liberation Sans, Roboto, sans-serif"  # of the same w
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure as a file (``svg``) and as a part of the page (``inline``), with its text alternative (``alt``)."""
+    """A figure as a file (``svg``) and as a part of the page (``inline``), with its text alternative (``alt``).
+
+    ``absent`` says why it is not drawn. The page then has this text, and the file an image of it.
+    """
 
     name: str
     title: str
@@ -40,6 +45,7 @@ class Figure:
     note: str = ""
     table: Table | None = None
     caveat: str = ""
+    absent: str = ""
 
 
 def model_colours(models: Sequence[str]) -> dict[str, str]:
@@ -61,7 +67,8 @@ def figure(
     ``caveat`` is what a reader of the figure alone must know; it is the subtitle in the file, and in the caption.
     """
     specification = chart.to_dict(validate=VALIDATE) | {"config": _config()}
-    width = specification.get("spec", specification)["width"] * specification.get("columns", 1)
+    width = specification.get("spec", specification)["width"]
+    width = _STEPPED if isinstance(width, dict) else width * specification.get("columns", 1)
     heading: dict[str, Any] = {"text": wrap(title, width // 9)}
     if caveat:
         heading |= {"subtitle": wrap(caveat, width // 7), "subtitlePadding": 5}
@@ -71,15 +78,12 @@ def figure(
 
 
 def placeholder(name: str, title: str, why: str) -> Figure:
-    """Return a figure with the reason why it is not drawn. The workflow declares the file for every configuration.
-
-    The lines of the reason fit the width of a phone.
-    """
+    """Return a figure with the reason why it is not drawn. The workflow declares the file for every configuration."""
     import altair as alt
 
     lines = wrap(why, 36)
     chart = alt.Chart(alt.Data(values=[{}])).mark_text(text=lines, fontSize=14, color=MUTED)
-    return figure(name, title, chart.properties(width=270, height=60 + 20 * len(lines)), why)
+    return replace(figure(name, title, chart.properties(width=270, height=60 + 20 * len(lines)), why), absent=why)
 
 
 @cache

@@ -30,6 +30,8 @@ _OTHER_ANSWERS = {
     "share_cut": "cut",
     "share_failed": "failed",
 }
+MOST_DOTS = 8
+"""The largest number of models whose dots can be told apart in a row. More models are rows of a grid."""
 _OTHER_COLOURS = {"abstained": "#c9b458", "no label": "#7d858f", "cut": "#b4bac2", "failed": "#a8324a"}
 
 
@@ -150,7 +152,7 @@ def _scatter_table(spec: Scatter, run: Run, found: Sequence[Point]) -> Table:
 
 
 def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
-    """Draw one metric by variant or by type of question."""
+    """Draw one metric by variant or by type of question: dots with intervals, or a grid if there are many models."""
     parser, main = run.table_parser, next(iter(run.headline), "")
 
     def metric(model: str, row: str) -> Metric | None:
@@ -168,6 +170,29 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
         return placeholder(spec.name, spec.title, "not drawn: nothing was measured")
     shown = [(group, row) for group, row in rows if any((dot.group, dot.row) == (group, names[row]) for dot in found)]
     groups = {row: group for group, row in shown}
+    order = [names[row] for _, row in shown]
+    note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
+    table = make_table(
+        f"{spec.title}: {spec.axis}, in percent",
+        "Variant" if spec.by_variant else ("Subset", "Type"),
+        (Head(model, verbatim=True) for model in run.models),
+        (
+            make_row(
+                names[row] if spec.by_variant else (group, names[row]), (metric(model, row) for model in run.models)
+            )
+            for group, row in shown
+        ),
+    )
+    if len(own_models(run)) > MOST_DOTS:
+        chart = charts.grid(
+            _grid_rows(found), run.models, order, groups=[*dict.fromkeys(groups.values())], baselines=run.baselines
+        )
+        alt_text = (
+            f"Grid of numbers: {spec.axis}, in percent, of {counted(len(run.models), 'model')} (rows) in "
+            f"{counted(len(shown), 'column')}. The table below has the numbers with their intervals."
+        )
+        note = f"{spec.axis.capitalize()}, in percent. {note} The table below has the intervals."
+        return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
     theirs = [
         Dot(cell.model, names[row], Coordinate(cell.value), PUBLISHED, groups[row])
         for cell in (published if spec.published else ())
@@ -187,21 +212,22 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
         f"interval for each of {counted(len(run.models), 'model')}, and {counted(len(theirs), 'published number')}. "
         "The table below has the numbers of this run."
     )
-    order = [names[row] for _, row in shown]
     chart = charts.dots([*found, *dict.fromkeys(theirs)], Axis(f"{spec.axis} (%)"), own_models(run), order, lines=lines)
-    table = make_table(
-        f"{spec.title}: {spec.axis}, in percent",
-        "Variant" if spec.by_variant else ("Subset", "Type"),
-        (Head(model, verbatim=True) for model in run.models),
-        (
-            make_row(
-                names[row] if spec.by_variant else (group, names[row]), (metric(model, row) for model in run.models)
-            )
-            for group, row in shown
-        ),
-    )
-    note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
+    note = " ".join(filter(None, [spec.marks, note]))
     return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
+
+
+def _grid_rows(found: Sequence[Dot]) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": dot.model,
+            "column": dot.row,
+            "group": dot.group,
+            "value": dot.x.value,
+            "hover": f"{dot.model}, {dot.row}: {dot.x}",
+        }
+        for dot in found
+    ]
 
 
 def shares(spec: Shares, run: Run) -> Figure:

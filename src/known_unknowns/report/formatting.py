@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from known_unknowns.metrics.confidence import HIGH_BOUND, LOW_BOUND
 from known_unknowns.records import Metric
@@ -121,6 +122,15 @@ def make_row(
     """Return a row of cells, of metrics (None is "not measured"), of texts and of counts."""
     heads = (heads,) if isinstance(heads, str | Head) else heads
     return Row(tuple(map(_head, heads)), tuple(map(_cell, cells)), kind)
+
+
+def banded(rows: Iterable[tuple[str, Row]]) -> list[Row]:
+    """Return rows under a heading for each adjacent group."""
+    found = []
+    for name, members in groupby(rows, key=lambda pair: pair[0]):
+        found.append(make_row(name, ()))
+        found += [row for _, row in members]
+    return found
 
 
 def _head(value: str | Head) -> Head:

@@ -14,7 +14,7 @@ from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import UNJUDGED, ComparisonRow
 from known_unknowns.comparison.pairs import PairedRow, correct_for_pairs
 from known_unknowns.comparison.summary import leading_rows
-from known_unknowns.config import catalogue
+from known_unknowns.config import RespondentModel, catalogue
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
@@ -31,22 +31,31 @@ from known_unknowns.report.formatting import (
     Row,
     Table,
     counted,
-    interval,
     metric_cell,
     move_n_to_heading,
-    percent,
     sentence_case,
 )
 from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 
 if TYPE_CHECKING:
+    from known_unknowns.config import Params
     from known_unknowns.config.models import Card
 
 _TESTED = (ACCURACY, dual.DUAL)
 """Metrics by which models are compared in pairs."""
 _COUNTED = {ACCURACY: "right", **dict(zip(RECOGNISED, ("recognised", "refused", "abstained"), strict=True))}
 """Outcomes that a metric counts, as the question browser names them."""
+_BEHAVIOURS = {
+    "oracle": "always answers correctly",
+    "always_refuse": "always refuses",
+    "always_a": "always chooses the first label",
+    "uniform": "guesses uniformly",
+    "calibrated": "is right as often as its confidence says",
+    "overconfident": "is right 25 points less often than its confidence says",
+    "uninformative": "is right half of the time, whatever its confidence",
+}
+"""What scripted respondents do, by their behaviour."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +211,16 @@ class Overview:
         return self.link(model, self.main, **filters)
 
 
+def baselines_in_words(params: Params) -> list[tuple[list[str], str]]:
+    """Return the scripted respondents of an edition, and what they do."""
+    named: dict[str, list[str]] = {}
+    for name in params.models:
+        entry = None if params.is_imported(name) else params.model(name)
+        if isinstance(entry, RespondentModel):
+            named.setdefault(entry.behaviour, []).append(name)
+    return [(names, _BEHAVIOURS[behaviour]) for behaviour, names in named.items()]
+
+
 def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
     """Return the table of models, best first and baselines last, and the reasons of the columns that are undefined."""
     run, numbers = overview.run, list(overview.numbers)
@@ -352,132 +371,6 @@ def _verdicts(overview: Overview, model: str) -> Cell:
     found, reason = overview.verdicts(model)
     text = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
     return Cell(text or DASH, title=reason, kind="plain" if found else "number")
-
-
-def sentences(overview: Overview) -> tuple[str, ...]:
-    """Return three sentences with numbers, or fewer if no model can be compared."""
-    if not overview.models:
-        return (f"No model answered {overview.title}; the rows are scripted baselines.",)
-    if not overview.ranked:
-        return (f"No model is ranked on {overview.title}: too many of their replies are unusable.",)
-    best = overview.leading(overview.ranked[0])
-    if overview.primary is None or best is None or best.value is None:
-        return (f"No ranked model has a number on {overview.title} that models are sorted by.",)
-    first = overview.ranked[0]
-    tests = {
-        row.model_b if row.model_a == first else row.model_a: row
-        for row in overview.tests
-        if first in (row.model_a, row.model_b) and row.difference is not None
-    }
-    level = 1 - overview.run.confidence
-    same = [name for name in overview.ranked[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
-    equal = [name for name in overview.ranked if (m := overview.leading(name)) and m.value == best.value]
-    found = (
-        _best_sentence(overview, overview.primary, best, equal, is_distinguished=bool(tests) and not same),
-        _distance_sentence(overview, tests, same, subject="It" if len(equal) == 1 else first),
-        _guesses_sentence(overview, overview.primary),
-    )
-    return tuple(filter(None, found))
-
-
-def _best_sentence(
-    overview: Overview, number: HeadlineNumber, metric: Metric, equal: Sequence[str], *, is_distinguished: bool
-) -> str:
-    best, label, shown, on = equal[0], number.label, _shown(metric), f"on {overview.title}"
-    is_alone = not overview.ranked[1:]
-    if len(equal) > 1:
-        return f"{_listed(equal)} have the same {label} {on}: {shown}, n = {metric.n:,}."
-    if overview.pair is None or not metric.value:
-        if is_alone or not metric.value:
-            return f"{best} has {'an' if label[:1] in 'aeiou' else 'a'} {label} of {shown} {on}, n = {metric.n:,}."
-        kind = "lowest" if number.lower_is_better else "highest"
-        return f"{best} has the {kind} {label} {on}: {shown}, n = {metric.n:,}."
-    what = f"answers {shown} of {metric.n:,} {overview.title} questions correctly, "
-    what += "and refuses them without their right option"
-    if is_alone:
-        return f"{best} {what} ({label})."
-    if not is_distinguished:
-        return f"{best} has the highest {label}: it {what}."
-    return f"{best} knows best what it does not know: it {what} ({label})."
-
-
-def _distance_sentence(overview: Overview, tests: Mapping[str, PairedRow], same: Sequence[str], *, subject: str) -> str:
-    """Return whether the paired tests distinguish the best model from the others."""
-    best, others = overview.ranked[0], overview.ranked[1:]
-    if not others:
-        count = len(overview.baselines)
-        beside = f", beside {counted(count, 'scripted baseline')}" if count else ""
-        usable = " with usable replies" if overview.models[1:] else ""
-        return f"It is the only model of this run{usable}{beside}."
-    if overview.tested != overview.primary:
-        return "There is no paired test of this number."
-    if not tests:
-        return "The models were not compared with each other."
-    closest = next(name for name in (*same, *others) if name in tests)
-    test = f"{closest}: {_difference(tests[closest], best)}"
-    if len(same) > 1:
-        return f"{subject} cannot be distinguished from {len(same)} other models ({_listed(same)}); {test}."
-    if same:
-        return f"{subject} cannot be distinguished from {test}."
-    number = len(tests)
-    which = "the other model" if number == 1 else f"all {number} other models"
-    if number < len(others):  # models without the number are not compared
-        which += " with this number"
-    elif number == 2:
-        which = "both other models"
-    return f"The paired tests distinguish it from {which}; {test}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Name models, the first three of a long list: "a, b, c and 2 more"."""
-    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more"
-
-
-def _difference(row: PairedRow, best: str) -> str:
-    """Return a difference as text: "+3.0 [+0.8, +5.3] points, p = 0.0210 (Holm, 3 pairs)"."""
-    sign = 1 if row.model_a == best else -1
-    bounds = ""
-    if row.low is not None and row.high is not None:
-        bounds = " " + interval(*sorted((sign * row.low, sign * row.high)), signed=True)
-    p = row.p_holm or 0.0
-    corrected = "" if row.pairs == 1 else f" (Holm, {row.pairs} pairs)"
-    value = "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
-    return f"{percent(sign * (row.difference or 0.0), signed=True)}{bounds} points, p {value}{corrected}"
-
-
-def _guesses_sentence(overview: Overview, primary: HeadlineNumber) -> str:
-    refused, recognised = overview.named("refused"), overview.named("recognised")
-    several = len(overview.ranked) > 1
-    who, s = ("The models", "") if several else ("It", "s")
-    parts = []
-    if refused:
-        parts.append(f"refuse{s} {_range(overview, refused)} of the questions without a right option")
-    if recognised:
-        share, of = _range(overview, recognised), "those" if refused else "the questions"
-        parts.append(f"recognise{s} that {share} of {of} without content in the image cannot be answered")
-    if parts:
-        return f"{who} {' and '.join(parts)}."
-    if primary.metric != ACCURACY:
-        return ""
-    chance = _shown(overview.run.chance(overview.ranked[0], overview.numbers[primary]))
-    right = f"answer{s} {_range(overview, primary)} of the questions correctly"
-    return f"{who} {right}; a uniform guess is right in {chance}."
-
-
-def _range(overview: Overview, number: HeadlineNumber) -> str:
-    """Return the lowest and the highest number of all ranked models."""
-    metrics = (overview.value(model, number) for model in overview.ranked)
-    values = [metric.value for metric in metrics if metric is not None and metric.value is not None]
-    if not values:
-        return DASH
-    return f"{' to '.join(dict.fromkeys(percent(value) for value in (min(values), max(values))))}%"
-
-
-def _shown(metric: Metric | None) -> str:
-    """Return a metric as text: "72.2% [67.0, 77.4]"."""
-    if metric is None or metric.value is None:
-        return DASH
-    return f"{percent(metric.value)}% {interval(metric.low, metric.high)}".rstrip()
 
 
 _SIZE = (330, 215)

@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.comparison.pairs import read_model_comparison
+from known_unknowns.comparison.published import findings, published
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.entry_points import AUDIT_SECTIONS, of_group
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.report import checks as checking
@@ -21,9 +25,12 @@ from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.section import section
+from known_unknowns.report.sentences import sentences
 from known_unknowns.report.tables import Run, is_baseline
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
     from known_unknowns.report.figures import Figure
@@ -98,14 +105,13 @@ def build(
     compared = read_comparison(comparison)
     compared_models = [] if pairs is None else read_model_comparison(pairs)
     description = provenance.describe_run(params, results=results, data=data, root=root or Path.cwd())
-    parts = []
+    parts, environment = [], shell.environment(private)
     for benchmark in params.benchmarks:
         run = run_of(params, numbers, benchmark)
         rows = [row for row in compared if row.benchmark == benchmark]
         shown = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
-        parts.append(_part(shown, private, results=results, data=data, checks=checks))
+        parts.append(_part(shown, private, environment, results=results, data=data, checks=checks))
     pages = {}  # all text is rendered before the first file is written
-    environment = shell.environment(private)
     for file, template, values, scripts in _pages(params, parts, compared, description):
         paths = [shell.STATIC / name for name in ("tables.js", "export.js", "page.js", *scripts)]
         pages[file] = shell.render(environment, template, params, file=file, scripts=paths, missing=missing, **values)
@@ -145,7 +151,15 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
     ]
 
 
-def _part(shown: Overview, private: PrivateTexts, *, results: Path, data: Path, checks: Path | None) -> Part:
+def _part(
+    shown: Overview,
+    private: PrivateTexts,
+    environment: Environment,
+    *,
+    results: Path,
+    data: Path,
+    checks: Path | None,
+) -> Part:
     """Return everything that the pages show of one benchmark."""
     run, rows = shown.run, shown.compared
     title, extra = run.section.title, ExtraContent()
@@ -171,12 +185,20 @@ def _part(shown: Overview, private: PrivateTexts, *, results: Path, data: Path, 
         "errors": metric_tables.error_shares(run, results),
         "confidence": confidence.build(run, data=data, results=results),
         "verdicts": verdict_tables.comparison(rows, run.parsers),
-        "audit": checking.audit_tables(run.benchmark, title, counted),
+        "audit": _audit(run.benchmark, title, environment),
+        "published_data": checking.data_numbers(run.benchmark, title, counted),
         "checked": checked,
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
     found = {name: value for name, value in part.items() if isinstance(value, Table)}
     return part | {name: mark_baselines(table, shown.baselines) for name, table in found.items()}
+
+
+def _audit(benchmark: str, title: str, environment: Environment) -> Markup:
+    """Return what the installed audits show of the published numbers of a benchmark."""
+    numbers, found = published(benchmark), findings(benchmark)
+    sections = [entry.load()(numbers, found, title, environment) for entry in of_group(AUDIT_SECTIONS).values()]
+    return Markup().join(sections)
 
 
 def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> list[str]:
@@ -188,7 +210,9 @@ def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> li
             cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
             outcomes = [
                 (outcome, private.removed(text))  # before it is shortened, which can cut a key
-                for outcome, text in unusable_replies.outcomes(files, model, run.benchmark, cells, run.main_parser)
+                for outcome, text in unusable_replies.outcomes(
+                    run.params, files, model, run.benchmark, cells, run.main_parser
+                )
             ]
             sentences.append(f"{model} on {shown.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
     return sentences
@@ -228,6 +252,7 @@ def _first(
         "answers": [_answer(part) for part in parts],
         "matrix": overview.matrix([part["overview"] for part in parts]),
         "description": description,
+        "baselines": overview.baselines_in_words(params),
         "verdicts": verdict_tables.summary(compared, params),
         "rendered": [registry.get(part["run"].benchmark).title for part in parts if part["run"].is_rendered],
         "unchanged": list(dict.fromkeys(section.unchanged for section in sections)),
@@ -243,7 +268,7 @@ def _answer(part: Part) -> dict[str, Any]:
     return {
         "benchmark": shown.run.benchmark,
         "title": shown.title,
-        "sentences": overview.sentences(shown),
+        "sentences": sentences(shown),
         "unusable": part["unusable"],
         "table": table,
         "undefined": undefined,

@@ -86,17 +86,25 @@ def render(
     scripts: Sequence[Path] = (),
     policy: Mapping[str, str] | None = None,
     missing: Sequence[str] = (),
+    alone: bool = False,
     **values: Any,
 ) -> str:
     """Return a page whose template extends ``shell.html.j2`` and fills its blocks ``title`` and ``content``.
 
     ``file`` is the page's name, which the navigation marks. ``scripts`` are classic scripts, written at the end of the
     page (modules do not load from a disk). ``policy`` has sources to add to directives of the content security policy.
-    A partial report names the models that are ``missing``. ``values`` are variables of the template.
+    A partial report names the models that are ``missing``. A page that stands ``alone`` has no navigation. ``values``
+    are variables of the template.
     """
     texts = tuple(_script(path) for path in scripts)
     shell = Shell(
-        file, params.edition, links(params), texts, _policy(texts, policy or {}), caveats.caveat(params), tuple(missing)
+        file,
+        params.edition,
+        () if alone else links(params),
+        texts,
+        _policy(texts, policy or {}),
+        caveats.caveat(params),
+        tuple(missing),
     )
     return environment.get_template(template).render(shell=shell, **values)
 

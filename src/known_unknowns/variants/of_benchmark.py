@@ -8,9 +8,13 @@ from known_unknowns import variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.variant import Variant
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.records import UNPARSED, UNUSABLE
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, ResolvedVariant
+
+_REMOVES_OPTIONS = "nota_only"
+"""Function of variants in which an unparsed reply can be a choice: that of the removed option."""
 
 
 def variants_of(benchmark: str) -> dict[str, Variant]:
@@ -45,3 +49,13 @@ def content_free(params: Params, benchmark: str) -> frozenset[str]:
     known = variants_of(benchmark)
     functions = {name: params.variant(name).function for name in params.variants(benchmark)}
     return frozenset(name for name, used in functions.items() if used in known and known[used].content_free)
+
+
+def unusable_outcomes(params: Params, variant: str) -> tuple[str, ...]:
+    """Return the outcomes of a reply to a variant that cannot be used.
+
+    Without its right option, a question has an option to choose that is not offered. A reply that names it is unparsed,
+    and wrong, but not unusable.
+    """
+    removes = params.variant(variant).function == _REMOVES_OPTIONS
+    return tuple(outcome for outcome in UNUSABLE if not (removes and outcome == UNPARSED))

@@ -13,13 +13,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from known_unknowns.benchmark import registry
+from known_unknowns.entry_points import AUDITS, of_group
 
 _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
         *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress"),
-        *("processes", "text_columns", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
-        "entry_points",
+        *("entry_points", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
     )
 )
 _SCORING = (*_BASE, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
@@ -56,8 +56,11 @@ def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str) -> str:
     *packages : str
         Further packages or modules.
     """
+    named = {*STEPS[step], *packages, *(registry.get(each).package for each in benchmarks)}
+    if "known_unknowns.comparison" in named:  # it has the findings of the audits
+        named |= {entry.module.partition(".")[0] for entry in of_group(AUDITS).values()}
     digest = sha256()
-    for name in sorted({*STEPS[step], *packages, *(registry.get(each).package for each in benchmarks)}):
+    for name in sorted(named):
         digest.update(f"{name}\0{_of_package(name)}\0".encode())
     return digest.hexdigest()[:16]
 

@@ -113,6 +113,11 @@ def write_settings(params: Params, path: Path) -> None:
         write_text(path, text)
 
 
+def are_new(paths: Iterable[str], since: float) -> bool:
+    """Whether all files were written after a time (as `time.time` gives it)."""
+    return all(Path(path).exists() and Path(path).stat().st_mtime >= since for path in paths)
+
+
 def without_passwords(params: Params) -> Params:
     """Return the configuration with the password of the tracking server masked, for a copy that may be shared."""
     tracking = params.raw.get("tracking")
@@ -225,7 +230,7 @@ def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
     cells, first = params.cells(benchmark, model), row["variant"].split(SEPARATOR)[0]
     cells = [cell for cell in cells if cell[0] == first] or cells
     try:
-        found = unusable_replies.outcomes(files, model, benchmark, cells, main_parser(params.parsers))
+        found = unusable_replies.outcomes(params, files, model, benchmark, cells, main_parser(params.parsers))
         most = unusable_replies.unusable(found, remedy=False) or f"{row['unusable']:.1%} of its replies are unusable."
     except DataError as error:
         most = f"{row['unusable']:.1%} of its replies are unusable; none is shown: {error}"

@@ -7,14 +7,16 @@ results of other settings for those of the configuration. So the settings that a
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from known_unknowns import json_files
-from known_unknowns.config import Params
+from known_unknowns.config import DataEntry, FolderData, Params
+from known_unknowns.config.sections import QuestionFiles
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow.rule_functions import Targets
@@ -26,7 +28,7 @@ HasRecord = Callable[[str], bool]
 """Whether Snakemake has a record of a file."""
 
 
-def check(params: Params, has_record: HasRecord, arguments: Sequence[str] = ()) -> None:
+def check(params: Params, has_record: HasRecord, arguments: Sequence[str] = ()) -> list[str]:
     """Raise ConfigError if results without a record were made with other settings.
 
     Parameters
@@ -35,48 +37,154 @@ def check(params: Params, has_record: HasRecord, arguments: Sequence[str] = ()) 
     has_record : callable
     arguments : sequence of str
         Those of the command line. The files and rules that it forces to run are not reported.
+
+    Returns
+    -------
+    list of str
+        The files of other settings that this run makes again.
     """
     forced = set(arguments) if _FORCE & set(arguments) else set()
-    files = [path for rule, path in _outdated(params, has_record) if not {rule, path, *_ALL} & forced]
-    if files:
-        again = shlex.join(["snakemake", *arguments, "--forcerun", *files])
+    outdated = _outdated(params, has_record)
+    unforced = [each for each in outdated if not {each.step, each.path, *_ALL} & forced]
+    if unforced:
+        places = dict.fromkeys(f"{each.of} from the step {each.step} on" for each in unforced)
+        again = shlex.join(["snakemake", *arguments, "--forcerun", *(each.path for each in unforced)])
         raise ConfigError(
-            f"{files[0]} was made with other settings, and Snakemake has no record of it (a clone, or a deleted "
-            f".snakemake). Use the configuration that made it, or make it again:  {again}"
+            f"results were made with other settings, and Snakemake has no record of them (a clone, or a deleted "
+            f".snakemake): {', '.join(places)}. Use the configuration that made them, or make them again:  {again}"
         )
+    return [each.path for each in outdated]
 
 
-def _outdated(params: Params, has_record: HasRecord) -> Iterator[tuple[str, str]]:
-    """Yield the rule and the first output of each job to run again. What is made of it follows by itself."""
-    files, last = EditionFiles.of(params), _last_run(params)
-    found = False
-    for model, benchmark in Targets(params).pairs:
-        steps = {
-            "infer": files.replies(model, benchmark),
-            "parse": files.scores(model, benchmark),
-            "measure": files.metrics(model, benchmark),
+class _Outdated(NamedTuple):
+    """The first output of a job to run again. What is made of it follows by itself."""
+
+    of: str
+    """The benchmark, or what else it belongs to."""
+    step: str
+    path: str
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Two configurations: that of this run, and that of the last run of the edition, if its copy is there."""
+
+    params: Params
+    last: Params | None
+    has_record: HasRecord
+
+    def differs(self, step: str, path: Path, **names: str) -> bool:
+        """Whether a file without a record was made with other settings of its step."""
+        if not self._is_unrecorded(path):
+            return False
+        stored = _compared(self.last, step, **names)
+        return stored is not None and stored != compared(self.params, step, **names)
+
+    def has_other_source(self, path: Path, benchmark: str) -> bool:
+        """Whether a folder of fetched or rendered files without a record is of another source.
+
+        The step `fetch` is given the whole entry of the data, of which most keys only say how the files are read.
+        """
+        if self.last is None or not self._is_unrecorded(path):
+            return False
+        if benchmark not in self.last.raw["benchmarks"]:
+            return False
+        return _source(self.last.data(benchmark)) != _source(self.params.data(benchmark))
+
+    def has_other_replies(self, replies: Path, model: str, benchmark: str) -> bool:
+        """Whether replies without a record were asked for with other settings, which are stored beside them."""
+        if not self._is_unrecorded(replies):
+            return False
+        stored = _recorded(replies.with_name("engine.json"))
+        return stored is not None and stored != compared(self.params, "infer", model=model, benchmark=benchmark)
+
+    def _is_unrecorded(self, path: Path) -> bool:
+        return path.exists() and not self.has_record(path.as_posix())
+
+
+def _outdated(params: Params, has_record: HasRecord) -> list[_Outdated]:
+    settings = _Comparison(params, _last_run(params.edition), has_record)
+    of_data = _Comparison(params, _last_run_with_data(params), has_record)
+    found: list[_Outdated] = []
+    for benchmark in params.benchmarks:
+        first = _of_data(of_data, benchmark) or _of_variants(settings, benchmark) or _of_models(settings, benchmark)
+        found += [_Outdated(benchmark, step, path.as_posix()) for step, path in first]
+    judgements = EditionFiles.of(params).results / "judgements.json"
+    if params.raw.get("judge") and settings.differs("judge", judgements):
+        found.append(_Outdated("the judge", "judge", judgements.as_posix()))
+    return found or _of_edition(settings)
+
+
+Files = list[tuple[str, Path]]
+"""Steps and files that they made."""
+
+
+def _of_data(settings: _Comparison, benchmark: str) -> Files:
+    files = EditionFiles.of(settings.params)
+    raw = files.raw(benchmark)
+    if settings.has_other_source(raw, benchmark):
+        return [("fetch", raw)]
+    made = [("questions", files.question_table(benchmark)), ("check", files.results / "checks" / f"{benchmark}.json")]
+    return [(step, path) for step, path in made if settings.differs(step, path, benchmark=benchmark)]
+
+
+def _of_variants(settings: _Comparison, benchmark: str) -> Files:
+    folder = EditionFiles.of(settings.params).variants(benchmark)
+    made = [(variant, folder / f"{variant}.parquet") for variant in settings.params.variants(benchmark)]
+    return [("vary", path) for name, path in made if settings.differs("vary", path, benchmark=benchmark, variant=name)]
+
+
+def _of_models(settings: _Comparison, benchmark: str) -> Files:
+    """Return the first step of each model."""
+    files, found = EditionFiles.of(settings.params), []
+    for model, of_pair in Targets(settings.params).pairs:
+        if of_pair != benchmark:
+            continue
+        names = {"model": model, "benchmark": benchmark}
+        replies, scores, metrics = (of(model, benchmark) for of in (files.replies, files.scores, files.metrics))
+        if settings.has_other_replies(replies, **names):
+            found.append(("infer", replies))
+        elif settings.params.is_imported(model) and settings.differs("import_released", replies, **names):
+            found.append(("import_released", replies))
+        elif settings.differs("parse", scores, **names):
+            found.append(("parse", scores))
+        elif settings.differs("measure", metrics, **names):
+            found.append(("measure", metrics))
+    return found
+
+
+def _of_edition(settings: _Comparison) -> list[_Outdated]:
+    """Return the tables and pages of the whole edition, and of released replies."""
+    results = EditionFiles.of(settings.params).results
+    made = {
+        "summarise": results / "metrics.json",
+        "compare": results / "comparison.parquet",
+        "compare_models": results / "model_comparison.parquet",
+        "report": results / "report" / "index.html",
+        "question_browser": results / "report" / "questions.html",
+    }
+    found = [
+        _Outdated("the edition", step, path.as_posix()) for step, path in made.items() if settings.differs(step, path)
+    ]
+    for benchmark in settings.params.benchmarks:
+        of_released = {
+            "released_numbers": results / "released" / f"{benchmark}.json",
+            "reply_tables": results / "released" / benchmark / "parsers.csv",
         }
-        for step, path in steps.items():
-            if not path.is_file() or has_record(path.as_posix()):
-                continue
-            names = {"model": model, "benchmark": benchmark}
-            stored = _recorded(files.engine(model, benchmark)) if step == "infer" else _compared(last, step, **names)
-            if stored is not None and stored != compared(params, step, **names):
-                found = True
-                yield step, path.as_posix()
-                break
-    if found:
-        return
-    for step, path in {
-        "compare": files.results / "comparison.parquet",
-        "compare_models": files.results / "model_comparison.parquet",
-        "report": files.results / "report" / "index.html",
-        "question_browser": files.results / "report" / "questions.html",
-    }.items():
-        if path.is_file() and not has_record(path.as_posix()):
-            stored = _compared(last, step)
-            if stored is not None and stored != compared(params, step):
-                yield step, path.as_posix()
+        for step, path in of_released.items():
+            if settings.differs(step, path, benchmark=benchmark):
+                found.append(_Outdated(benchmark, step, path.as_posix()))
+    return found
+
+
+def _source(entry: DataEntry) -> dict[str, Any]:
+    """Return the keys of data that decide which files are fetched or rendered."""
+    how_read = {"start_seed", "settings", "questions"}
+    if isinstance(entry, QuestionFiles):
+        how_read |= QuestionFiles.model_fields.keys()
+    if isinstance(entry, FolderData):
+        how_read.add("files")  # all files of the folder are copied
+    return {key: value for key, value in entry.as_dict().items() if key not in how_read}
 
 
 def _recorded(engine: Path) -> Any:
@@ -87,10 +195,20 @@ def _recorded(engine: Path) -> Any:
         return None
 
 
-def _last_run(params: Params) -> Params | None:
-    """Return the configuration of the edition's last run, without secrets."""
-    path = Path("results", params.edition, "params.yaml")
+def _last_run(edition: str) -> Params | None:
+    """Return the configuration of the last run of an edition, without secrets."""
+    path = Path("results", edition, "params.yaml")
     return Params(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+def _last_run_with_data(params: Params) -> Params | None:
+    """Return that of the edition, or of another one, if it has the same folder of data."""
+    others = sorted(path.parent.name for path in Path("results").glob("*/params.yaml"))
+    for edition in (params.edition, *others):
+        last = _last_run(edition)
+        if last is not None and last.data_name == params.data_name:
+            return last
+    return None
 
 
 def _compared(last: Params | None, step: str, **names: str) -> Any:

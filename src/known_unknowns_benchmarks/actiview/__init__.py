@@ -45,7 +45,6 @@ class ActiView(Benchmark):
     expected_reply = part("protocols.expected_reply")
     official = part("parsing.official")
     metrics = part("metrics.METRICS")
-    audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
     released = part("released.RELEASED")
     section_content = part("report.build")

@@ -20,6 +20,7 @@ from known_unknowns.benchmark.checks import (
 )
 from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
+from known_unknowns.exchange import released_check
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.actiview.format import (
     CATEGORIES,
@@ -51,7 +52,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
     """
     if isinstance(settings, ReleasedData):
-        return RELEASED.check(raw, settings)
+        return released_check.check(RELEASED, raw, settings)
     rendered = settings if isinstance(settings, ScenesData) else None
     try:
         state = _State(files=read_files(raw))

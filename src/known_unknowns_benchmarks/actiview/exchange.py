@@ -45,7 +45,6 @@ EXCHANGE = Exchange(
             name=NAME,
             fields=("preds",),
             expand=_expand,
-            number="number",
             stated_accuracy=stated_accuracy,
             write=_write,
             benchmark=NAME,

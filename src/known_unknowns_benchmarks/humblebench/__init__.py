@@ -39,7 +39,6 @@ class HumbleBench(Benchmark):
     protocols = part("protocols.PROTOCOLS")
     official = part("official.official")
     metrics = part("metrics.METRICS")
-    audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
     released = part("released.RELEASED")
     section_content = part("report.build")

@@ -19,6 +19,7 @@ from known_unknowns.benchmark.checks import (
 )
 from known_unknowns.config import DataEntry, FolderData, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
+from known_unknowns.exchange import released_check
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.humblebench.released import RELEASED
@@ -49,7 +50,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     own.
     """
     if isinstance(settings, ReleasedData):
-        return RELEASED.check(raw, settings)
+        return released_check.check(RELEASED, raw, settings)
     state, number = _State(), 0
     try:
         for row in humblebench._rows(raw):

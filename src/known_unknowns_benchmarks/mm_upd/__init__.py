@@ -36,7 +36,6 @@ class MMUPD(Benchmark):
     protocols = part("protocols.PROTOCOLS")
     official = part("official.official")
     metrics = part("metrics.METRICS")
-    audit = part("audit.audit")
     section_content = part("report.build")
 
     def asked_together(self, question: Question) -> str:

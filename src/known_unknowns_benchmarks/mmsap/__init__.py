@@ -47,7 +47,6 @@ class MMSAP(Benchmark):
     forced_choice_applies = part("loader.forced_choice_applies")
     official = part("official.official")
     metrics = part("metrics.METRICS")
-    audit = part("audit.audit")
     exchange = part("exchange.EXCHANGE")
     section_content = part("report.build")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from known_unknowns.report.paper_tables import paper_table
 from known_unknowns.report.tables import Run
 from known_unknowns_benchmarks.layouts import read_layouts
 from known_unknowns_benchmarks.mmsap import figures
-from known_unknowns_benchmarks.mmsap.audit import spread_as_published
 
 
 def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
@@ -22,3 +22,23 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
         links={"papers": "The papers' tables", "awareness": "Self-awareness"},
         values={"tables": [paper_table(name, layout, run, cells, compared) for name, layout in layouts.items()]},
     )
+
+
+def spread_as_published(spread: float, runs: int) -> float:
+    """Convert our standard deviation over runs (ddof = 1) to that of the first preprint (ddof = 0).
+
+    Returns
+    -------
+    float
+        Standard deviation with ddof = 0.
+
+    Notes
+    -----
+    The text of the preprint says "mean and variance". GRIMMER (`known_unknowns_audit.grim`) decides: for each of its 56
+    answer rates and scores, some counts have a standard deviation with ddof = 0 that rounds to the printed one.
+
+    References
+    ----------
+    arXiv:2401.07529v1, Tables 1 and 2.
+    """
+    return spread * math.sqrt((runs - 1) / runs)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from known_unknowns.command_options import PARAMS, ParamsFile, Reviewers
+from known_unknowns.cli.options import PARAMS, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import selection
 from known_unknowns_construction import scripted_endpoint, steps

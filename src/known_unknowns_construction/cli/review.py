@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.command_options import PARAMS, AsJson, Edition, ParamsFile, Reviewers
+from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile, Reviewers
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.tables import Part

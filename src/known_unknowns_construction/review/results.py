@@ -12,7 +12,7 @@ from typing import Any
 
 from known_unknowns.files import write_text
 from known_unknowns.records import OVERALL
-from known_unknowns.text_columns import align
+from known_unknowns.tables.aligned_text import align
 from known_unknowns.variants.corrections import FORMAT
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.jsonl import write_records

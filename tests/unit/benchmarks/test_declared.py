@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from known_unknowns.benchmark.checks import Quantity, with_expected
 from known_unknowns.benchmark.published import Published, PublishedCell
 from known_unknowns.benchmark.section import read_section
-from known_unknowns.comparison.audit.relations import declared_relations
+from known_unknowns_audit.relations import declared_relations
 
 
 def test_an_unknown_key_of_a_section_is_an_error(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from known_unknowns.cli import share
 from known_unknowns.config import Params
 from known_unknowns.data import pinning
-from known_unknowns.data.pinning import Pin, stages_of
+from known_unknowns.data.pinning import Pin
 from known_unknowns.errors import ConfigError, DataError
 
 DVC = """
@@ -27,25 +27,20 @@ stages:
 """
 
 
-def test_an_edition_of_any_name_has_its_stage(tmp_path):
-    assert stages_of("mine", tmp_path) == []
-    (tmp_path / "dvc.yaml").write_text(DVC)
-    assert stages_of("mine", tmp_path) == ["mine"]
-    assert stages_of("tiny", tmp_path) == ["small"]
-    assert stages_of("min", tmp_path) == []
+def params_of(edition: str) -> Params:
+    data = {"source": "scenes", "seed": 1, "images": 1, "questions_per_image": 1, "revision": "unpinned"}
+    names = ("mine", "tiny", "absent")
+    editions = {name: {"benchmarks": ["humblebench"], "models": [], "seeds": [0]} for name in names}
+    benchmarks = {"humblebench": {"data": dict.fromkeys(names, data)}}
+    return Params({"edition": edition, "editions": editions, "benchmarks": benchmarks})
 
 
 def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
     called = []
     monkeypatch.setattr(pinning, "_dvc", lambda *arguments, root: called.append(arguments))
-    data = {"source": "scenes", "seed": 1, "images": 1, "questions_per_image": 1, "revision": "unpinned"}
-    names = ("mine", "tiny", "absent")
 
     def record_results(edition, root):
-        editions = {name: {"benchmarks": ["humblebench"], "models": [], "seeds": [0]} for name in names}
-        benchmarks = {"humblebench": {"data": dict.fromkeys(names, data)}}
-        params = Params({"edition": edition, "editions": editions, "benchmarks": benchmarks})
-        return pinning.record_results(params, root=root)
+        return pinning.record_results(params_of(edition), root=root)
 
     assert not record_results("mine", root=tmp_path)
     (tmp_path / "dvc.yaml").write_text(DVC)
@@ -78,7 +73,7 @@ def test_a_permission_for_data_is_refused_where_no_data_are_pinned(monkeypatch):
 def test_a_file_that_is_not_of_dvc_is_an_error(tmp_path, text):
     (tmp_path / "dvc.yaml").write_text(text)
     with pytest.raises(DataError, match="restore it from git"):
-        stages_of("mine", tmp_path)
+        pinning.record_results(params_of("mine"), root=tmp_path)
 
 
 @pytest.mark.parametrize("left", ["", '{"read": {}, "write": {}}'])

@@ -87,7 +87,7 @@ def test_a_function_gets_the_prompt_and_the_images_and_its_replies_are_counted(f
     assert number(result, "refused", "nota_only") == (0.5, 6)
     assert number(result, "unparsed") == (0, 6)
     text = result.summary()
-    assert text.startswith("HumbleBench: 6 of 6 questions") and re.search(
+    assert text.startswith("answer on HumbleBench, 6 of 6 questions") and re.search(
         r"accuracy +50\.0% +[\d.]+ to [\d.]+ +6 ", text
     )
     assert "Not comparable" not in text and "Unusable" not in text
@@ -139,17 +139,29 @@ def test_the_first_failures_stop_it(folder, answer, reason):
     assert len(calls) == 3
 
 
-def test_the_page_escapes_replies(folder, tmp_path):
+def test_the_page_has_the_numbers_and_escapes_replies(folder, tmp_path):
     hostile = "<script>alert(1)</script>\ud800 & 'A'"
     result = evaluate(folder, lambda prompt, images: hostile)
     page = result.report(tmp_path / "pages/page.html").read_text(encoding="utf-8")
-    assert "<script>" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;? &amp; &#39;A&#39;" in page
-    assert "default-src 'none'" in page and "dual accuracy" in page
+    assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;? &amp; &#39;A&#39;" in page
+    assert "default-src &#39;none&#39;" in page and "dual accuracy" in page
+    links = set(re.findall(r'href="([^"#]+)', page.partition("<script")[0]))
+    assert not links, "a page that stands alone links to no other"
+    assert list((tmp_path / "pages/questions").rglob("*.js"))
+
+
+def test_a_letter_of_a_removed_option_is_wrong_and_not_unusable(folder):
+    """nota_only removes A of the three questions whose answer is A."""
+    result = evaluate(folder, lambda prompt, images: "A")
+    assert number(result, "unparsed", "nota_only") == (0.5, 6)
+    assert "Unusable" not in result.summary()
+    assert "Unusable: 6 of 12 replies" in evaluate(folder, lambda p, i: "hm" if "A. Red" in p else "E").summary()
 
 
 def test_rendered_questions_are_called_so():
     result = known_unknowns.evaluate(lambda prompt, images: "E", limit=20)
     assert (result.asked, result.total, result.rendered) == (20, 300, True)
+    assert result.summary().startswith("the function on HumbleBench (rendered), 20 of 300 questions")
     assert "rendered questions, not the published ones" in result.summary()
     assert number(result, "refused", "nota_only") == (1, 20)
 

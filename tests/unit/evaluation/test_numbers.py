@@ -25,7 +25,7 @@ def test_published_numbers_stand_beside_those_of_the_same_metric_and_variant():
 
 
 def test_the_most_frequent_unusable_reply_is_quoted():
-    replies = [("answered", "A"), ("unparsed", "hm"), ("unparsed", "hm"), ("failed", "TimeoutError"), ("abstained", "")]
+    replies = [(None, "A"), ("unparsed", "hm"), ("unparsed", "hm"), ("failed", "TimeoutError"), (None, "")]
     start = "Unusable: 3 of 5 replies; the most frequent (2, unparsed) is 'hm'. Likely remedy: "
     assert unusable(replies).startswith(start) and "chat template" in unusable(replies)
     assert unusable(replies[:1]) == ""

@@ -218,3 +218,18 @@ def test_the_hits_of_vlmevalkit_are_compared(tmp_path):
     found = rescore("multiple_choice", [written(tmp_path / "a.jsonl", *lines)])
     (note,) = [note for note in found.notes if note.startswith("VLMEvalKit")]
     assert "0.5000 of 2 replies are right; the robust parser: 1.0000; the parser alone counts 1" in note
+
+
+def test_the_accuracy_that_vlmevalkit_wrote_beside_the_file(tmp_path):
+    table = tmp_path / "questions.parquet"
+    tables.write_questions(table, [question(name, answer=0) for name in "1234"])
+    said = tmp_path / "M_D.tsv"
+    said.write_text("index\tprediction\n1\tA\n2\tA\n3\tA\n4\tB\n")
+    accuracy = tmp_path / "M_D_acc.csv"
+    accuracy.write_text('"split","Overall","Object"\n"none","0.5","0.5"\n')
+    (note,) = [each for each in rescore("humblebench", [said], annotations=table).notes if "accuracy" in each]
+    assert note == f"{said} states an accuracy of 0.5; the official parser gives 0.75"
+    accuracy.write_text('"split","Overall"\n"none","0.75"\n')
+    assert not [each for each in rescore("humblebench", [said], annotations=table).notes if "accuracy" in each]
+    accuracy.write_text('"split","Overall"\n"dev","0.5"\n"test","0.5"\n')  # of parts of the file
+    assert not [each for each in rescore("humblebench", [said], annotations=table).notes if "accuracy" in each]

@@ -265,6 +265,28 @@ def test_two_models_are_compared(browser: Browser, folder: Path) -> None:
     assert browser.errors == []
 
 
+def printed(browser: Browser) -> str:
+    """The words of a page in print, each with one space after it."""
+    return " ".join(" ".join(page.extract_text() for page in PdfReader(io.BytesIO(browser.pdf())).pages).split())
+
+
+def test_print_has_all_columns_and_baselines_and_names_what_the_reader_hid(browser: Browser, folder: Path) -> None:
+    browser.open(folder / OWN, width=500)
+    heads = f"[...{TABLE}.tHead.rows].at(-1).cells"
+    assert browser.evaluate(f"[...{heads}].some((head) => head.hidden)")
+    text = printed(browser)
+    for head in browser.evaluate(f"[...{heads}].map((head) => head.querySelector('.name').textContent)"):
+        assert head in text
+    assert browser.evaluate(f"[...{heads}].some((head) => head.hidden)")  # as before
+    assert "Columns not printed" not in text
+    first = "document.querySelector('.table-box:not([hidden]) .menu input[type=checkbox]')"
+    browser.evaluate(f"{first}.click()")
+    hidden = browser.evaluate(f"{first}.parentElement.textContent").strip()
+    assert f"Columns not printed: {hidden}" in printed(browser)
+    browser.open(folder / "index.html")
+    assert "oracle" in printed(browser)
+
+
 def test_the_report_prints_on_few_pages_and_is_accessible(browser: Browser, folder: Path) -> None:
     """By the rules of axe-core. The contrast of colours, its slowest rule, is checked once for each kind of element."""
     for file in PAGES:

@@ -135,6 +135,36 @@ def test_parts_of_bars_are_in_their_order_and_have_hover_text() -> None:
     assert re.search(r'd="M0,[^>]*fill="#3f7fbf"', svg) and not re.search(r'd="M0,[^>]*fill="#e08a2e"', svg)
 
 
+def test_bars_of_baselines_have_the_colours_of_their_parts_below_a_rule() -> None:
+    rows = [{"model": model, "facet": "all", "part": "a", "share": 100} for model in ("oracle", "pocket")]
+    chart = charts.shares(
+        rows, ["pocket", "oracle"], part="part", colours={"a": "#3f7fbf"}, facet="facet", order=["all"],
+        baselines=["oracle"],
+    )  # fmt: skip
+    svg = drawn(chart)
+    bars = [mark for mark in re.findall(r"<path [^>]*>", svg) if "#3f7fbf" in mark and "M0,0h" in mark]
+    assert "opacity" not in "".join(bars) and len(re.findall(r'fill="#3f7fbf"', svg)) == 3  # and the legend
+    assert [name for name in names(svg) if name in ("pocket", "oracle")] == ["pocket", "oracle"]
+    alone = charts.shares(
+        rows, ["pocket", "oracle"], part="part", colours={"a": "#3f7fbf"}, facet="facet", order=["all"]
+    )
+    assert svg.count('role="graphics-symbol"') == drawn(alone).count('role="graphics-symbol"')
+
+
+def test_a_grid_has_the_number_of_every_model_in_every_column() -> None:
+    columns = ["zooming", "mixed"]
+    rows = [
+        {"model": model, "column": column, "group": "", "value": 3.0 * place + 0.4, "hover": f"{model}, {column}"}
+        for place, model in enumerate([*MODELS, "oracle"])
+        for column in columns
+    ]
+    svg = drawn(charts.grid(rows, [*MODELS, "oracle"], columns, baselines=["oracle"]))
+    shown = names(svg)
+    assert set(MODELS) | {"oracle", *columns} <= set(shown)
+    assert [shown.count(str(3 * place)) for place in range(21)] == [2] * 21
+    assert len(re.findall(r"<title>", svg)) == 42
+
+
 @pytest.mark.parametrize(
     ("values", "ends"),
     [([41.0, 58.2], (40, 60)), ([0.0, 100.0], (0, 100)), ([99.0, 100.0], (80, 100)), ([52.0, 53.0], (40, 70))],

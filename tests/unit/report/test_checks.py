@@ -1,4 +1,4 @@
-"""The page of the audit and the data checks."""
+"""The data checks of a report."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import yaml
 from typer.testing import CliRunner
 
 from known_unknowns.cli import app
-from known_unknowns.comparison.audit import audit
 from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Quantity, as_json
 from known_unknowns.errors import DataError
-from known_unknowns.report.checks import SHOWN, audit_tables, read
+from known_unknowns.report.checks import SHOWN, data_numbers, read
 
 from .conftest import write
 from .fake_run import make
@@ -69,24 +68,9 @@ def test_an_invalid_check_names_its_file(tmp_path: Path, text: str, reason: str)
         read(tmp_path, "humblebench", "")
 
 
-def test_every_finding_of_the_audit_is_in_the_table():
-    table = audit_tables("humblebench", "HumbleBench", {})["findings"]
-    assert sum(bool(row.cells) for row in table.rows) == len(audit("humblebench"))
-    printed, finding, arithmetic = cells(table, "Table 3, Gemma-3, Attribute")
-    assert (printed, finding) == ("70.20", "overall.log has 70.19.") and "5,671 of 8,079" in arithmetic
-
-
-def test_the_issues_are_numbered_and_name_their_tables_and_the_papers_versions():
-    tables = audit_tables("humblebench", "HumbleBench", {})
-    issue, cause, where = cells(tables["issues"], "1")
-    assert "GLM-4.1V-Thinking 55.02 instead of 0.06" in issue and "leftover tag" in cause and where == "Figure 4 (12)"
-    assert sum(bool(row.cells) for row in tables["issues"].rows) == tables["count"] == 7
-    assert tables["versions"][0].endswith("first version, 19 models; not checked: arXiv:2509.09658v2")
-
-
 def test_published_numbers_about_the_data_are_beside_those_of_the_check(tmp_path):
     counted = read(save(tmp_path), "humblebench", "")["counted"]
-    table = audit_tables("humblebench", "HumbleBench", counted)["data"]
+    table = data_numbers("humblebench", "HumbleBench", counted)
     assert cells(table, "Total Questions, Number") == ["22,831", "22,831"]
     assert cells(table, "questions labelled E, Number") == ["3,326", "3,300"]
     assert cells(table, "Kept, Share") == ["43.74%", "–"]

@@ -10,12 +10,14 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.comparison import MetricIndex
+from known_unknowns.engines.respondents import CALIBRATIONS
 from known_unknowns.records import Metric, Question, Reply
-from known_unknowns.report import confidence
+from known_unknowns.report import confidence, confidence_figures
+from known_unknowns.report.confidence_figures import ModelSource
 from known_unknowns.report.page import run_of
 from known_unknowns.report.tables import Run
 
-from .fake_run import FakeRun, make, make_reply
+from .fake_run import FakeRun, make, make_reply, params
 
 MODELS = ("oracle", "always_refuse", "pocket", "pocket-never-refuses")
 
@@ -35,7 +37,7 @@ def reply(model: str, question: Question, dice: random.Random) -> Reply:
 def fake(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
     variants = ("original", "shuffled_options", "nota_only")
     return make(
-        tmp_path_factory.mktemp("sure"), questions=60, variants_kept=variants, seeds=2, models=MODELS, reply=reply
+        tmp_path_factory.mktemp("sure"), questions=300, variants_kept=variants, seeds=2, models=MODELS, reply=reply
     )
 
 
@@ -50,15 +52,78 @@ def page(fake: FakeRun, run: Run) -> confidence.PageContent:
     return confidence.build(run, data=fake.data, results=fake.results)
 
 
-def test_the_table_is_sorted_by_auroc_with_baselines_last(run: Run, page: confidence.PageContent) -> None:
+def test_the_table_is_sorted_by_source_and_auroc_without_baselines_that_have_no_confidence(
+    page: confidence.PageContent,
+) -> None:
     assert page.table is not None
     rows = [(row.heads[0].text, row.heads[1].text) for row in page.table.rows]
-    models = [row for row in rows if row[0] not in run.baselines]
-    assert ("pocket", "letters") in models and ("pocket", "shuffles") in models
-    assert rows[: len(models)] == models
-    values = [float(row.cells[1].text) for row in page.table.rows[: len(models)]]
-    assert values == sorted(values, reverse=True)
-    assert {row.kind for row in page.table.rows[len(models) :]} <= {"baseline"}
+    sources = [source for source, _ in rows]
+    assert sources == sorted(sources) and set(sources) == {"letters", "shuffles"}
+    assert ("letters", "pocket") in rows and {model for _, model in rows} == {"pocket", "pocket-never-refuses"}
+    of_shuffles = [float(row.cells[1].text) for row in page.table.rows if row.heads[0].text == "shuffles"]
+    assert of_shuffles == sorted(of_shuffles, reverse=True)
+
+
+def test_a_baseline_is_shown_by_the_sources_that_give_its_own_confidence() -> None:
+    assert tuple(CALIBRATIONS) == confidence.CALIBRATED_BASELINES
+    chosen = params(models=("uniform", "uninformative", "pocket"))
+    names = [f"known.{source}" for source in ("letters", "shuffles", "verbalised")]
+    row = Metric("", "humblebench", "original", None, "robust", "Overall", "", 1.0, 1.0, 1.0, 60, "t")
+    numbers = MetricIndex(replace(row, model=model, name=name) for model in chosen.models for name in names)
+    found = confidence.sources_of(run_of(chosen, numbers, "humblebench"))
+    known = [(each.model, each.source) for each in found if each.variant]
+    assert known == [
+        ("pocket", "letters"), ("pocket", "shuffles"), ("pocket", "verbalised"),
+        ("uninformative", "letters"), ("uninformative", "verbalised"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("auroc", "over", "text"),
+    [
+        (
+            (0.578, 0.452, 0.694),
+            (0.05, 0.02, 0.08),
+            "AUROC 57.8 [45.2, 69.4], cannot be distinguished from chance; overconfident by 5.0 [2.0, 8.0] points",
+        ),
+        (
+            (0.7, 0.6, 0.8),
+            (0.01, -0.02, 0.04),
+            "AUROC 70.0 [60.0, 80.0], better than chance; confidence and accuracy cannot be distinguished "
+            "(+1.0 [-2.0, +4.0] points)",
+        ),
+        (
+            (0.3, 0.2, 0.4),
+            (-0.05, -0.08, -0.02),
+            "AUROC 30.0 [20.0, 40.0], worse than chance; underconfident by 5.0 [2.0, 8.0] points",
+        ),
+        (
+            (None, None, None),
+            (0.2, 0.1, 0.3),
+            "no AUROC, because no answer is wrong; overconfident by 20.0 [10.0, 30.0] points",
+        ),
+    ],
+)
+def test_a_sentence_says_what_can_be_distinguished(
+    auroc: tuple[float | None, ...], over: tuple[float, float, float], text: str
+) -> None:
+    chosen = params(models=("pocket",))
+    base = Metric("pocket", "humblebench", "original", None, "robust", "Overall", "", None, None, None, 235, "t")
+    named = {"auroc.letters": auroc, "overconfidence.letters": over}
+    rows = [
+        replace(base, name=name, value=value, low=low, high=high, method="undefined: no answer is wrong")
+        for name, (value, low, high) in named.items()
+    ]
+    run = run_of(chosen, MetricIndex(rows), "humblebench")
+    each = ModelSource("pocket", "letters", "original", rows[0])
+    assert confidence.sentence(run, each) == f"pocket: {text} (n = 235)."
+
+
+def test_the_answers_are_grouped_by_source(page: confidence.PageContent) -> None:
+    assert [heading.split(",")[0] for heading in page.answers] == ["By letters", "By shuffles"]
+    letters, shuffles = page.answers.values()
+    assert [text.split(":")[0] for text, is_baseline in letters if not is_baseline] == ["pocket"]
+    assert {text.split(":")[0] for text, _ in shuffles} == {"pocket", "pocket-never-refuses"}
 
 
 def test_sources_that_were_not_asked_name_the_key(page: confidence.PageContent) -> None:
@@ -74,8 +139,17 @@ def test_the_figures_have_every_source(page: confidence.PageContent) -> None:
     for figure in page.figures:
         assert "letters" in figure.svg and "shuffles" in figure.svg and "pocket" in figure.svg
         assert "oracle" not in figure.svg
-    assert page.figures[0].table is not None
-    assert sum(int(row.cells[0].text) for row in page.figures[0].table.rows) > 60
+    table = page.figures[0].table
+    assert table is not None
+    attempts = sum(int(row.cells[0].text) for row in table.rows if row.heads[0].text == "pocket")
+    assert attempts > 2 * confidence_figures.LEAST_DRAWN
+    assert all(row.cells[2].interval for row in table.rows) and "pocket, n = " in page.figures[0].svg
+
+
+def test_few_attempts_are_not_drawn_and_named(monkeypatch: pytest.MonkeyPatch, fake: FakeRun, run: Run) -> None:
+    monkeypatch.setattr(confidence_figures, "LEAST_DRAWN", 10_000)
+    page = confidence.build(run, data=fake.data, results=fake.results)
+    assert page.figures == [] and page.not_drawn.startswith("Not drawn: pocket by letters (")
 
 
 def test_refusals_that_are_never_asked_again_have_the_reason_and_no_table(page: confidence.PageContent) -> None:

@@ -13,9 +13,11 @@ from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import MetricIndex
 from known_unknowns.comparison.pairs import PairedRow
 from known_unknowns.config import Params
+from known_unknowns.engines.respondents import BEHAVIOURS
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.overview import Overview, matrix, sentences, table
+from known_unknowns.report.overview import Overview, baselines_in_words, matrix, table
 from known_unknowns.report.page import run_of
+from known_unknowns.report.sentences import Facts, module, sentences
 
 from .fake_run import params
 
@@ -109,11 +111,28 @@ def test_undefined_columns_have_a_reason_and_no_zero() -> None:
 
 def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
     found = overview(pair("pocket", "pocket-never-refuses", 0.02, 0.6))
-    assert sentences(found)[0].startswith("pocket has the highest dual accuracy: it answers 60.0% [55.0, 65.0] of 200")
-    assert sentences(found)[1] == (
-        "It cannot be distinguished from pocket-never-refuses: +2.0 [-8.0, +12.0] points, p = 0.6000."
+    assert sentences(found)[0].startswith(
+        "pocket has the highest dual accuracy, but cannot be distinguished from pocket-never-refuses: "
+        "it answers 60.0% [55.0, 65.0] of 200"
     )
+    assert sentences(found)[1] == ("The difference to pocket-never-refuses is +2.0 [-8.0, +12.0] points, p = 0.6000.")
     assert cells(found)["pocket"]["rank"] == cells(found)["pocket-never-refuses"]["rank"] == "1–2"
+
+
+def test_the_first_sentence_says_what_the_test_does_not_distinguish() -> None:
+    facts = Facts(
+        "ActiView", ["a", "b", "c"], ["a", "b", "c"], 0, "zooming accuracy", "46.2% [35.6, 57.0]", "91",
+        equal=["a"], is_tested=True, tests=2, same=["b", "c"], closest="b", difference="+4.4 points",
+    )  # fmt: skip
+    macros = module()
+    assert macros.first(facts) == (
+        "a has the highest zooming accuracy on ActiView, but cannot be distinguished from 2 other models: "
+        "46.2% [35.6, 57.0], n = 91."
+    )
+    assert macros.distance(facts) == "It cannot be distinguished from 2 other models (b, c); b: +4.4 points."
+    one = replace(facts, same=["b"])
+    assert "but cannot be distinguished from b: 46.2%" in macros.first(one)
+    assert "cannot be distinguished" not in macros.first(replace(facts, same=[]))
 
 
 def test_pairs_with_baselines_do_not_count() -> None:
@@ -208,6 +227,13 @@ def test_the_matrix_has_size_family_and_licence_from_the_catalogue(monkeypatch: 
     assert facts["pocket"] == ["–"] * 3
 
 
+def test_the_baselines_of_the_edition_are_described() -> None:
+    for behaviour in BEHAVIOURS:
+        ((names, what),) = baselines_in_words(params(models=(behaviour,)))
+        assert names == [behaviour] and what
+    assert baselines_in_words(params(models=("pocket", "GLM-4.1V"))) == []
+
+
 def test_one_model_and_none() -> None:
     best, only, guesses = sentences(overview(models=("pocket", "oracle")))
     assert best.startswith("pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench") and "(dual accuracy)" in best
@@ -222,5 +248,6 @@ def test_a_long_list_of_models_is_shortened(monkeypatch: pytest.MonkeyPatch) -> 
     for name in names:
         monkeypatch.setitem(NUMBERS, name, NUMBERS["pocket"])
     pairs = [pair(a, b, 0.0, 1.0) for place, a in enumerate(names) for b in names[place + 1 :]]
-    distance = sentences(overview(*pairs, models=tuple(names)))[1]
+    first, distance, *_ = sentences(overview(*pairs, models=tuple(names)))
+    assert "cannot be distinguished" not in first  # all have the same number
     assert "from 5 other models (Gemma-3, Idefics3, Ovis-2 and 2 more); Gemma-3: +0.0" in distance

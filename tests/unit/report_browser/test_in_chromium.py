@@ -292,7 +292,7 @@ def test_answers_are_sorted_by_confidence(visit):
     """Right answers with a confidence come in rising order here, as no wrong one has a confidence."""
     visit.show()
     options = "[...document.getElementById('sort').options].map((e) => e.value)"
-    assert visit.evaluate(options) == ["", "letters"]
+    assert visit.evaluate(options) == ["", "wrong", "letters"]
     choose(visit, "sort", "letters")
     visit.wait_for(f"{ROWS}[0] === 'q5'")
     assert visit.evaluate(ROWS) == ["q5", "q2", "q1", "q3", "q4", "q6"]

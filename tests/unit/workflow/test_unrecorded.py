@@ -18,6 +18,7 @@ from tests.paths import ROOT
 
 OF = {"model": "oracle", "benchmark": "humblebench"}
 REPLIES = "results/pocket/replies/oracle/humblebench/replies.parquet"
+RAW, QUESTIONS = "data/pocket/raw/humblebench", "data/pocket/questions/humblebench/questions.parquet"
 SCORES, METRICS = (f"results/pocket/{name}/oracle/humblebench/{name}.parquet" for name in ("scores", "metrics"))
 
 
@@ -74,8 +75,34 @@ def test_replies_of_another_entry_or_protocol_are_asked_for_again(params):
 
 def test_the_command_repeats_the_arguments(params):
     other = changed(params, "models.oracle.behaviour", "always_a")
-    with pytest.raises(ConfigError, match=rf"make it again:  snakemake --config edition=pocket --forcerun {REPLIES}$"):
+    with pytest.raises(
+        ConfigError, match=rf"make them again:  snakemake --config edition=pocket --forcerun {REPLIES}$"
+    ):
         unrecorded.check(other, nothing, ["--config", "edition=pocket"])
+
+
+def test_the_first_step_with_other_settings_is_named(params):
+    raw, questions, noise = RAW, QUESTIONS, "results/pocket/variants/humblebench/noise.parquet"
+    for path in (questions, noise):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).touch()
+    Path(raw).mkdir(parents=True)
+    data = "benchmarks.humblebench.data.pocket"
+    assert files_of(changed(params, f"{data}.images", 3)) == [raw]
+    assert files_of(changed(params, f"{data}.start_seed", 3)) == [questions]  # the rendered files stay
+    assert files_of(changed(params, "variants.noise.noise_seed", 7)) == [noise]
+    with pytest.raises(ConfigError, match=r"no record of them .*: humblebench from the step vary on"):
+        unrecorded.check(changed(params, "variants.noise.noise_seed", 7), nothing)
+
+
+def test_the_data_of_another_edition_are_compared_and_other_data_are_not(params):
+    Path(RAW).mkdir(parents=True)
+    other = changed(params, "edition", "other")
+    other.raw["editions"]["other"] = other.raw["editions"]["pocket"] | {"data": "pocket"}
+    assert files_of(changed(other, "benchmarks.humblebench.data.pocket.images", 3)) == [RAW]
+    full = changed(params, "edition", "full")  # its data may be there from a run of long ago
+    Path("data/full/raw/humblebench").mkdir(parents=True)
+    unrecorded.check(full, nothing)
 
 
 def test_scores_and_metrics_of_other_settings(params):

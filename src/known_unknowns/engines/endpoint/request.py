@@ -116,6 +116,23 @@ async def messages(
     return [*([{"role": "system", "content": system}] if system else []), user], hashes
 
 
+def request_body(settings: EndpointSettings, model: str, turn: Turn, sent: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the body of a chat request: the turn's messages as ``sent``, and its parameters."""
+    return {"model": model, "messages": sent, **settings.parameters(turn)}
+
+
+def parse_body(
+    settings: EndpointSettings, model: str, turn: Turn, body: Any, *, opens_reasoning: bool = False
+) -> replies.ParsedCompletion:
+    """Parse the body of a response to such a request. Raises the errors of `replies.parse`.
+
+    ``opens_reasoning`` says that the server's chat template was found to open the reasoning.
+    """
+    opened = settings.reasoning.get("opened", opens_reasoning)
+    reasoning = replies.Reasoning(settings.reasoning.get("marks"), opened)
+    return replies.parse(body, turn, model=model, answers_as=settings.answers_as, reasoning=reasoning)
+
+
 class RetryableError(Exception):
     """No usable reply this time, for a reason that may be temporary."""
 
@@ -255,7 +272,7 @@ class Requester:
             return await self.client.post(
                 "/chat/completions",
                 cast_to=httpx2.Response,
-                body={"model": self.model, "messages": sent, **self.settings.parameters(turn)},
+                body=request_body(self.settings, self.model, turn, sent),
                 options={"security": {"bearer_auth": True}},
             )
         except stopping.PauseEnded:
@@ -286,10 +303,7 @@ class Requester:
 
     def parse_completion(self, body: Any, turn: Turn) -> replies.ParsedCompletion:
         """Parse a completion, and add its price to the details."""
-        settings = self.settings
-        opened = settings.reasoning.get("opened", self.opens_reasoning)
-        reasoning = replies.Reasoning(settings.reasoning.get("marks"), opened)
-        received = replies.parse(body, turn, model=self.model, answers_as=settings.answers_as, reasoning=reasoning)
+        received = parse_body(self.settings, self.model, turn, body, opens_reasoning=self.opens_reasoning)
         if received.usage is None or not self.budget.priced:
             return received
         usd = round(self.budget.cost(received.usage)["usd"], 9)

@@ -3,6 +3,6 @@
 docs/report.md#question-browser describes the page, and DATA.md the format of the shards.
 """
 
-from known_unknowns.report.browser.build import build
+from known_unknowns.report.browser.build import Summary, build
 
-__all__ = ["build"]
+__all__ = ["Summary", "build"]

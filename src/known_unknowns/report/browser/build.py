@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +38,28 @@ POLICY = {"script-src": "'strict-dynamic'", "img-src": "'self'"}
 by name, from ``file://`` and from a server. It allows no other script element and no inline handler."""
 
 
-def build(params: Params, *, results: Path, data: Path, out: Path, root: Path | None = None) -> None:
+@dataclass(frozen=True)
+class Summary:
+    """What stands above the questions of a page that is no part of a report: its head, numbers and notes.
+
+    A number is a name, a value, an interval, n, and the variant, as they are shown.
+    """
+
+    head: str
+    numbers: Sequence[tuple[str, str, str, str, str]]
+    notes: Sequence[str]
+
+
+def build(
+    params: Params, *, results: Path, data: Path, out: Path, root: Path | None = None, summary: Summary | None = None
+) -> None:
     """Write the page ``out``, and its shards to the folder ``questions`` beside it, which is replaced.
 
     The same inputs give the same bytes. At most one variant and seed of the questions and one model's replies to it are
     in memory. What is private is removed. Without images (``report.images`` of the configuration), the page shows their
-    digests. ``root`` is the project's folder, by default the working folder. Raises DataError if a table of the
-    edition's folders ``results`` and ``data`` is absent or invalid.
+    digests. ``root`` is the project's folder, by default the working folder. With a ``summary``, the page stands alone:
+    it links to no other page, and shows wrong answers first. Raises DataError if a table of the edition's folders
+    ``results`` and ``data`` is absent or invalid.
     """
     private = PrivateTexts.of(params, root or Path.cwd())
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +73,14 @@ def build(params: Params, *, results: Path, data: Path, out: Path, root: Path | 
                 writer = BenchmarkWriter(params, name, shards, private, results=results, data=data)
                 writer.images_to = folder / "images" if params.report.images else None
                 described.append(writer.write(advance))
-        manifest = {
+        manifest: dict[str, Any] = {
             "edition": params.edition,
             "version": __version__,
             "models": [[model, params.model(model).engine == "respondent"] for model in params.models],
             "benchmarks": [[name, registry.get(name).title, *entry] for name, entry in described],
         }
+        if summary:
+            manifest["sort"] = "wrong"
         folder.chmod(0o755)
         shutil.rmtree(out.parent / SHARDS, ignore_errors=True)
         folder.replace(out.parent / SHARDS)
@@ -75,6 +94,8 @@ def build(params: Params, *, results: Path, data: Path, out: Path, root: Path | 
         scripts=[_STATIC / name for name in SCRIPTS],
         policy=POLICY,
         manifest=data_block(manifest),
+        alone=summary is not None,
+        summary=summary,
     )
     write_text(out, text)
 

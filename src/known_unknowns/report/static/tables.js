@@ -123,12 +123,25 @@ window.KnownUnknowns = (() => {
       for (const row of this.rows) {
         const content = this.isBand(row) ? "" : text(row).toLowerCase();
         const found = !terms.length || (!this.isBand(row) && terms.every((term) => content.includes(term)));
-        row.hidden = !found || Boolean(this.folded && !terms.length && row.classList.contains("baseline"));
+        const folds = this.folded && !this.printed && !terms.length;
+        row.hidden = !found || Boolean(folds && row.classList.contains("baseline"));
       }
     }
 
+    // In print, columns that do not fit the window and baselines are shown; what the reader hid is named.
+
+    print(on) {
+      this.printed = on;
+      if (this.query !== undefined) this.filter(this.query);
+      this.apply();
+      const columns = [...this.hidden].sort((a, b) => a - b).map((index) => this.names[index]);
+      const rows = this.rows.filter((row) => row.hidden).length;
+      this.absent.textContent = !on ? "" : [columns.length ? `Columns not printed: ${columns.join(", ")}.` : "",
+        rows ? `Rows not printed, because they do not contain \u201c${this.query}\u201d: ${rows} of ${this.rows.length}.` : ""].join(" ").trim();
+    }
+
     apply() {
-      const gone = (index) => this.hidden.has(index) || this.left.has(index) || this.isFolded(index);
+      const gone = (index) => this.hidden.has(index) || (!this.printed && (this.left.has(index) || this.isFolded(index)));
       const visible = this.heads.filter((_, index) => !gone(index)).length;
       for (const row of [this.heads[0].parentElement, ...this.rows, ...(this.table.tFoot ? this.table.tFoot.rows : [])]) {
         if (this.isBand(row)) row.cells[0].colSpan = visible;
@@ -196,7 +209,8 @@ window.KnownUnknowns = (() => {
         element("button", { type: "button", onclick: () => KnownUnknowns.save(format(this.contents()), caption) }, name));
       this.status = element("span", { class: "small", role: "status" });
       tools.append(menu("Columns", choices.slice(this.corner)), menu("Export", formats), this.status);
-      this.box.append(tools);
+      this.absent = element("p", { class: "small unprinted" });
+      this.box.append(tools, this.absent);
     }
 
     // What is exported: the visible rows, and all columns but those that the reader hid.
@@ -269,6 +283,8 @@ window.KnownUnknowns = (() => {
   }
 
   document.addEventListener("DOMContentLoaded", refresh);
+  window.addEventListener("beforeprint", () => { for (const table of made.values()) table.print(true); });
+  window.addEventListener("afterprint", () => { for (const table of made.values()) table.print(false); });
   document.addEventListener("toggle", (event) => {
     if (!event.target.classList.contains("menu")) enhance(event.target);
   }, true);

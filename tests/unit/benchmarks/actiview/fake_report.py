@@ -27,7 +27,7 @@ from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.actiview import views
-from known_unknowns_benchmarks.actiview.audit import TYPES
+from known_unknowns_benchmarks.actiview.format import TYPES
 from known_unknowns_benchmarks.actiview.prompts import shown_views
 from known_unknowns_benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from tests import cells

@@ -11,6 +11,7 @@ from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.git import read_manifest
 from known_unknowns.data.store import MANIFEST
+from known_unknowns.exchange import released_check
 from known_unknowns_benchmarks.actiview.released import RELEASED
 
 ENTRY = ReleasedData(
@@ -104,7 +105,7 @@ def test_a_cut_file_ends_nothing(raw, broken):
     )
     _, (row,) = RELEASED.published(raw, files, ENTRY, {}, lambda _: questions)
     assert row["outcome"] == ("unreadable" if broken == "mix" else "exact")
-    _, found = RELEASED.check(raw, ENTRY)
+    _, found = released_check.check(RELEASED, raw, ENTRY)
     expected = ("error", "unreadable-file") if broken == "mix" else ("warning", "replies")
     assert expected in [(f.severity, f.code) for f in found]
 
@@ -122,11 +123,11 @@ def test_stated_accuracies_are_cells_and_are_recomputed(raw):
 
 def test_problems_are_findings(raw):
     write(raw, shifting={"preds": PREDS[:3], "acc": 0.5}, mix=["no object"])
-    _, found = RELEASED.check(raw, ENTRY)
+    _, found = released_check.check(RELEASED, raw, ENTRY)
     errors = [(f.code, f.where.rpartition("/")[2]) for f in found if f.severity == "error"]
     assert errors == [("unreadable-file", "mix.json"), ("missing-rows", "mix.json"), ("missing-rows", "shifting.json")]
     write(raw, shifting={"preds": PREDS})
-    _, found = RELEASED.check(raw, ENTRY)
+    _, found = released_check.check(RELEASED, raw, ENTRY)
     assert [(f.code, f.where) for f in found] == [
         ("missing-predictions", "qwen2vl"),
         ("no-history", "results/qwen2vl/shifting.json"),

@@ -18,6 +18,7 @@ from known_unknowns.config import ReleasedData
 from known_unknowns.data.git import read_manifest
 from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
+from known_unknowns.exchange import released_check
 from known_unknowns.variants import VARIANTS
 from known_unknowns_benchmarks.humblebench.released import RELEASED
 from tests.paths import ROOT, SHARED
@@ -65,7 +66,7 @@ class Folder:
         return RELEASED.replies(self.raw, read_manifest(self.raw), entry(), model, variant, varied)
 
     def findings(self) -> list[str]:
-        _, found = RELEASED.check(self.raw, entry())
+        _, found = released_check.check(RELEASED, self.raw, entry())
         return [f"{f.severity} {f.code} {f.where}: {f.text}" for f in found]
 
 
@@ -91,7 +92,7 @@ def test_whole_files_give_their_questions_no_finding_and_exact_logs(whole):
     assert [q.group for q in found] == [p.path for p in PUBLISHED]
     assert all(image.width == 0 for q in found for image in q.images)
     assert (whole.raw / "out/images").is_dir()
-    quantities, _ = RELEASED.check(whole.raw, entry())
+    quantities, _ = released_check.check(RELEASED, whole.raw, entry())
     assert {q.name: q.observed for q in quantities}["logs reproduced exactly"] == 12
     assert whole.findings() == []
 

@@ -18,7 +18,7 @@ from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics
 from known_unknowns_benchmarks.layouts import read_layouts
 from known_unknowns_benchmarks.mmsap import figures
-from known_unknowns_benchmarks.mmsap.audit import spread_as_published
+from known_unknowns_benchmarks.mmsap.report import spread_as_published
 from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun

@@ -145,10 +145,20 @@ class SortedRows {
   }
 }
 
-/** Sort rows by confidence: wrong answers by falling confidence, right ones by rising confidence, then all others. */
+/**
+ * Sort rows. By confidence: wrong answers by falling confidence, right ones by rising confidence, then all others.
+ * Otherwise wrong answers, then those that are neither right nor wrong, then right ones.
+ */
 async function sortedRows(rows, entries, values, index) {
-  const source = index.sources.findIndex(([name]) => name === values.sort);
   const load = (kind, which) => Promise.all(entries.map((entry) => loadKind(index, entry, kind, which)));
+  if (values.sort === WRONG_FIRST) {
+    const found = await load(OUTCOME, index.main);
+    return new SortedRows(rows, (q, number) => {
+      const outcome = outcomeOf(found[number][q]);
+      return outcome === WRONG ? 0 : outcome === RIGHT ? 2 : 1;
+    });
+  }
+  const source = index.sources.findIndex(([name]) => name === values.sort);
   const [outcomes, confidences] = await Promise.all([load(OUTCOME, index.main), load(CONFIDENCE, source)]);
   return new SortedRows(rows, (q, number) => {
     const byte = confidences[number][q], outcome = outcomeOf(outcomes[number][q]);

@@ -49,7 +49,7 @@ function rowElement(place, top) {
   if (state.variant === ALL && !state.relation) facts.push(plain(title));
   if (index.cells.filter((cell) => cell[0] === variant).length > 1) facts.push(`seed ${seed}`);
   facts.push(plain(index.categories[index.category[q]]));
-  if (state.sort) {
+  if (state.sort && state.sort !== WRONG_FIRST) {
     const sure = loadConfidences(index, entry, index.sources.findIndex(([name]) => name === state.sort));
     if (sure instanceof Uint8Array && sure[q]) facts.push(`confidence ${Math.round((sure[q] - 1) / 2.54)}%`);
   }

@@ -38,7 +38,7 @@ function buildForm(index) {
       field("model", "Model", modelOptions(choice(ALL, "All models"))),
       field("variant", "Variant", [choice(ALL, "All variants"), ...index.variants.map(([name, title]) => choice(name, title))]),
       field("outcome", "Outcome", [choice("", "Any"), ...named(OUTCOME_FILTERS)]),
-      field("sort", "Order", [choice("", "As published"), ...sources.map(([name, title]) => choice(name, `Sure and wrong first: ${title}`))], { hidden: !sources.length })),
+      field("sort", "Order", [choice("", "As published"), choice(WRONG_FIRST, "Wrong first"), ...sources.map(([name, title]) => choice(name, `Sure and wrong first: ${title}`))])),
     h("details", { id: "more" }, h("summary", {}, "More filters"), h("div", { class: "first" },
       field("category", "Category", [choice("", "Any"), ...index.categories.map((name) => choice(name, name))]),
       field("other", "Compare with", modelOptions(choice("", "No other model"))),

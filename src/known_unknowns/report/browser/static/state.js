@@ -4,7 +4,10 @@ const KEYS = ["benchmark", "question", "model", "variant", "seed", "other", "dif
   "parsers", "relation", "sort", "search", "replies", "open_model", "open_variant", "open_seed"];
 let state = {};
 
+const WRONG_FIRST = "wrong"; // an order; the others are sources of a confidence
+
 function readHash() {
+  if (!location.hash && manifest.sort) return { ...Object.fromEntries(KEYS.map((key) => [key, ""])), sort: manifest.sort };
   const values = new URLSearchParams(location.hash.slice(1));
   return Object.fromEntries(KEYS.map((key) => [key, values.get(key) ?? ""]));
 }
@@ -67,7 +70,7 @@ function complete(values, index) {
   values.parser ||= index.parsers[index.main];
   if (values.category && !index.categories.includes(values.category)) unknown("category", "category");
   if (values.outcome && !(values.outcome in OUTCOME_FILTERS)) unknown("outcome", "outcome");
-  if (values.sort && !index.sources.some(([name, , present]) => present && name === values.sort)) unknown("sort", "confidence from the source");
+  if (values.sort && values.sort !== WRONG_FIRST && !index.sources.some(([name, , present]) => present && name === values.sort)) unknown("sort", "confidence from the source");
   if (values.relation && !relationOf(values, index)) unknown("relation", "pair of variants");
   if (values.question && !index.place.has(values.question)) unknown("question", "question");
   return problems;

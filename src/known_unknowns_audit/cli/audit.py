@@ -1,4 +1,4 @@
-"""The command that recomputes published numbers: audit. `known_unknowns.cli` registers it."""
+"""The command that recomputes published numbers: audit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison.audit import audit_published, output, published
-from known_unknowns.comparison.audit.issues import by_importance, grouped
+from known_unknowns.comparison.published import published
+from known_unknowns_audit import output
+from known_unknowns_audit.audit import findings_on
+from known_unknowns_audit.issues import by_importance, grouped
 
 
 def audit(
@@ -43,7 +45,7 @@ def audit(
       known-unknowns audit --benchmark BENCHMARK --json
     """
     numbers = {name: published(name) for name in dict.fromkeys(benchmark or registry.names())}
-    issues = [issue for read in numbers.values() for issue in grouped(read, audit_published(read))]
+    issues = [issue for read in numbers.values() for issue in grouped(read, findings_on(read))]
     issues = by_importance(issues)
     if as_json:
         print(output.as_json(issues, numbers))

@@ -1,6 +1,6 @@
 """What the published numbers of HumbleBench imply; see docs/comparison.md#audit.
 
-The checks of any benchmark come besides (`known_unknowns.comparison.audit`).
+The checks of any benchmark come besides (`known_unknowns_audit`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from math import sqrt
 
 from known_unknowns.benchmark.published import ALL, PERCENT, Finding, Published
-from known_unknowns.comparison.audit.relations import Derived, inconsistent
+from known_unknowns_audit.relations import Derived, inconsistent
 
 _SHARES = "HumbleBench-E logs"
 
 
-def audit(published: Published) -> Iterator[Finding]:
-    """Yield the findings on the numbers of this benchmark."""
+def findings(published: Published) -> Iterator[Finding]:
+    """Yield the findings on the numbers of this paper."""
     yield from _exact_replies(published)
     yield from _balance(published)
     yield from _chance(published)

@@ -10,7 +10,7 @@ from textwrap import fill
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import CHANGES, ORIGINS, Finding, Published, Source
-from known_unknowns.comparison.audit.issues import Issue, place, places
+from known_unknowns_audit.issues import Issue, place, places
 
 _WIDTH = 120
 

@@ -1,4 +1,4 @@
-"""Tables as lines of text."""
+"""Tables as lines of aligned text, for a terminal."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ import pytest
 
 from known_unknowns.benchmark.published import cells_by_row
 from known_unknowns.comparison import load
-from known_unknowns.comparison.audit import audit, audit_published, published
+from known_unknowns.comparison.published import published
+from known_unknowns_audit.audit import findings_on
 from tests.paths import SHARED
 
 CELLS = load("actiview")
@@ -22,7 +23,7 @@ QUESTIONS = {c.category: c.questions for c in CELLS}
 
 @cache
 def findings():
-    return audit("actiview")
+    return findings_on(published("actiview"))
 
 
 def cell(table, row, column):
@@ -168,5 +169,5 @@ def test_no_other_place_of_these_tables_is_flagged():
 )
 def test_a_changed_number_of_the_text_is_flagged(table, row, column, value):
     changed = [replace(c, value=value) if c.key == (table, row, column) else c for c in PUBLISHED.cells]
-    new = places(audit_published(replace(PUBLISHED, cells=tuple(changed)))) - places(findings())
+    new = places(findings_on(replace(PUBLISHED, cells=tuple(changed)))) - places(findings())
     assert new & {(table, row, column), ("Table 2", "GLM-4V-9B", "Shifting-E")}

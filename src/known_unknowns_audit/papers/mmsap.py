@@ -1,50 +1,29 @@
 """What the published numbers of MM-SAP imply; see docs/comparison.md#audit.
 
-The checks of any benchmark come besides (`known_unknowns.comparison.audit`). A difference counts only if rounding
+The checks of any benchmark come besides (`known_unknowns_audit`). A difference counts only if rounding
 cannot explain it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from known_unknowns.benchmark.published import ALL, Finding, Published, PublishedCell
-from known_unknowns.comparison.audit.checks import distribution, is_possible_spread
-from known_unknowns.comparison.audit.grim import grim_counts
-from known_unknowns.comparison.audit.relations import Derived, inconsistent, product, rounding_error
-from known_unknowns_benchmarks.mmsap.format import BASIC, BEYOND, KNOW, SUBSETS
+from known_unknowns_audit.checks import distribution, is_possible_spread
+from known_unknowns_audit.grim import grim_counts
+from known_unknowns_audit.relations import Derived, inconsistent, product, rounding_error
 
-TableRow = Mapping[str, PublishedCell]
+BASIC, KNOW, BEYOND = "BasicVisQA", "KnowVisQA", "BeyondVisQA"
+SUBSETS = (BASIC, KNOW, BEYOND)
+"""The subsets, as the tables name them."""
 FIRST_SCORES, FIRST_RATES = "Table 1, first preprint", "Table 2, first preprint"
 _FIGURE = "Figure 2, first preprint"
 _MEANS = 0.05
 """In points: the mean of five products may differ this much from the product of two means if runs differ by a point."""
 
 
-def spread_as_published(spread: float, runs: int) -> float:
-    """Convert our standard deviation over runs (ddof = 1) to that of the first preprint (ddof = 0).
-
-    Returns
-    -------
-    float
-        Standard deviation with ddof = 0.
-
-    Notes
-    -----
-    The text of the preprint says "mean and variance". GRIMMER (`known_unknowns.comparison.audit.grim`) decides: for
-    each of its 56 answer rates and scores, some counts have a standard deviation with ddof = 0 that rounds to the
-    printed one.
-
-    References
-    ----------
-    arXiv:2401.07529v1, Tables 1 and 2.
-    """
-    return spread * math.sqrt((runs - 1) / runs)
-
-
-def audit(published: Published) -> Iterator[Finding]:
-    """Yield the findings on the numbers of this benchmark."""
+def findings(published: Published) -> Iterator[Finding]:
+    """Yield the findings on the numbers of this paper."""
     yield from _rates(published)
     yield from inconsistent(_scores_of_first(published), "Answer Rate and Answer Acc of Table 2 give {}.")
     yield from _unknown_knowns(published)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.comparison.audit.grim import grim_counts, grimmer, implied_n, nearest_percentages, printed_interval
+from known_unknowns_audit.grim import grim_counts, grimmer, implied_n, nearest_percentages, printed_interval
 
 
 def shown(number: Fraction, decimals: int) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from known_unknowns.benchmark.published import MODEL, PublishedCell
-from known_unknowns.comparison import compare_cells, load, paper_tables
+from known_unknowns.comparison import compare_cells, exported_tables, load
 from known_unknowns.records import OVERALL, Metric
 
 MODELS = ("ours", "Qwen/Qwen2.5-VL-72B_Instruct-AWQ")
@@ -25,21 +25,21 @@ def metric(model: str, category: str, value: float, *, variant: str = "original"
     return Metric(model, "toy", variant, 0, "official", category, "accuracy", value, low, high, 200, "Wilson")
 
 
-def table(cells, metrics) -> paper_tables.PaperTable:
+def table(cells, metrics) -> exported_tables.PaperTable:
     judged = compare_cells(cells, metrics, published_rows={"ours": "Theirs"}, parsers=["official"])
-    (found,) = paper_tables.of_papers("toy", "Toy", cells, metrics, judged)
+    (found,) = exported_tables.of_papers("toy", "Toy", cells, metrics, judged)
     return found
 
 
 @pytest.fixture
-def toy() -> paper_tables.PaperTable:
+def toy() -> exported_tables.PaperTable:
     """Ours is the published Theirs: 70.5 beside 70.52, and 40.0 beside 80.00, outside of 35 to 44."""
     cells = [cell("Theirs", OVERALL, 70.52), cell("Theirs", "Red", 80.0), cell("Other", OVERALL, 10.0)]
     return table(cells, [metric("ours", OVERALL, 0.705), metric("ours", "Red", 0.4), metric("new|<b>", "Red", 0.25)])
 
 
 def test_markdown_has_intervals_and_the_published_numbers_that_differ_are_marked(toy):
-    lines = paper_tables.as_markdown(toy).splitlines()
+    lines = exported_tables.as_markdown(toy).splitlines()
     assert lines[0] == "| model | Overall | Red |"
     assert lines[2:5] == [
         "| ours | 70.5 [65.5, 74.5] | 40.0 [35.0, 44.0] |",
@@ -50,7 +50,7 @@ def test_markdown_has_intervals_and_the_published_numbers_that_differ_are_marked
 
 
 def test_csv_has_a_line_for_each_number(toy):
-    lines = list(csv.DictReader(io.StringIO(paper_tables.as_csv(toy))))
+    lines = list(csv.DictReader(io.StringIO(exported_tables.as_csv(toy))))
     found = [(line["row"], line["column"], float(line["value"]), line["n"], line["published"]) for line in lines]
     assert found == [
         ("ours", "Overall", pytest.approx(70.5), "200", "70.52"),
@@ -69,8 +69,8 @@ def test_rows_that_were_asked_otherwise_are_rows_of_each_model():
 def test_an_undefined_number_is_a_dash_and_no_zero():
     undefined = Metric("ours", "toy", "original", 0, "official", OVERALL, "accuracy", None, None, None, 0, "Wilson")
     found = table([cell("Theirs", OVERALL, 70.5)], [undefined])
-    assert "| ours | -- |" in paper_tables.as_markdown(found)
-    assert "ours & --" in paper_tables.as_latex(found)
+    assert "| ours | -- |" in exported_tables.as_markdown(found)
+    assert "ours & --" in exported_tables.as_latex(found)
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
@@ -83,9 +83,9 @@ def test_latex_compiles_and_fits_the_text(benchmark, tmp_path):
         for model in MODELS
         for variant, category, name, parser in sorted(places)
     ]
-    found = list(paper_tables.of_papers(benchmark, "Toy_#", cells, metrics, []))
+    found = list(exported_tables.of_papers(benchmark, "Toy_#", cells, metrics, []))
     assert len(found) == len({c.table for c in cells if c.kind == MODEL and c.table.startswith("Table ")})
-    body = "\n".join(map(paper_tables.as_latex, found))
+    body = "\n".join(map(exported_tables.as_latex, found))
     text = rf"\documentclass{{article}}\usepackage{{array,booktabs}}\begin{{document}}{body}\end{{document}}"
     (tmp_path / "all.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "all.tex"]

@@ -2,7 +2,7 @@
 
 All values are computed from the printed numbers. A difference counts only if rounding cannot explain it. Statements of
 the text are facts in published.yaml, with their place in the paper. Numbers that the text repeats are cells of the kind
-"statement" there, and `known_unknowns.comparison.audit` compares them with the tables.
+"statement" there, and `known_unknowns_audit` compares them with the tables.
 
 References
 ----------
@@ -15,33 +15,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from known_unknowns.benchmark.published import ALL, MODEL, Finding, Published, PublishedCell, cells_by_row
-from known_unknowns.comparison.audit.grim import grim_counts, nearest_percentages
-from known_unknowns.comparison.audit.relations import ROUNDING, Derived, inconsistent, weighted_mean
-from known_unknowns_benchmarks.actiview.format import TYPES
+from known_unknowns_audit.grim import grim_counts, nearest_percentages
+from known_unknowns_audit.relations import ROUNDING, Derived, inconsistent, weighted_mean
 
 TableRow = Mapping[str, PublishedCell]
-
-HUMAN = 84.67
-"""Percent: mean accuracy of six people who may look things up, on 60 of the questions (Table 4)."""
-CHANCE = 33.95
-"""Percent, as printed (Section 5); the published options give 34.24."""
 
 PIPELINES = ("Zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H")
 """The columns of Table 2 that its AVG column averages."""
 BY_CLASS: Mapping[str, str] = dict(zip((f"Table {n}" for n in range(8, 13)), PIPELINES, strict=True))
 """The tables of sub-classes, and the column of Table 2 with the accuracy over all their sub-classes."""
 _SHIFTING_TABLES = tuple(BY_CLASS)[1:]
-_CLASSES = tuple(name for names in TYPES.values() for name in names)
 _OVERALL_TABLES = ("Table 2", "Table 7")
 _VIEWS, _RECALL = 4, "view_recall_as_published"
-_TYPE_AVERAGES = tuple(f"{name} AVG" for name in TYPES)
+_AVERAGE = " AVG"
 _LEFT_OUT = 2
 """Up to so many questions of a sub-class can be missing: with more, some count fits almost any percentage."""
 _LEAST_MATCHES = 2  # one sum can equal another column's by chance
 
 
-def audit(published: Published) -> Iterator[Finding]:
-    """Yield the findings on the numbers of this benchmark (`known_unknowns.comparison.audit`)."""
+def findings(published: Published) -> Iterator[Finding]:
+    """Yield the findings on the numbers of this paper."""
     cells = published.cells
     models = [cell for cell in cells if cell.kind == MODEL]
     yield from inconsistent(type_averages(models), "Does not follow from its row: the sub-classes' cells give {}.")
@@ -59,13 +52,29 @@ def audit(published: Published) -> Iterator[Finding]:
     yield from text_findings(published)
 
 
+def _types(row: TableRow) -> dict[str, list[str]]:
+    """Return the sub-classes of each average in a row of Tables 8 to 12, where an average stands after its parts."""
+    types, parts = {}, list[str]()
+    for column in row:
+        if column.endswith(_AVERAGE):
+            types[column] = parts
+            parts = []
+        else:
+            parts.append(column)
+    return types
+
+
+def _classes(row: TableRow) -> list[str]:
+    return [column for column in row if not column.endswith(_AVERAGE)]
+
+
 def type_averages(cells: Iterable[PublishedCell]) -> list[Derived]:
     """Recompute the AVG columns of Tables 8 to 12: the accuracy of each type from its sub-classes."""
     found = []
     for (table, _), row in cells_by_row(cells).items():
-        for name, parts in TYPES.items() if table in BY_CLASS else ():
+        for average, parts in _types(row).items() if table in BY_CLASS else ():
             scores = [_score(row[part]) for part in parts]
-            found.append(_from_scores(row[f"{name} AVG"], scores, sum(n for _, n in scores)))
+            found.append(_from_scores(row[average], scores, sum(n for _, n in scores)))
     return found
 
 
@@ -80,7 +89,7 @@ def overall_accuracies(cells: Iterable[PublishedCell]) -> list[Derived]:
     for (table, _), row in rows.items():
         whole = overall.get(next(iter(row.values())).model) if table in BY_CLASS else None
         if whole is not None:
-            cell, scores = whole[BY_CLASS[table]], [_score(row[part]) for part in _CLASSES]
+            cell, scores = whole[BY_CLASS[table]], [_score(row[part]) for part in _classes(row)]
             ways = [_from_scores(cell, scores, n) for n in (_questions(cell), sum(n for _, n in scores))]
             found.append(min(ways, key=lambda way: abs(way.value - cell.value)))
     return found
@@ -122,11 +131,11 @@ def _questions_left_out(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Flag rows of Tables 8 to 12 whose percentages are of fewer questions, if the averages of the types are too."""
     types = [one for one in type_averages(cells) if one.is_consistent]
     for (table, name), row in cells_by_row(cells).items():
-        scores = {part: _score(row[part]) for part in _CLASSES} if table in BY_CLASS else {}
+        scores = {part: _score(row[part]) for part in _classes(row)} if table in BY_CLASS else {}
         fewer = {part: score for part, score in scores.items() if score[1] < _questions(row[part])}
-        if fewer and sum(one.cell.key[:2] == (table, name) for one in types) == len(TYPES):
-            asked, everything = sum(n for _, n in scores.values()), sum(_questions(row[part]) for part in _CLASSES)
-            first = row[_CLASSES[0]]
+        if fewer and sum(one.cell.key[:2] == (table, name) for one in types) == len(_types(row)):
+            asked, everything = sum(n for _, n in scores.values()), sum(_questions(row[part]) for part in scores)
+            first = next(iter(row.values()))
             yield Finding(
                 first.benchmark,
                 table,
@@ -152,7 +161,7 @@ def _sub_classes_of_another_pipeline(cells: Iterable[PublishedCell]) -> Iterator
         for (table, column), (_, following) in pairwise(shifting):
             row = next((row for (name, _), row in rows.items() if name == table and _model(row) == model), None)
             if row is not None:
-                right = sum(_right(row[name]) for name in _CLASSES)
+                right = sum(_right(row[name]) for name in _classes(row))
                 if right == _right(whole[following]) != _right(whole[column]):
                     found.append((row, right, column, following))
         for row, right, column, following in found if len(found) >= _LEAST_MATCHES else ():
@@ -164,7 +173,7 @@ def _sub_classes_of_another_pipeline(cells: Iterable[PublishedCell]) -> Iterator
                 ALL,
                 " ".join(cell.printed for cell in row.values()),
                 f"The sub-classes add up to {following} of {whole[column].table}, not to {column}.",
-                f"{' + '.join(str(_right(row[name])) for name in _CLASSES)} = {right} of {n}; {following} "
+                f"{' + '.join(str(_right(row[name])) for name in _classes(row))} = {right} of {n}; {following} "
                 f"{whole[following].printed} is {_right(whole[following])}, {column} {whole[column].printed} is "
                 f"{_right(whole[column])}",
             )
@@ -354,8 +363,8 @@ def _not_the_best(published: Published, rows: Sequence[TableRow]) -> Iterator[Fi
     best = published.facts["best_in_type_one"].value
     leaders: dict[str, list[PublishedCell]] = {}
     for table in _SHIFTING_TABLES:
-        of_table = [row for row in rows if row[_TYPE_AVERAGES[0]].table == table]
-        for average in _TYPE_AVERAGES:
+        of_table = [row for row in rows if next(iter(row.values())).table == table]
+        for average in _types(of_table[0]):
             leader = max((row[average] for row in of_table), key=lambda cell: cell.value)
             leaders.setdefault(average, []).append(leader)
     named, *others = leaders.items()

@@ -8,7 +8,8 @@ from functools import cache
 
 import pytest
 
-from known_unknowns.comparison.audit import audit, audit_published, published
+from known_unknowns.comparison.published import published
+from known_unknowns_audit.audit import findings_on
 from tests.paths import SHARED
 
 CELLS = published("humblebench").cells
@@ -17,7 +18,7 @@ PAPER = SHARED / "papers" / "004_231fee036f060948.txt"
 
 @cache
 def findings():
-    return audit("humblebench")
+    return findings_on(published("humblebench"))
 
 
 def found(table: str, row: str, column: str):
@@ -87,5 +88,5 @@ def test_the_other_findings_are_names_and_last_digits():
 def test_a_changed_number_is_found(key, value, text):
     cells = tuple(replace(cell, value=value) if cell.key == key else cell for cell in CELLS)
     assert any(cell.key == key for cell in CELLS)
-    new = set(audit_published(replace(published("humblebench"), cells=cells))) - set(findings())
+    new = set(findings_on(replace(published("humblebench"), cells=cells))) - set(findings())
     assert any(re.search(text, f.finding) for f in new)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import ALL, Finding, Published
-from known_unknowns.comparison import audit
-from known_unknowns.comparison.audit import with_notes
-from known_unknowns.comparison.audit.checks import distribution, generic_checks
-from known_unknowns.comparison.audit.issues import grouped
-from known_unknowns.comparison.audit.relations import (
+from known_unknowns.comparison.published import published, read, with_notes
+from known_unknowns.errors import DataError
+from known_unknowns_audit.audit import findings_on
+from known_unknowns_audit.checks import distribution, generic_checks
+from known_unknowns_audit.issues import grouped
+from known_unknowns_audit.relations import (
     declared_relations,
     inconsistent,
     product,
@@ -22,8 +24,6 @@ from known_unknowns.comparison.audit.relations import (
     total,
     weighted_mean,
 )
-from known_unknowns.comparison.published import read
-from known_unknowns.errors import DataError
 from scripts import audit_table
 
 TOY = """
@@ -329,17 +329,26 @@ def test_findings_become_notes(tmp_path):
     assert table.note == "Not here."
 
 
-@pytest.mark.parametrize("name", [name for name in registry.names() if audit.audit(name)])
+@pytest.mark.parametrize("name", [name for name in registry.names() if published(name).issues])
 def test_every_finding_belongs_to_a_declared_issue_and_every_issue_has_findings(name):
-    numbers = audit.published(name)
-    assert {issue.issue for issue in grouped(numbers, audit.audit(name))} == {issue.issue for issue in numbers.issues}
+    numbers = published(name)
+    assert {issue.issue for issue in grouped(numbers, findings_on(numbers))} == {
+        issue.issue for issue in numbers.issues
+    }
 
 
 def test_every_published_number_names_the_version_of_its_paper():
-    cells = [cell for name in registry.names() for cell in audit.published(name).cells]
+    cells = [cell for name in registry.names() for cell in published(name).cells]
     assert all(cell.version and cell.version in cell.source for cell in cells)
 
 
 def test_the_list_of_all_issues_is_up_to_date():
     text = audit_table.FILE.read_text(encoding="utf-8")
     assert text == audit_table.updated(text), "run make audit-table"
+
+
+def test_the_method_of_a_benchmark_adds_findings(tmp_path, monkeypatch):
+    numbers = toy(tmp_path, "")
+    own = Finding.of(numbers.cells[0], "The colours are wrong.", "1 = 2")
+    monkeypatch.setattr(registry, "get", lambda name: SimpleNamespace(audit=lambda given: [own, own]))
+    assert own not in findings(numbers) and findings_on(numbers).count(own) == 1

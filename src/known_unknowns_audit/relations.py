@@ -1,6 +1,6 @@
 """Numbers that follow from other printed numbers, with the largest error that rounding can explain.
 
-`declared_relations` applies the relations that published.yaml declares; `audit.py` of a benchmark uses the same parts.
+`declared_relations` applies the relations that published.yaml declares; `papers` uses the same parts.
 """
 
 from __future__ import annotations

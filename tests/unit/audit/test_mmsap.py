@@ -8,9 +8,9 @@ import pytest
 
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import compare_cells, load
-from known_unknowns.comparison.audit import audit
+from known_unknowns.comparison.published import findings
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns_benchmarks.mmsap.audit import spread_as_published
+from known_unknowns_benchmarks.mmsap.report import spread_as_published
 from tests.paths import SHARED
 
 PAPERS = SHARED / "papers"
@@ -66,7 +66,7 @@ def test_the_first_preprints_tables_cell_by_cell():
 
 def containing(text: str) -> dict[tuple[str, str, str], str]:
     """The sentences with this text, by cell."""
-    return {(f.table, f.row, f.column): f.finding for f in audit("mmsap") if text in f.finding}
+    return {(f.table, f.row, f.column): f.finding for f in findings("mmsap") if text in f.finding}
 
 
 def test_exactly_these_totals_do_not_follow_from_their_subsets():
@@ -145,7 +145,7 @@ def test_other_inconsistencies():
     ],
 )
 def test_further_findings(table, row, column, printed, text, arithmetic):
-    (found,) = [f for f in audit("mmsap") if (f.table, f.row, f.column) == (table, row, column)]
+    (found,) = [f for f in findings("mmsap") if (f.table, f.row, f.column) == (table, row, column)]
     assert printed in (None, found.printed)
     assert text in found.finding and arithmetic in found.arithmetic
 
@@ -159,7 +159,7 @@ def test_the_cause_of_a_score_above_all_refusals():
 
 def test_what_rounding_in_each_run_or_the_mean_of_rates_explains_is_no_finding():
     """Gemini's 70.85 and 97.13 (`test_grim`), and GPT-4V's 12.06, where 56.6 x (100 - 26.19) / 350 is 11.94."""
-    places = {(f.table, f.row, f.column) for f in audit("mmsap")}
+    places = {(f.table, f.row, f.column) for f in findings("mmsap")}
     assert not places & {
         ("Table 1", "Gemini 1.0 Pro Vision", "KnowVisQA score_kk"),
         ("Table 2", "Gemini 1.0 Pro Vision", "KnowVisQA Answer Rate"),

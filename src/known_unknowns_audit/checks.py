@@ -20,8 +20,8 @@ from known_unknowns.benchmark.published import (
     Published,
     PublishedCell,
 )
-from known_unknowns.comparison.audit.grim import grim_counts, grimmer, implied_n, nearest_percentages
-from known_unknowns.comparison.audit.relations import ROUNDING
+from known_unknowns_audit.grim import grim_counts, grimmer, implied_n, nearest_percentages
+from known_unknowns_audit.relations import ROUNDING
 
 _OTHER_N = 10
 """The number of questions that explains percentages may differ by as many from the stated one."""

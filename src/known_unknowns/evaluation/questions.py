@@ -1,0 +1,53 @@
+"""The questions of an evaluation outside the workflow: of a project, of a folder, or rendered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from known_unknowns.benchmark import registry
+from known_unknowns.config import FolderData, Params, ScenesData
+from known_unknowns.data.questions import normalise
+from known_unknowns.errors import ConfigError
+from known_unknowns.progress import progress
+
+
+def questions_of(params: Params, benchmark: str, data: str | Path | None, scratch: Path) -> tuple[Path, str, bool]:
+    """Return the folder of a benchmark's questions, what they are, and whether they are rendered.
+
+    ``data`` is an edition, a folder with questions.parquet or one of own files; None for those of the pocket edition,
+    which are rendered into ``scratch``. Raises ConfigError if there are no such questions.
+    """
+    if data is None:
+        return _rendered(params, benchmark, scratch), "pocket edition", True
+    edition = params.raw["editions"].get(str(data), {}).get("data", str(data))
+    in_project = Path("data", edition, "questions", benchmark)
+    for folder in (Path(data), in_project):
+        if (folder / "questions.parquet").is_file():
+            source = params.raw["benchmarks"][benchmark]["data"].get(edition, {})
+            return folder, str(data), folder == in_project and source.get("source") == "scenes"
+    if Path(data).is_dir() and registry.get(benchmark).has("contents"):
+        normalise(benchmark, Path(data), scratch / "questions", settings=FolderData(source="folder", path=str(data)))
+        return scratch / "questions", str(data), False
+    raise ConfigError(
+        f"{data} is no folder of questions, and there is no {in_project}/questions.parquet here; in a project, "
+        f"`snakemake --config edition={data} -- {in_project}/questions.parquet` makes it",
+        path="data",
+    )
+
+
+def _rendered(params: Params, benchmark: str, scratch: Path) -> Path:
+    pocket = registry.pocket_of(benchmark)
+    source = params.raw["benchmarks"][benchmark]["data"].get("pocket")
+    if pocket is None or source is None:
+        raise ConfigError(f"{benchmark} has no rendered questions; name a folder of questions", path="data")
+    entry = ScenesData.model_validate(source)
+    with progress(f"rendering {benchmark}", entry.images) as advance:
+        pocket.render(
+            scratch / "raw",
+            seed=entry.seed,
+            images=entry.images,
+            questions_per_image=entry.questions_per_image,
+            advance=advance,
+        )
+    normalise(benchmark, scratch / "raw", scratch / "questions", settings=entry)
+    return scratch / "questions"
