@@ -6,7 +6,8 @@
 | accuracy_published_labels | the parsed label is the published    | all questions                      |
 
 Both are computed under the official parser alone, as the released code does (``E_accuracy``, ``Overall_accuracy``). The
-second is only defined if the published labels still name the same options, so not after an option was removed or moved.
+reply is the part that the authors stored, if the model's entry has ``kept``. The second metric is only defined if the
+published labels still name the same options, so not after an option was removed or moved.
 `known_unknowns.metrics.consistency` has the metrics that compare the seeds of shuffled options.
 
 References

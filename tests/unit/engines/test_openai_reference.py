@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from known_unknowns.engines import RendersReference
+from known_unknowns.engines.endpoint import reference
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import reference_prompt
 from tests.servers.client import engine, turn
@@ -77,11 +78,13 @@ def test_what_llama_cpp_renders():
         lambda _: Response(200, ["0.32.0"]),
         lambda _: Response(200, {"version": {"major": 0}}),
         lambda _: Response(200, b"", cut=0),
+        lambda _: Response(200, {"version": "0.32.0"}, hang=True),
         lambda _: Response(307, b"", headers={"location": "http://127.0.0.1:9/"}),
     ],
-    ids=["status 500", "a page", "a list", "an object", "cut", "redirect"],
+    ids=["status 500", "a page", "a list", "an object", "cut", "hangs", "redirect"],
 )
-def test_a_server_that_tells_nothing_is_no_error(page):
+def test_a_server_that_tells_nothing_is_no_error(page, monkeypatch):
+    monkeypatch.setattr(reference, "_SECONDS", 2.0)
     found = record({"/version": page, "/props": page})
     assert (found["text"], found["rendered"], found["versions"]["server"]) == (SENT, None, None)
 

@@ -6,6 +6,7 @@ the text sent is then all that is known.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Mapping
 from dataclasses import replace
@@ -61,7 +62,7 @@ class _Server:
 
     def __init__(self, requester: Requester) -> None:
         self._requester = requester
-        self._client = requester.client.with_options(max_retries=0, timeout=_SECONDS)
+        self._client = requester.client.with_options(max_retries=0)
         base_url = requester.settings.base_url.rstrip("/")
         self._root: str | None = base_url.removesuffix(_API) if base_url.endswith(_API) and base_url != OPENAI else None
 
@@ -90,12 +91,13 @@ class _Server:
         url = self._root + path
         options: Any = {"security": {"bearer_auth": True}}
         try:
-            if body is None:
-                response = await self._client.get(url, cast_to=httpx2.Response, options=options)
-            else:
-                response = await self._client.post(url, cast_to=httpx2.Response, body=body, options=options)
+            async with asyncio.timeout(_SECONDS):  # a server may send bytes without an end
+                if body is None:
+                    response = await self._client.get(url, cast_to=httpx2.Response, options=options)
+                else:
+                    response = await self._client.post(url, cast_to=httpx2.Response, body=body, options=options)
             found = response.json()
-        except openai.APIConnectionError:
+        except (openai.APIConnectionError, TimeoutError):
             self._root = None  # the first question says why
             return {}
         except (openai.OpenAIError, ValueError, RecursionError):
