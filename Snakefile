@@ -73,7 +73,7 @@ if {"-n", "--dry-run", "--dryrun"}.intersection(sys.argv) and not UNFETCHED:
 
 
 onsuccess:
-    if workflow_run.are_new(OUTDATED, STARTED):
+    if OUTDATED and workflow_run.are_new(OUTDATED, STARTED):
         write_last_settings()
     if UNFETCHED:
         print_last(workflow_run.fetched_message(UNFETCHED, AGAIN), sys.stdout)

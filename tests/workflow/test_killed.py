@@ -41,7 +41,7 @@ def test_a_second_run_is_refused_and_the_same_command_continues_a_killed_run(at_
     before = settings.read_bytes()
     other = "parsers=[official]"
     printed = project.snakemake(*SLOW, other, code=1)
-    assert "another run is active in this folder" in printed
+    assert f"another run is active in this folder (process {process.pid})" in printed
     project.snakemake("-n", *SLOW, other)
     assert settings.read_bytes() == before  # the jobs of the active run read them
     assert process.poll() is None
