@@ -121,5 +121,5 @@ def test_the_python_block_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
-    assert capsys.readouterr().out.startswith("HumbleBench: 100 of 300 questions")
+    assert capsys.readouterr().out.startswith("answer on HumbleBench (rendered), 100 of 300 questions")
     assert (tmp_path / "report.html").is_file() and list(names["table"]["name"])[:2] == ["accuracy", "dual accuracy"]

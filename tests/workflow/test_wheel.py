@@ -145,5 +145,5 @@ print(result.summary())
 def test_a_function_is_evaluated_without_a_project_and_the_workflow(installed, tmp_path):
     printed = Project(tmp_path, {"PYTHONPATH": str(installed)}).run("python", "-c", EVALUATION).stdout
     assert f"{installed}/known_unknowns/__init__.py report.html" in printed
-    assert "HumbleBench: 5 of 300 questions" in printed and "dual accuracy" in printed
+    assert "on HumbleBench (rendered), 5 of 300 questions" in printed and "dual accuracy" in printed
     assert (tmp_path / "report.html").stat().st_size > 2000

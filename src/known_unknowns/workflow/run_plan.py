@@ -10,20 +10,27 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import TypeGuard
 
 from known_unknowns import comparison
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, ScenesData, TransformersModel
 from known_unknowns.data import hub, lock_file
 from known_unknowns.data.files import human
+from known_unknowns.data.questions import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, prices
+from known_unknowns.errors import DataError
 from known_unknowns.inference import lazy_engine, model_run
 from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.shards import replies_of, shards_of
+from known_unknowns.progress import progress
 from known_unknowns.records import OVERALL, Reply
 from known_unknowns.tables.aligned_text import align
 from known_unknowns.workflow import needs
+from known_unknowns.workflow.prerequisites import last_run
+from known_unknowns.workflow.selection import compared
+from known_unknowns.workflow.unrecorded import settings_of
 
 UNKNOWN, NONE = "unknown", "-"
 
@@ -73,7 +80,9 @@ class RunPlan:
 def of_run(params: Params, gpus: int | None) -> RunPlan:
     """Return the plan of a run on so many GPUs (None: an unknown number), with the shards that it has there."""
     files = EditionFiles.of(params)
-    models = [_of_model(params, name, files) for name in params.models if not params.is_imported(name)]
+    with TemporaryDirectory(prefix="known-unknowns-") as scratch:
+        asked = _AskedVariants(params, files, Path(scratch))
+        models = [_of_model(params, name, files, asked) for name in params.models if not params.is_imported(name)]
     hosted = (params.model(name) for name in params.models)
     found = [prices.find(entry.source) for entry in hosted if _is_hosted(entry)]
     dates = sorted({each[1] for each in found if each is not None})
@@ -82,13 +91,57 @@ def of_run(params: Params, gpus: int | None) -> RunPlan:
     )
 
 
-def _of_model(params: Params, name: str, files: EditionFiles) -> ModelPlan:
+class _AskedVariants:
+    """The tables of variants that the run will ask.
+
+    Those of the last run are used if it made them with the same settings. Others are made in the folder ``scratch``, as
+    after a run with another limit, or in a clone.
+    """
+
+    def __init__(self, params: Params, files: EditionFiles, scratch: Path) -> None:
+        self._params, self._files, self._scratch = params, files, scratch
+        self._last = last_run(params.edition)
+        self._folders: dict[str, Path | None] = {}
+
+    def folder(self, benchmark: str) -> Path | None:
+        """Return the folder of a benchmark's variants; None if there are no questions of which to make them."""
+        if benchmark not in self._folders:
+            self._folders[benchmark] = self._made(benchmark)
+        return self._folders[benchmark]
+
+    def _made(self, benchmark: str) -> Path | None:
+        files, names = self._files, self._params.variants(benchmark)
+        table = files.question_table(benchmark)
+        if not table.is_file() or not self._is_same("questions", benchmark=benchmark):
+            return None
+        kept = files.variants(benchmark)
+        made_before = self._last is not None and all((kept / f"{name}.parquet").is_file() for name in names)
+        if made_before and all(self._is_same("vary", benchmark=benchmark, variant=name) for name in names):
+            return kept
+        folder = self._scratch / benchmark
+        try:
+            with progress(f"counting the questions of {benchmark}", len(names)) as advance:
+                for name in names:
+                    seeds = self._params.seeds_of(benchmark, name)
+                    entry, out = self._params.variant(name), folder / f"{name}.parquet"
+                    vary(entry, table, out, seeds=seeds, limit=self._params.limit)
+                    advance(1)
+        except DataError:
+            return None  # the run will name what is wrong
+        return folder
+
+    def _is_same(self, step: str, **names: str) -> bool:
+        """Whether the last run, if there was one, had the same settings of a step."""
+        return self._last is None or settings_of(self._last, step, **names) == compared(self._params, step, **names)
+
+
+def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVariants) -> ModelPlan:
     entry = params.model(name)
     new, hours, usd = [], [], []
     at_most, jobs = False, shards_of(entry) or 1
     for benchmark in params.benchmarks:
         replies = replies_of(_journal(name, benchmark))
-        count, exact = _new_turns(params, name, benchmark, files, replies)
+        count, exact = _new_turns(params, name, benchmark, asked, replies)
         at_most = at_most or not exact
         new.append(count)
         hours.append(_seconds(entry, count, replies.values(), jobs))
@@ -111,25 +164,24 @@ def _journal(model: str, benchmark: str) -> Path:
 
 
 def _new_turns(
-    params: Params, model: str, benchmark: str, files: EditionFiles, replies: dict[str, Reply]
+    params: Params, model: str, benchmark: str, asked: _AskedVariants, replies: dict[str, Reply]
 ) -> tuple[int | None, bool]:
     """Return the number of turns without a reply, and whether it is exact."""
     cells = params.cells(benchmark, model)
-    tables = {variant: files.variants(benchmark) / f"{variant}.parquet" for variant, _ in cells}
-    if replies and all(table.is_file() for table in tables.values()):
-        entry = params.model(model).asked_in(benchmark)
-        engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark))
-        if engine is not None:
-            of_cells = model_run.cells_of(params, model, benchmark, files.variants(benchmark))
-            return len(known_turns(of_cells, engine, replies).keys() - replies.keys()), True
-    questions = _questions(params, benchmark, files)
-    number = 0
-    for variant, _ in cells:
-        rows = needs.rows_of(tables[variant])
-        if rows is None and questions is None:
-            return None, False
-        of_cell = questions if rows is None else rows // len(params.seeds_of(benchmark, variant))
-        number += int(min(of_cell or 0, params.limit or inf))
+    folder = asked.folder(benchmark)
+    if folder is None:
+        questions = _questions(params, benchmark, EditionFiles.of(params))
+        number = None if questions is None else len(cells) * int(min(questions, params.limit or inf))
+        return number, not replies
+    entry = params.model(model).asked_in(benchmark)
+    engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark)) if replies else None
+    if engine is not None:
+        of_cells = model_run.cells_of(params, model, benchmark, folder)
+        return len(known_turns(of_cells, engine, replies).keys() - replies.keys()), True
+    rows = (needs.rows_of(folder / f"{variant}.parquet") or 0 for variant, _ in cells)
+    number = sum(
+        found // len(params.seeds_of(benchmark, variant)) for found, (variant, _) in zip(rows, cells, strict=True)
+    )
     return number, not replies  # the recorded ones may be of another edition or with other settings
 
 

@@ -76,7 +76,7 @@ class _Comparison:
         """Whether a file without a record was made with other settings of its step."""
         if not self._is_unrecorded(path):
             return False
-        stored = _compared(self.last, step, **names)
+        stored = settings_of(self.last, step, **names)
         return stored is not None and stored != compared(self.params, step, **names)
 
     def has_other_source(self, path: Path, benchmark: str) -> bool:
@@ -205,7 +205,7 @@ def _last_run_with_data(name: str) -> Params | None:
     return None
 
 
-def _compared(last: Params | None, step: str, **names: str) -> Any:
+def settings_of(last: Params | None, step: str, **names: str) -> Any:
     """Return what a step of the last run read; None if that run had no such model or benchmark."""
     try:
         return None if last is None else compared(last, step, **names)

@@ -17,9 +17,11 @@ from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine, model_run
 from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.shards import replies_of
 from known_unknowns.records import Reply
 from known_unknowns.workflow import configuration, run_plan
 from known_unknowns.workflow.rule_functions import with_shards
+from known_unknowns.workflow.run import write_settings
 from tests.factories import published_row, variant_entry, with_keys, write_published
 from tests.paths import ROOT
 
@@ -173,3 +175,23 @@ def test_the_command_prints_one_table_with_a_total_or_json(params: Params) -> No
     assert found["edition"] == "one" and found["models"][2]["hours"] is None
     mistake = CliRunner().invoke(cli.app, ["plan", "run", "--edition", "no"]).exception
     assert isinstance(mistake, ConfigError) and mistake.exit_code == 2
+
+
+def test_tables_of_a_pilot_are_not_those_of_the_whole(made: Params) -> None:
+    """A pilot of 5 questions was asked. The whole asks the other 15; afterwards the pilot asks none."""
+    pilot, folder = with_keys(made, editions__one__limit=5), Path("results/one/variants/humblebench")
+    table = Path("data/full/questions/humblebench/questions.parquet")
+    for variant in VARIANTS:
+        vary(variant_entry(variant), table, folder / f"{variant}.parquet", seeds=[0], limit=5)
+    write_settings(pilot, Path("results/one/params.yaml"))
+    ask(pilot, "oracle", VARIANTS)
+    assert plan(pilot)["oracle"]["new"] == 0
+    whole = plan(made)["oracle"]
+    asked = len(replies_of(Path("journal/oracle/humblebench.jsonl")))
+    assert (whole["new"], whole["at_most"]) == (TURNS - EQUAL - asked, False)
+
+
+def test_a_clone_without_variants_finds_the_replies_of_its_journal(made: Params) -> None:
+    ask(made, "oracle", VARIANTS)
+    shutil.rmtree("results")
+    assert plan(made)["oracle"]["new"] == 0
