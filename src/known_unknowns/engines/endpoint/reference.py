@@ -37,7 +37,7 @@ async def record(requester: Requester) -> dict[str, Any]:
         found = coarse(np.asarray(pixels) / 255)
     server = _Server(requester)
     name = await server.version()
-    return {
+    recorded: dict[str, Any] = {
         "text": _text_of(sent),
         "rendered": await server.render() if name else None,
         "tokens": None,
@@ -45,6 +45,8 @@ async def record(requester: Requester) -> dict[str, Any]:
         "pixels": {"image as sent": found | {"sha256": image.sha256}},
         "versions": {"server": name, "pillow": version("pillow")},
     }
+    redacted: dict[str, Any] = requester.key.redact(recorded)
+    return redacted
 
 
 def _text_of(sent: list[dict[str, Any]]) -> str:
