@@ -56,9 +56,9 @@ class ReleasedPart:
 
 
 def released_part(run: Run, results: Path) -> ReleasedPart | None:
-    """Return the part; None if the edition's replies are not released ones, or are not compared with each other."""
+    """Return the part; None if the edition's replies are not released ones to the questions as published."""
     folder, numbers = results / "released" / run.benchmark, results / "released" / f"{run.benchmark}.json"
-    if not _is_released(run, results) or not (folder / "all_wrong.csv").is_file():
+    if not _is_released(run, results) or "original" not in run.variants:
         return None
     _, logs = read_released(numbers)
     frames = {file.stem: pd.read_csv(file, keep_default_na=False, na_values=[""]) for file in folder.glob("*.csv")}
