@@ -45,7 +45,7 @@ FILTERS = (
     ("search of questions", {"search": "wooden bicycle"}, {"search": ""}),
     ("two parsers disagree", {"parsers": "any"}, {"parsers": ""}),
     ("two models differ", {"other": "model-01"}, {"other": ""}),
-    ("right, but not refused", {"relation": "0"}, {"relation": ""}),
+    ("right, but not refused", {"relation": "original~nota_only"}, {"relation": ""}),
     ("another variant", {"variant": "noise"}, {"variant": "original"}),
     ("all models: wrong", {"model": "*", "outcome": "wrong"}, None),
     ("all models and variants: wrong", {"variant": "*"}, None),

@@ -16,6 +16,7 @@ import pytest
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import Exchange
 from known_unknowns.benchmark.interface import Benchmark
+from known_unknowns.benchmark.layout import read_layouts
 from known_unknowns.benchmark.metrics import BenchmarkMetrics
 from known_unknowns.benchmark.protocol import Protocol
 from known_unknowns.benchmark.released import Released
@@ -109,7 +110,8 @@ def test_the_parts_of_a_benchmark_are_of_the_kinds_of_the_interface(name: str) -
     assert isinstance(benchmark.section(), Section)
     assert all(isinstance(variant, Variant) for variant in benchmark.variants().values())
     assert all(isinstance(protocol, Protocol) for protocol in benchmark.protocols().values())
-    assert benchmark.has("section_content") == bool(benchmark.section().template)
+    assert bool(benchmark.section().template) or not benchmark.has("section_data")
+    assert bool(benchmark.section().template) or not read_layouts(benchmark.folder)
     assert not benchmark.forced_choice_metrics or benchmark.has("refusal_prompt")
 
 

@@ -14,6 +14,7 @@ from known_unknowns.benchmark.exchange import Exchange
 from known_unknowns.benchmark.headline import GENERAL, HeadlineNumber
 from known_unknowns.benchmark.metrics import BenchmarkMetrics
 from known_unknowns.benchmark.section import Section, read_section
+from known_unknowns.benchmark.section_data import SectionData
 from known_unknowns.benchmark.terms import Terms, read_terms
 from known_unknowns.records import Question, Turn
 
@@ -249,19 +250,17 @@ class Benchmark(ABC):
         file = self.folder / "section.yaml"
         return read_section(file) if file.is_file() else Section(title=self.title)
 
-    def section_content(self, run: Any, compared: Sequence[Any], *, results: Path, data: Path) -> Any:
-        """Return the content of the section's template, an `ExtraContent` of `known_unknowns.report.page`.
+    def section_data(self, run: Any, *, results: Path, data: Path) -> SectionData:
+        """Return the data of figures and tables that the report cannot read from the metrics.
 
         Parameters
         ----------
-        run : known_unknowns.report.tables.Run
+        run : known_unknowns.metrics.run.Run
             What was measured.
-        compared : sequence of known_unknowns.comparison.ComparisonRow
-            The rows of the comparison with published numbers.
         results, data : Path
             The edition's folders.
         """
-        raise NotImplementedError
+        return SectionData()
 
     def pocket(self) -> Pocket | None:
         """Return the edition that is rendered offline, if the benchmark's folder has one.

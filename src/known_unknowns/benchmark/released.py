@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from known_unknowns.records import Question
 
 
+ANSWERS_ONLY = "answers only"
+"""The outcome for a file without questions and without a setting in its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReleasedFile:
     """A fetched file.

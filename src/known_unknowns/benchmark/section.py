@@ -165,6 +165,15 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """A reference level of accuracy, in percent as printed: a last row of the papers' tables, with its footnote."""
+
+    name: str
+    value: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """What the report shows of one benchmark. Every default is valid for any benchmark.
 
@@ -201,9 +210,13 @@ class Section:
     notes : Notes, optional
         Notes at the end of the section.
     template : str
-        The template of content that only this benchmark has (`Benchmark.section_content`).
+        The template of content that only this benchmark has (`Benchmark.section_data`), and of the papers' tables.
+    links : mapping of str to str
+        Labels in the table of contents, by the anchors of the template.
+    levels : tuple of Level
+        The last rows of the papers' tables, below chance. Without any, chance is no row either.
     figures : tuple of str, Scatter, Dots or Shares
-        The figures of this content: declared ones, and the file names of those that the benchmark draws.
+        The figures of this content: declared ones, and the file names of those whose data the benchmark computes.
     about : str
         A paragraph for the introduction of the page.
     official_name : str
@@ -232,6 +245,8 @@ class Section:
     answers_note: str = ""
     notes: Notes | None = None
     template: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
+    levels: tuple[Level, ...] = ()
     figures: tuple[str | Scatter | Dots | Shares, ...] = ()
     about: str = ""
     official_name: str = "as released"

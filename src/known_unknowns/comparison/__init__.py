@@ -7,7 +7,6 @@ The module `pairs` compares models with each other on the same questions.
 from known_unknowns.comparison.compare import OFFICIAL as OFFICIAL
 from known_unknowns.comparison.compare import ROBUST as ROBUST
 from known_unknowns.comparison.compare import ComparisonRow as ComparisonRow
-from known_unknowns.comparison.compare import MetricIndex as MetricIndex
 from known_unknowns.comparison.compare import compare as compare
 from known_unknowns.comparison.compare import compare_cells as compare_cells
 from known_unknowns.comparison.compare import read_comparison as read_comparison

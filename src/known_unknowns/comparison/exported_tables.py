@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns import tables
 from known_unknowns.benchmark.caveats import title
 from known_unknowns.benchmark.published import MODEL, PERCENT, PublishedCell
-from known_unknowns.comparison.compare import OFFICIAL, ComparisonRow, MetricIndex, read_comparison
+from known_unknowns.comparison.compare import OFFICIAL, ComparisonRow, read_comparison
 from known_unknowns.comparison.published import load
 from known_unknowns.comparison.verdicts import DIFFERS
 from known_unknowns.errors import DataError
 from known_unknowns.files.csv_cells import escape_cell
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.summary import read_leaderboard
 from known_unknowns.records import OVERALL, Metric
 

@@ -80,7 +80,11 @@ def leading_rows(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
 
 
 def summarise(rows: Sequence[ComparisonRow], params: Params) -> Summary:
-    """Summarise the verdicts of a run. The steps name editions and models of the configuration."""
+    """Summarise the verdicts of a run.
+
+    The steps name models and editions of the configuration. Pages and tables know their own edition only, so that
+    another one reruns nothing.
+    """
     leading = leading_rows(rows)
     judged = {_key(row) for row in leading if row.verdict not in UNJUDGED}
     return Summary(
@@ -103,8 +107,11 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
         if row.obstacle in _ADVICE
     )
     steps = [Step(number, text) for text, number in texts.items()]
-    for benchmark in dict.fromkeys(row.benchmark for row in rows if row.obstacle == condition.QUESTIONS):
-        steps += _published_data(benchmark, params)
+    rendered = Counter(row.benchmark for row in rows if row.obstacle == condition.QUESTIONS)
+    for benchmark, number in rendered.items():
+        title = registry.get(benchmark).title
+        unnamed = Step(number, f"{title}: the questions are rendered; run an edition with the published ones")
+        steps += list(_published_data(benchmark, params)) or [unnamed]
     for benchmark in dict.fromkeys(row.benchmark for row in rows):
         missing = Counter(
             row.published_row or row.row

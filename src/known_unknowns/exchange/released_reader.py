@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from known_unknowns import tables
 from known_unknowns.benchmark.exchange import NO_PREDICTION, Prediction
 from known_unknowns.benchmark.published import PublishedCell
-from known_unknowns.benchmark.released import Released, ReleasedCell, ReleasedFile, ReleasedTurn
+from known_unknowns.benchmark.released import ANSWERS_ONLY, Released, ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.git import read_manifest
 from known_unknowns.errors import DataError
@@ -38,8 +38,6 @@ REPLIES, LOG, HISTORY = "replies", "log", "history"
 """Kinds of files: replies, the numbers computed from them, and the turns before the answers."""
 EXACT, DIFFERS, NO_REPLIES, UNREADABLE = "exact", "differs", "no replies", "unreadable"
 """Outcomes of the comparison of released numbers with the replies."""
-ANSWERS_ONLY = "answers only"
-"""The outcome for a file without questions and without a setting in its name."""
 OTHER_OPTIONS = "asks other options, or the same in another order"
 OTHER_LABEL = "has another label"
 OTHER_TEXT = "asks the same options with another text"

@@ -11,8 +11,7 @@ from known_unknowns.benchmark.published import DATA, PERCENT
 from known_unknowns.comparison.published import published
 from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
-from known_unknowns.report.formatting import DASH, Cell, Table, banded, make_row, make_table
-from known_unknowns.report.replies import printable
+from known_unknowns.report.formatting import DASH, Cell, Table, banded, make_row, make_table, printable
 
 SHOWN = 5
 """The number of findings of one code in the page. The command's table has as many, its JSON has all."""

@@ -11,6 +11,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
 from known_unknowns.metrics.confidence_sources import COLUMNS, KNOWN, PARSER
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import Metric
 from known_unknowns.report import confidence_figures
 from known_unknowns.report.confidence_figures import LEAST_DRAWN, ModelSource, source_name
@@ -28,7 +29,6 @@ from known_unknowns.report.formatting import (
     metric_cell,
     percent,
 )
-from known_unknowns.report.tables import Run
 from known_unknowns.report.tables import confidence as level
 from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, REFUSAL, VERBALISED
 from known_unknowns.scoring.confidence import SOURCES as SOURCES

@@ -13,13 +13,13 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.confidence import BINS, binned
 from known_unknowns.metrics.confidence_sources import COLUMNS, OPTION_TEXT_SUM
 from known_unknowns.metrics.estimates import ratio_estimates
+from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.selective import risks
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import OVERALL, SAMPLE, Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
 from known_unknowns.report.formatting import Cell, counted, interval, make_row, make_table
-from known_unknowns.report.tables import Run
 from known_unknowns.report.tables import confidence as level
 from known_unknowns.scoring.confidence import REFUSAL
 from known_unknowns.tables import CONFIDENCES, QUESTIONS
@@ -55,7 +55,10 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class _Attempts:
-    """Attempts with a known confidence, over all seeds: their group, and the number of all replies."""
+    """Attempts with a known confidence, over all seeds: their group, and the number of all replies.
+
+    Of several samples of a reply, the first one counts: the others mostly repeat it.
+    """
 
     confidence: np.ndarray
     correct: np.ndarray
@@ -82,9 +85,9 @@ def _attempts(run: Run, each: ModelSource, files: EditionFiles) -> _Attempts | N
     path = files.confidence(each.model, run.benchmark)
     if not path.is_file():
         return None
-    names = ["variant", "question_id", "attempted", "correct", REFUSAL, each.source]
+    names = ["variant", "seed", "question_id", "attempted", "correct", REFUSAL, each.source]
     rows = read_columns(path, _SCHEMA, names).to_pandas()
-    rows = rows[rows.variant == each.variant]
+    rows = rows[(rows.variant == each.variant) & (rows.seed < SAMPLE)]
     attempts = rows[rows.attempted & rows[each.source].notna()]
     questions = read_columns(files.variants(run.benchmark) / f"{each.variant}.parquet", QUESTIONS, ["id", "group"])
     group_of = questions.to_pandas().drop_duplicates("id").set_index("id")["group"]

@@ -10,12 +10,13 @@ from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.section import Dots, Scatter, Shares
 from known_unknowns.comparison import OFFICIAL
 from known_unknowns.metrics.proportions import SHARE
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Line, Point
 from known_unknowns.report.drawing import Figure, figure, placeholder
 from known_unknowns.report.formatting import Head, Table, counted, make_row, make_table
-from known_unknowns.report.tables import Run, confidence
+from known_unknowns.report.tables import confidence
 
 _REFUSAL = "#e08a2e"
 _LABELS = (
@@ -171,7 +172,7 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
     shown = [(group, row) for group, row in rows if any((dot.group, dot.row) == (group, names[row]) for dot in found)]
     groups = {row: group for group, row in shown}
     order = [names[row] for _, row in shown]
-    note = f"{spec.note.format(variant=run.section.name(main))} {parsed(run, parser)}"
+    note = " ".join(filter(None, [spec.note.format(variant=run.section.name(main)), parsed(run, parser)]))
     table = make_table(
         f"{spec.title}: {spec.axis}, in percent",
         "Variant" if spec.by_variant else ("Subset", "Type"),

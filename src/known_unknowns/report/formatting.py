@@ -11,7 +11,13 @@ from known_unknowns.metrics.confidence import HIGH_BOUND, LOW_BOUND
 from known_unknowns.records import Metric
 
 DASH = "–"
+_VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
 SIGNED = frozenset({"above_chance", "difference", "overconfidence", "selective_gain"})
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which HTML cannot contain or hides, by their visible symbols (␀, ␛)."""
+    return text.translate(_VISIBLE)
 
 
 def counted(number: int, noun: str) -> str:

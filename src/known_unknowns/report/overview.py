@@ -17,6 +17,7 @@ from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.config import RespondentModel, catalogue
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.proportions import RECOGNISED
+from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
 from known_unknowns.records import UNPARSED, Metric
 from known_unknowns.report import charts
@@ -36,7 +37,7 @@ from known_unknowns.report.formatting import (
     sentence_case,
 )
 from known_unknowns.report.shell import QUESTIONS
-from known_unknowns.report.tables import ACCURACY, Run, confidence
+from known_unknowns.report.tables import ACCURACY, confidence
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,26 +10,39 @@ from markupsafe import Markup
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import MetricIndex, load, read_comparison
+from known_unknowns.comparison import load, read_comparison
 from known_unknowns.comparison.pairs import read_model_comparison
 from known_unknowns.comparison.published import findings, published
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.entry_points import AUDIT_SECTIONS, of_group
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
+from known_unknowns.metrics.index import MetricIndex
+from known_unknowns.metrics.run import Run, is_baseline
 from known_unknowns.report import checks as checking
-from known_unknowns.report import confidence, figures, overview, provenance, shell, side_by_side, verdict_tables
+from known_unknowns.report import (
+    confidence,
+    data_figures,
+    figures,
+    overview,
+    paper_tables,
+    provenance,
+    released,
+    shell,
+    side_by_side,
+    verdict_tables,
+)
 from known_unknowns.report import tables as metric_tables
 from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.section import section
 from known_unknowns.report.sentences import sentences
-from known_unknowns.report.tables import Run, is_baseline
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from known_unknowns.benchmark.section_data import FigureData
     from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
     from known_unknowns.report.figures import Figure
@@ -38,25 +50,6 @@ if TYPE_CHECKING:
 
 Part = dict[str, Any]
 """What the pages show of one benchmark."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExtraContent:
-    """Content of the report that only one benchmark has (`Benchmark.section_content`).
-
-    Attributes
-    ----------
-    figures : sequence of Figure
-        The figures that the section names, but does not declare.
-    links : mapping of str to str
-        Labels in the table of contents, by the anchors of the template.
-    values : mapping of str to Any
-        Variables of the template.
-    """
-
-    figures: Sequence[Figure] = ()
-    links: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def build(
@@ -138,11 +131,12 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
     )
 
 
-def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
+def figures_of(run: Run, computed: Sequence[FigureData]) -> list[Figure]:
     """Return all figures of a benchmark. Their names are `Section.figure_names`."""
     declared = [spec for spec in (*run.section.scatters, *run.section.figures) if not isinstance(spec, str)]
     published = load(run.benchmark) if declared else []
-    drawn = {figure.name: figure for figure in (*extra.figures, *(figures.draw(s, run, published) for s in declared))}
+    drawn = {spec.name: figures.draw(spec, run, published) for spec in declared}
+    drawn |= {data.name: data_figures.draw(data, run) for data in computed}
     return [
         *(drawn[spec.name] for spec in run.section.scatters),
         figures.answers(run),
@@ -162,17 +156,19 @@ def _part(
 ) -> Part:
     """Return everything that the pages show of one benchmark."""
     run, rows = shown.run, shown.compared
-    title, extra = run.section.title, ExtraContent()
-    if run.section.template:
-        extra = registry.get(run.benchmark).section_content(run, rows, results=results, data=data)
+    title = run.section.title
+    own = registry.get(run.benchmark).section_data(run, results=results, data=data)
+    released_part = released.released_part(run, results)
     checked = checking.read(checks, run.benchmark, section(run.benchmark).title)
     counted = checked["counted"] if checked and not run.is_rendered else {}
     part: Part = {
         "run": run,
         "overview": shown,
         "unusable": _unusable(shown, EditionFiles(data, results), private),
-        "figures": figures_of(run, extra),
-        "extra": extra,
+        "figures": figures_of(run, own.figures),
+        "papers": _paper_tables(run, rows, results),
+        "extra": {**own.values, **{name: data_figures.table_of(table, run) for name, table in own.tables.items()}},
+        "released": released_part,
         "headline": metric_tables.headline(run),
         "by_category": metric_tables.by_category(run),
         "has_refusals": metric_tables.has_refusals(run),
@@ -192,6 +188,13 @@ def _part(
     }
     found = {name: value for name, value in part.items() if isinstance(value, Table)}
     return part | {name: mark_baselines(table, shown.baselines) for name, table in found.items()}
+
+
+def _paper_tables(run: Run, compared: Sequence[ComparisonRow], results: Path) -> list[paper_tables.PaperTable]:
+    """Return the tables of the benchmark's papers, which its template shows."""
+    if not run.section.template:
+        return []
+    return paper_tables.paper_tables(run, load(run.benchmark), released.released_cells(run, results), compared)
 
 
 def _audit(benchmark: str, title: str, environment: Environment) -> Markup:
@@ -252,6 +255,7 @@ def _first(
         "answers": [_answer(part) for part in parts],
         "matrix": overview.matrix([part["overview"] for part in parts]),
         "description": description,
+        "has_pairs": any(part["overview"].pair for part in parts),
         "baselines": overview.baselines_in_words(params),
         "verdicts": verdict_tables.summary(compared, params),
         "rendered": [registry.get(part["run"].benchmark).title for part in parts if part["run"].is_rendered],

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.layout import Layout, read_layouts
 from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
 from known_unknowns.comparison import ComparisonRow
-from known_unknowns.records import Metric
+from known_unknowns.metrics.run import Run, is_baseline
+from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import Cell, Head, Row, Table, denominator, make_table, metric_cell, percent
-from known_unknowns.report.tables import Run, confidence, is_baseline
+from known_unknowns.report.tables import ACCURACY, confidence
 from known_unknowns.report.verdict_tables import discrimination
 
-Conditions = tuple[str, str | None]
-"""The variant and, if there is only one, the parser of a row of a table."""
 _VIEWS_DECIMALS, _COUNT_DECIMALS = 2, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The layout of one table.
-
-    ``split_heading`` splits a column heading into the heading of its group ("" for none) and its own. ``conditions``
-    are labels of our rows, if the rows of the table were made under several conditions. ``bands`` are headings above
-    published rows, by the name of the first row below them. ``secondary`` are metrics that are shown below another
-    metric, with their label. ``spread`` converts our standard deviation over a number of runs (ddof = 1) to the one
-    that the table prints.
-    """
-
-    title: str  # the caption
-    split_heading: Callable[[str], tuple[str, str]] = lambda column: ("", column)
-    conditions: Mapping[Conditions, str] = field(default_factory=dict)
-    bands: Mapping[str, str] = field(default_factory=dict)
-    secondary: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    collapsed: bool = False
-    spread: Callable[[float, int], float] = lambda spread, runs: spread
+CellOrRow = TypeVar("CellOrRow", PublishedCell, ComparisonRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +32,6 @@ class PaperTable:
     collapsed: bool
 
 
-Foot = Callable[[Sequence[PublishedCell], "Footnotes"], Iterable[Row]]
-"""Returns the last rows of a table from the cells of its first row."""
-
-
 class Footnotes:
     """Footnotes, numbered in the order of their first use."""
 
@@ -62,27 +42,37 @@ class Footnotes:
         return self.of.setdefault(text, str(len(self.of) + 1)) if text else ""
 
 
+def paper_tables(
+    run: Run, cells: Sequence[PublishedCell], logs: Sequence[PublishedCell], compared: Sequence[ComparisonRow]
+) -> list[PaperTable]:
+    """Return the tables of a benchmark's papers that have a measured variant, or all tables if nothing was measured.
+
+    ``logs`` are numbers that were released with replies; a table of them without a layout is folded.
+    """
+    layouts = dict(read_layouts(registry.get(run.benchmark).folder))
+    for cell in logs:
+        layouts.setdefault(cell.table, Layout(cell.table, collapsed=True))
+    published = [*cells, *logs]
+    shown = {cell.table for cell in published if cell.variant in run.variants} if run.variants else set(layouts)
+    return [paper_table(name, layout, run, published, compared) for name, layout in layouts.items() if name in shown]
+
+
 def paper_table(
-    name: str,
-    layout: Layout,
-    run: Run,
-    cells: Iterable[PublishedCell],
-    compared: Iterable[ComparisonRow],
-    *,
-    foot: Foot = lambda row, footnotes: (),
+    name: str, layout: Layout, run: Run, cells: Iterable[PublishedCell], compared: Iterable[ComparisonRow]
 ) -> PaperTable:
     """Build one of the papers' tables, by its name in published.yaml.
 
     The models of this run are below the published row that they correspond to. Models without a published row come
     first. Rows without any measured metric are left out. ``compared`` has the verdicts on the published ``cells`` of
-    the benchmark. ``foot`` returns the last rows of the table.
+    the benchmark.
     """
+    cells = [_in_own_row(cell, layout) for cell in cells if cell.table == name]
+    compared = [_in_own_row(row, layout) for row in compared if row.table == name]
     by_model: dict[str, dict[str, list[PublishedCell]]] = {}
     for cell in cells:
-        if cell.table == name:
-            by_model.setdefault(cell.model, {}).setdefault(cell.row, []).append(cell)
+        by_model.setdefault(cell.model, {}).setdefault(cell.row, []).append(cell)
     rows = {row: found for of_model in by_model.values() for row, found in of_model.items()}
-    verdict_of = {(c.row, c.column, c.model, c.parser): c for c in compared if c.table == name and c.model is not None}
+    verdict_of = {(c.row, c.column, c.model, c.parser): c for c in compared if c.model is not None}
     footnotes = Footnotes()
     body = list(_unmatched_rows(rows, layout, run, {model for _, _, model, _ in verdict_of}))
     for row_name, row in rows.items():
@@ -97,9 +87,38 @@ def paper_table(
     groups, columns = _headings(first, layout)
     version = f" (published: {first[0].version})" if first[0].version else ""
     caption, corner = f"{layout.title}{version}, with {confidence(run)} intervals of ours", "Model"
-    feet = tuple(foot(first, footnotes))
+    feet = tuple(_foot(run, first, footnotes))
     table = make_table(caption, corner, columns, body, groups=groups, foot=feet, moves_n=True)
     return PaperTable(name, table, {mark: text for text, mark in footnotes.of.items()}, layout.collapsed)
+
+
+def _in_own_row(cell: CellOrRow, layout: Layout) -> CellOrRow:
+    """Give a cell whose column names its row this row."""
+    if layout.rows_in_columns is None:
+        return cell
+    separator, suffix = layout.rows_in_columns
+    part, _, column = cell.column.partition(separator)
+    return replace(cell, row=f"{cell.row}, {part}{suffix}", column=column) if column else cell
+
+
+def _foot(run: Run, row: Sequence[PublishedCell], footnotes: Footnotes) -> Iterator[Row]:
+    """Yield chance and the declared levels, below the columns of accuracies."""
+    if not run.section.levels:
+        return
+    right = [cell.metric == ACCURACY for cell in row]
+    guessed = [_chance(run, cell) if of else None for cell, of in zip(row, right, strict=True)]
+    if any(metric is not None for metric in guessed):
+        yield Row((Head("chance"),), tuple(Cell("" if m is None else percent(m.value)) for m in guessed))
+    overall = [of and cell.category == OVERALL for cell, of in zip(row, right, strict=True)]
+    if any(overall):
+        for level in run.section.levels:
+            head = Head(level.name, mark=footnotes(level.note))
+            yield Row((head,), tuple(Cell(f"{level.value:.2f}" if of else "") for of in overall))
+
+
+def _chance(run: Run, cell: PublishedCell) -> Metric | None:
+    found = (run.chance(model, cell.variant, cell.category) for model in run.models)
+    return next((metric for metric in found if metric is not None), None)
 
 
 def _unmatched_rows(
@@ -117,12 +136,12 @@ def _unmatched_rows(
 def _our_row(
     run: Run, layout: Layout, model: str, row: Sequence[PublishedCell], verdicts: Sequence[ComparisonRow | None]
 ) -> Row:
-    note = ", ".join(filter(None, ["this run", layout.conditions.get(_conditions(row[0]), "")]))
+    note = ", ".join(filter(None, ["this run", layout.condition(*_conditions(row[0]))]))
     cells = (_ours(run, layout, model, cell, verdict) for cell, verdict in zip(row, verdicts, strict=True))
     return Row((Head(model, note=note),), tuple(cells))
 
 
-def _conditions(cell: PublishedCell) -> Conditions:
+def _conditions(cell: PublishedCell) -> tuple[str, str | None]:
     return cell.variant, cell.parser
 
 
@@ -193,4 +212,5 @@ def _spread(run: Run, layout: Layout, cell: PublishedCell, metric: Metric | None
     if metric is None or metric.spread is None:
         return ""
     runs = len(run.seeds[cell.variant])
-    return f"\u00b1 {100 * layout.spread(metric.spread, runs):.1f} over {runs} runs"
+    spread = metric.spread if layout.ddof == 1 else metric.spread * math.sqrt((runs - 1) / runs)
+    return f"\u00b1 {100 * spread:.1f} over {runs} runs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from known_unknowns.benchmark import caveats, registry
-from known_unknowns.benchmark.section import Section
-from known_unknowns.comparison import MetricIndex
+from known_unknowns.benchmark import registry
 from known_unknowns.comparison.pairs import last_answers
 from known_unknowns.edition_files import scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, RECOGNISED, constant_label
-from known_unknowns.metrics.summary import main_parser
+from known_unknowns.metrics.run import OFFICIAL, Run
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import (
     DASH,
@@ -38,99 +36,13 @@ from known_unknowns.report.formatting import (
 )
 from known_unknowns.tables import SCORES
 from known_unknowns.tables.parquet import CELL, read_columns
-from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
-    from known_unknowns.config import Params
+    pass
 
 ACCURACY = "accuracy"
-OFFICIAL = "official"
 RECOGNISED_HEADINGS = dict(zip(RECOGNISED, ("recognised", "of it refused", "of it abstained"), strict=True))
 """Headings of the share that recognised that nothing can be answered, and of its two parts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The metrics of one benchmark. ``variants`` and ``models`` are the measured ones, ``seeds`` are by variant."""
-
-    benchmark: str
-    section: Section
-    numbers: MetricIndex
-    models: tuple[str, ...]
-    variants: tuple[str, ...]
-    parsers: tuple[str, ...]
-    seeds: Mapping[str, tuple[int, ...]]
-    params: Params
-
-    def get(self, model: str, variant: str, parser: str, name: str, category: str = OVERALL) -> Metric | None:
-        return self.numbers.get(model, self.benchmark, variant, parser, name, category)
-
-    def score(self, model: str, variant: str, parser: str, name: str, category: str = OVERALL) -> Metric | None:
-        """Return a score of right answers; None without content in the images, except as the benchmark publishes it."""
-        if variant in self.content_free and parser != OFFICIAL:
-            return None
-        return self.get(model, variant, parser, name, category)
-
-    @property
-    def table_parser(self) -> str:
-        """The parser of the papers' tables: the official parser, unless a table has its own."""
-        return OFFICIAL if OFFICIAL in self.parsers else self.parsers[0]
-
-    def names_of(self, variants: str, joined: str = " and ") -> str:
-        """Display names of a variant, or of the variants of a pair."""
-        return joined.join(map(self.section.name, variants.split(SEPARATOR)))
-
-    @property
-    def content_free(self) -> frozenset[str]:
-        """The variants without content, in which only the share that recognised it counts."""
-        return content_free(self.params, self.benchmark)
-
-    def known(self, model: str, variant: str, name: str, category: str = OVERALL) -> Metric | None:
-        """Return a number that the questions decide alone, so that it is the same for every parser."""
-        found = (self.get(model, variant, parser, name, category) for parser in self.parsers)
-        return next((metric for metric in found if metric is not None), None)
-
-    def chance(self, model: str, variant: str, category: str = OVERALL) -> Metric | None:
-        """Return the chance level."""
-        return self.known(model, variant, CHANCE, category)
-
-    @property
-    def baselines(self) -> tuple[str, ...]:
-        """The scripted respondents among the models."""
-        return tuple(model for model in self.models if is_baseline(self.params, model))
-
-    @property
-    def is_rendered(self) -> bool:
-        """Whether the questions are rendered, so that no number is comparable with published ones."""
-        return self.params.data(self.benchmark).source == "scenes"
-
-    @property
-    def caveat(self) -> str:
-        """What a figure or table must say wherever it is shown alone; empty for the published questions."""
-        text = caveats.caveat(self.params, self.benchmark)
-        return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-    def parser_name(self, parser: str) -> str:
-        """Heading of a parser."""
-        return self.section.official_name if parser == OFFICIAL else parser
-
-    @property
-    def confidence(self) -> float:
-        return self.params.statistics.confidence
-
-    @property
-    def headline(self) -> tuple[str, ...]:
-        return tuple(v for v in self.section.headline if v in self.variants) or self.variants[:1]
-
-    @property
-    def main_parser(self) -> str:
-        """The parser of the figures and of the comparison of models."""
-        return main_parser(self.parsers)
-
-
-def is_baseline(params: Params, model: str) -> bool:
-    """Return whether a model is a scripted respondent."""
-    return not params.is_imported(model) and params.model(model).engine == "respondent"
 
 
 def parser_name(parser: str) -> str:

@@ -121,7 +121,9 @@ class ModelResults:
         engine, entry = json_files.read(file), self._params.data(benchmark)
         free = content_free(self._params, benchmark)
         chosen = [m for m in self._headline if m.benchmark == benchmark and summary.shows(m, free)]
-        artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
+        # How many turns one job asked says nothing of the replies: files that are made again are not other runs.
+        kept = {key: value for key, value in engine.items() if key != "newly_asked"}
+        artifacts = {"headline.json": metric_table(chosen), "engine.json": json.dumps(kept, indent=2)}
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
         digest, pinned = data_digest(self._data, benchmark)

@@ -1,8 +1,7 @@
-"""What happens around a run of the workflow: its lock and settings, the messages at its end, the partial report."""
+"""What happens around a run of the workflow: its settings, the messages at its end, the partial report."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shlex
@@ -15,7 +14,7 @@ from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any
 
 import yaml
 
@@ -25,7 +24,7 @@ from known_unknowns.comparison import read_comparison, summarise
 from known_unknowns.config import Params, without_password
 from known_unknowns.config.loading import FILE
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
@@ -42,30 +41,8 @@ JOB_SETTINGS = Path(".snakemake/known-unknowns/params.yaml")
 
 STOPPED: list[int] = []
 """The signals that asked this run to stop."""
-LOCK_FILE = Path(".snakemake/known-unknowns.lock")
 _ADVICE_LINES = 2
 """Steps that the end of a run names. The first page of the report has all of them."""
-
-
-def lock(path: Path) -> TextIO:
-    """Lock the working folder for one run at a time; the lock lasts as long as the returned file is open.
-
-    Snakemake's own lock outlives a killed run and has to be removed by hand. The default profile disables it
-    (nolock); this lock ends with its process.
-
-    Raises
-    ------
-    MachineError
-        If another run holds the lock.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise MachineError("another run is active in this folder; wait for it to end, or stop it") from None
-    return file
 
 
 def forward_sigterm() -> None:

@@ -19,7 +19,7 @@ from known_unknowns.data.files import human
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.inference import lazy_engine, model_run
-from known_unknowns.inference.runner import unrecorded_turns
+from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.shards import replies_of, shards_of
 from known_unknowns.records import OVERALL, Reply
 from known_unknowns.tables.aligned_text import align
@@ -121,7 +121,7 @@ def _new_turns(
         engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark))
         if engine is not None:
             of_cells = model_run.cells_of(params, model, benchmark, files.variants(benchmark))
-            return len(unrecorded_turns(of_cells, engine, replies)), True
+            return len(known_turns(of_cells, engine, replies).keys() - replies.keys()), True
     questions = _questions(params, benchmark, files)
     number = 0
     for variant, _ in cells:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -254,17 +253,13 @@ def _imported(scope: _Scope) -> Sections:
 
 
 def _shown(scope: _Scope) -> Sections:
-    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages.
-
-    Of the other editions, the names are selected.
-    """
+    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages."""
     params = scope.params
     benchmarks = [scope.benchmark] if scope.benchmark else params.benchmarks
-    editions = {name: _only(entry) for name, entry in params.file.editions.items()}
-    editions[params.edition] = params.selected.model_copy(update={"benchmarks": benchmarks})
+    edition = params.selected.model_copy(update={"benchmarks": benchmarks})
     names = [*params.models, *([params.judge.model] if params.judge else [])]
     return _with_benchmarks(scope, benchmarks, "data") | {
-        "editions": editions,
+        "editions": {params.edition: edition},
         "models": _of_section(params.file.models, names),
         "parsers": params.parsers,
         "statistics": params.statistics,
@@ -272,38 +267,9 @@ def _shown(scope: _Scope) -> Sections:
     }
 
 
-def _advising(scope: _Scope) -> Sections:
-    """Return the same with what says which published numbers the other editions judge: the advice names one of them."""
-    params, selected = scope.params, _shown(scope)
-    keys = ("data", "benchmarks", "models", "published_models", "variants")
-    editions = {name: _only(entry, *keys) for name, entry in params.file.editions.items()}
-    models: dict[str, Entry] = {}
-    protocols, variants = set[str](), set[str]()
-    for name, edition in params.file.editions.items():
-        other = params.of_edition(name)
-        for benchmark in set(edition.benchmarks) & selected["benchmarks"].keys():
-            with suppress(ConfigError):  # an edition with a mistake, which a run of it names
-                protocols |= {other.protocol_name(benchmark, variant) for variant in other.variants(benchmark)}
-                variants |= set(other.variants(benchmark))
-        for model, entry in _of_section(params.file.models, edition.models).items():
-            models[model] = entry if "published" in entry.model_fields_set else _only(entry, "engine")
-    editions[params.edition] = selected["editions"][params.edition]
-    return selected | {
-        "editions": editions,
-        "models": models | selected["models"],
-        "variants": selected["variants"] | _of_section(params.file.variants, variants),
-        "protocols": selected["protocols"] | _of_section(params.file.protocols, protocols),
-    }
-
-
 def _browsed(scope: _Scope) -> Sections:
     """Return the same with the settings of the report."""
     return _shown(scope) | {"report": scope.params.report}
-
-
-def _reported(scope: _Scope) -> Sections:
-    """Return what the advice needs, with the settings of the report, which the page of the provenance names."""
-    return _advising(scope) | {"report": scope.params.report}
 
 
 def _tracked(scope: _Scope) -> Sections:
@@ -344,9 +310,9 @@ STEPS: Mapping[str, Callable[[_Scope], Sections]] = {
     "released_numbers": _shown,
     "reply_tables": _shown,
     "summarise": _shown,
-    "compare": _advising,
+    "compare": _shown,
     "compare_models": _shown,
-    "report": _reported,
+    "report": _browsed,
     "question_browser": _browsed,
     "track": _tracked,
     "construct": _released,
@@ -361,6 +327,4 @@ _ASKING = frozenset({"probe", "infer", "judge", *(step for step in STEPS if step
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(
-    step for step, selects in STEPS.items() if selects in (_shown, _advising, _browsed, _reported, _tracked)
-)
+_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _browsed, _tracked))

@@ -102,14 +102,16 @@ class _Comparison:
 
 
 def _outdated(params: Params, has_record: HasRecord) -> list[_Outdated]:
-    settings = _Comparison(params, last_run(params.edition), has_record)
-    of_data = _Comparison(params, _last_run_with_data(params), has_record)
+    last = last_run(params.edition)
+    settings = _Comparison(params, last, has_record)
+    shares_data = last is not None and last.data_name == params.data_name
+    of_data = settings if shares_data else _Comparison(params, _last_run_with_data(params.data_name), has_record)
     found: list[_Outdated] = []
     for benchmark in params.benchmarks:
         first = _of_data(of_data, benchmark) or _of_variants(settings, benchmark) or _of_models(settings, benchmark)
         found += [_Outdated(benchmark, step, path.as_posix()) for step, path in first]
     judgements = EditionFiles.of(params).results / "judgements.json"
-    if params.judge and settings.differs("judge", judgements):
+    if params.judge is not None and settings.differs("judge", judgements):
         found.append(_Outdated("the judge", "judge", judgements.as_posix()))
     return found or _of_edition(settings)
 
@@ -194,12 +196,11 @@ def _recorded(engine: Path) -> Any:
         return None
 
 
-def _last_run_with_data(params: Params) -> Params | None:
-    """Return that of the edition, or of another one, if it has the same folder of data."""
-    others = sorted(path.parent.name for path in Path("results").glob("*/params.yaml"))
-    for edition in (params.edition, *others):
-        last = last_run(edition)
-        if last is not None and last.data_name == params.data_name:
+def _last_run_with_data(name: str) -> Params | None:
+    """Return that of an edition with this folder of data."""
+    for path in sorted(Path("results").glob("*/params.yaml")):
+        last = last_run(path.parent.name)
+        if last is not None and last.data_name == name:
             return last
     return None
 

@@ -47,7 +47,7 @@ class ActiView(Benchmark):
     metrics = part("metrics.METRICS")
     exchange = part("exchange.EXCHANGE")
     released = part("released.RELEASED")
-    section_content = part("report.build")
+    section_data = part("report.build")
 
 
 BENCHMARK = ActiView()

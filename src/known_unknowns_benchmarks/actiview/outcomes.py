@@ -19,8 +19,8 @@ from known_unknowns.benchmark.metrics import Ratio
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
-from known_unknowns.report.tables import Run
 from known_unknowns.scoring.dialogues import final_scores, read_turns
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
 

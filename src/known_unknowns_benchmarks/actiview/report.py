@@ -1,147 +1,211 @@
-"""The report's section on ActiView: the paper's tables, the effect of the parsers, and figures."""
+"""The data of the report's section on ActiView: the effect of the parsers and of the views, and cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
-from known_unknowns.benchmark.published import PublishedCell
-from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, load
-from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
-from known_unknowns.report.page import ExtraContent
-from known_unknowns.report.paper_tables import Footnotes, PaperTable, paper_table
-from known_unknowns.report.tables import ACCURACY, Run, confidence
-from known_unknowns_benchmarks.actiview import figures
+import pandas as pd
+
+from known_unknowns.benchmark.section_data import PointsData, SectionData, SharesData, TableData, Value
+from known_unknowns.metrics.proportions import ACCURACY
+from known_unknowns.metrics.run import OFFICIAL, Run
+from known_unknowns.records import Metric
+from known_unknowns_benchmarks.actiview.metrics import WITHOUT, Cost, ViewNecessity, view_necessity
 from known_unknowns_benchmarks.actiview.outcomes import DIFFERENCE, Outcomes, empty_metric
-from known_unknowns_benchmarks.layouts import read_layouts
 
-CellOrRow = TypeVar("CellOrRow", PublishedCell, ComparisonRow)
-HUMAN = 84.67
-"""Percent: mean accuracy of six people who may look things up, on 60 of the questions (Table 4)."""
-CHANCE = 33.95
-"""Percent, as printed (Section 5); the published options give 34.24."""
+ROBUST = "robust"
+PARTS = {
+    "right, and right without the views": "#3f7fbf",
+    "right only with the views": "#2f9e6e",
+    "right only without them": "#e08a2e",
+    "wrong both ways": "#a8324a",
+}
+COSTED = ("full_image", "zooming", "single_view", "shifting_r", "mixed", "groundtruth_views", "text_only_guess")
+"""The pipelines in the figure of costs."""
 TWO_PARSER_PIPELINES = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h", "mixed")
 """The pipelines that are run with both parsers of intermediate steps."""
 _ROBUST_SUFFIX = "_robust"
 _DIFFERENCES = slice(3, 6)
 """The columns of differences in the table of parser effects."""
-_ZERO = percent(0.0, signed=True)
-
-LAYOUTS = read_layouts(Path(__file__).parent)
+_DASH = "\u2013"
 
 
-def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
-    """Build the content of section.html.j2."""
-    cells = load(run.benchmark)
+def build(run: Run, *, results: Path, data: Path) -> SectionData:
+    """Return the figures that section.yaml does not declare, and the table of parser effects."""
     outcomes = Outcomes(run, results=results, data=data)
-    return ExtraContent(
-        figures=[figures.needed(run, outcomes), figures.cost_in_images(run, outcomes)],
-        links={
-            "papers": "The paper's tables",
-            "parser-effect": "Effect of the parser",
-            "views": "Use of views",
-        },
-        values={
-            "tables": paper_tables(run, cells, compared),
-            "effects": parser_effects(run, outcomes),
-        },
+    effects, unaffected = parser_effects(run, outcomes)
+    return SectionData(
+        figures=[needed(run, outcomes), cost_in_images(run, outcomes)],
+        tables={"effects": effects},
+        values={"unaffected": unaffected},
     )
 
 
-def paper_tables(run: Run, cells: Sequence[PublishedCell], compared: Sequence[ComparisonRow]) -> list[PaperTable]:
-    """Return the tables with a measured variant, or all tables if nothing was measured."""
-    ran = {cell.table for cell in cells if cell.variant in run.variants} if run.variants else set(LAYOUTS)
-    cells, compared = [_split_row(cell) for cell in cells], [_split_row(row) for row in compared]
-    return [
-        paper_table(name, layout, run, cells, compared, foot=lambda row, footnotes: _foot(run, row, footnotes))
-        for name, layout in LAYOUTS.items()
-        if name in ran
-    ]
-
-
-def _split_row(cell: CellOrRow) -> CellOrRow:
-    """Give each split of Table 14 its own row. The published cells have the splits of a model in one row."""
-    split, _, column = cell.column.partition(" splits, ")
-    return replace(cell, row=f"{cell.row}, {split} views", column=column) if column else cell
-
-
-def _foot(run: Run, row: Sequence[PublishedCell], footnotes: Footnotes) -> Iterator[Row]:
-    """Yield the rows of chance and of human accuracy, below the columns of accuracies."""
-    right = [cell.metric == ACCURACY for cell in row]
-    guessed = [_chance(run, cell) if of else None for cell, of in zip(row, right, strict=True)]
-    if any(metric is not None for metric in guessed):
-        yield Row((Head("chance"),), tuple(Cell("" if m is None else percent(m.value)) for m in guessed))
-    overall = [of and cell.category == OVERALL for cell, of in zip(row, right, strict=True)]
-    if any(overall):
-        printed = footnotes("Section 5. The options of the published questions give 34.24.")
-        people = footnotes("Table 4: six people who may look things up, on 60 of the published questions.")
-        for name, value, mark in (("chance, as printed", CHANCE, printed), ("people", HUMAN, people)):
-            yield Row((Head(name, mark=mark),), tuple(Cell(f"{value:.2f}" if of else "") for of in overall))
-
-
-def _chance(run: Run, cell: PublishedCell) -> Metric | None:
-    found = (run.chance(model, cell.variant, cell.category) for model in run.models)
-    return next((metric for metric in found if metric is not None), None)
-
-
-@dataclass(frozen=True, slots=True)
-class ParserEffects:
-    """``table`` has the models whose accuracy depends on the parser; ``unaffected`` are the others."""
-
-    table: Table | None
-    unaffected: tuple[str, ...]
-
-
-def parser_effects(run: Run, outcomes: Outcomes) -> ParserEffects:
+def parser_effects(run: Run, outcomes: Outcomes) -> tuple[TableData, tuple[str, ...]]:
     """Return the effect of the official parser per model and pipeline: on answers, then on intermediate steps.
 
     The parser of intermediate steps decides what the model is asked next. Models that were run with one of the two
-    parsers only are left out.
+    parsers only are left out. Models whose accuracy does not depend on the parser are returned beside the table.
     """
-    rows: list[Row] = []
+    rows: list[tuple[tuple[str, ...], Sequence[Value]]] = []
     unaffected = []
     for model in run.models:
-        found = [
-            (v, cells) for v in TWO_PARSER_PIPELINES if (cells := _effect_cells(run, outcomes, model, v)) is not None
-        ]
-        if found and all(cell.text == _ZERO for _, cells in found for cell in cells[_DIFFERENCES]):
+        effects = {variant: _effect(run, outcomes, model, variant) for variant in TWO_PARSER_PIPELINES}
+        found = {variant: values for variant, values in effects.items() if values is not None}
+        differences = [metric for values in found.values() for metric in values[_DIFFERENCES]]
+        if differences and all(metric is not None and _is_zero(metric) for metric in differences):
             unaffected.append(model)
             continue
-        rows += [Row((Head(model), Head(run.section.name(variant))), cells) for variant, cells in found]
-    return ParserEffects(_effects_table(run, rows) if rows else None, tuple(unaffected))
+        rows += [((model, run.section.name(variant)), values) for variant, values in found.items()]
+    columns = ["official", "robust for answers", "robust for all", "answers", "steps", "both", "official", "robust"]
+    groups = (("right, by parser", 3), ("gain from the robust parser", 3), ("invalid choices", 2))
+    caption = f"{run.section.title}: effect of the official parser, in percentage points"
+    return TableData(caption, ("Model", "Pipeline"), columns, rows, groups), tuple(unaffected)
 
 
-def _effects_table(run: Run, rows: Sequence[Row]) -> Table:
-    columns = [
-        *(Head("official"), Head("robust for answers"), Head("robust for all")),
-        *(Head("answers"), Head("steps"), Head("both")),
-        *(Head("official"), Head("robust")),
-    ]
-    groups = (
-        Head("right, by parser", span=3),
-        Head("gain from the robust parser", span=3),
-        Head("invalid choices", span=2),
-    )
-    columns, rows = move_n_to_heading(columns, rows)
-    caption = (
-        f"{run.section.title}: effect of the official parser, in percentage points, with {confidence(run)} intervals"
-    )
-    return Table(caption, ("Model", "Pipeline"), columns, rows, groups)
+def _is_zero(metric: Metric) -> bool:
+    """Whether a number is 0.0 in percent, as it is shown."""
+    return metric.value is not None and round(100 * metric.value, 1) == 0
 
 
-def _effect_cells(run: Run, outcomes: Outcomes, model: str, variant: str) -> tuple[Cell, ...] | None:
+def _effect(run: Run, outcomes: Outcomes, model: str, variant: str) -> list[Metric | None] | None:
     robust_variant = variant + _ROBUST_SUFFIX
     conditions = [(variant, OFFICIAL), (variant, ROBUST), (robust_variant, ROBUST)]
     right = [outcomes.right(model, *condition) for condition in conditions]
     if any(series is None for series in right):
         return None
-    lost = [
-        outcomes.difference(empty_metric(run, model, variant, ROBUST, DIFFERENCE), right[before], right[after])
-        for before, after in ((0, 1), (1, 2), (0, 2))
-    ]
+    empty = empty_metric(run, model, variant, ROBUST, DIFFERENCE)
+    steps = ((0, 1), (1, 2), (0, 2))
+    differences = [outcomes.difference(empty, right[before], right[after]) for before, after in steps]
     measured = [run.get(model, *condition, ACCURACY) for condition in conditions]
     invalid = [run.get(model, variant, parser, "invalid_selections") for parser in (OFFICIAL, ROBUST)]
-    return tuple(replace(metric_cell(metric), kind="number stacked") for metric in (*measured, *lost, *invalid))
+    return [*measured, *differences, *invalid]
+
+
+def needed(run: Run, outcomes: Outcomes) -> SharesData:
+    """Return how many right answers of each pipeline depend on its views."""
+    name, title = "actiview_needed", "Effect of the views"
+    found = list(_needed(run, outcomes))
+    if not found:
+        return SharesData(name, title, absent="no pipeline was run together with its initial image")
+    rows = [
+        {"model": model, "facet": _against(run, variant), "part": part, "share": share}
+        for model, variant, counted, _ in found
+        for part, share in zip(PARTS, _shares(counted), strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    return SharesData(
+        name,
+        title,
+        alt=(
+            f"Stacked bars, one for each model in each of {frame['facet'].nunique()} pipelines: the share of questions "
+            "that are right with and without the pipeline's views, only with them, only without, and never."
+        ),
+        note=(
+            "Each question is right or wrong in the pipeline, and right or wrong from the initial image of the "
+            "pipeline (the full image or one view)."
+        ),
+        parser=run.main_parser,
+        table=_view_table(found, run, outcomes),
+        frame=frame,
+        parts=PARTS,
+    )
+
+
+def _against(run: Run, variant: str) -> str:
+    return f"{run.section.name(variant)}, against {run.section.name(WITHOUT[variant])}"
+
+
+ViewComparison = tuple[str, str, ViewNecessity, tuple[pd.Series, pd.Series]]
+"""A model, a variant, the counts, and which questions were right with and without the views."""
+
+
+def _needed(run: Run, outcomes: Outcomes) -> Iterator[ViewComparison]:
+    for variant, start in WITHOUT.items():
+        for model in run.models:
+            right = [outcomes.right(model, v, run.main_parser) for v in (variant, start)]
+            if any(series is None for series in right):
+                continue
+            having, lacking = (series >= 0.5 for series in right)  # of several seeds: in most
+            yield model, variant, view_necessity(having.to_dict(), lacking.to_dict()), (having, lacking)
+
+
+def _shares(counted: ViewNecessity) -> tuple[float, ...]:
+    """Return the shares of all questions, in the order of `PARTS`."""
+    kept, wrong = counted.right - counted.needed, counted.n - counted.right - counted.spoiled
+    return tuple(count / counted.n for count in (kept, counted.needed, counted.spoiled, wrong))
+
+
+def _view_table(found: Sequence[ViewComparison], run: Run, outcomes: Outcomes) -> TableData:
+    rows: list[tuple[tuple[str, ...], Sequence[Value]]] = []
+    for model, variant, counted, (having, lacking) in found:
+        of = empty_metric(run, model, variant, run.main_parser, "needed")
+        values = (
+            f"{counted.right:,} of {counted.n:,}",
+            outcomes.share(of, having, ~lacking),
+            outcomes.share(of, lacking, ~having),
+        )
+        rows.append(((_against(run, variant), model), values))
+    columns = ["right", "of these, wrong without the views", "of the right without the views, wrong with them"]
+    return TableData("Effect of the views, in percent", ("Pipeline", "Model"), columns, rows)
+
+
+CostPoint = tuple[str, str, Metric, Cost]
+
+
+def cost_in_images(run: Run, outcomes: Outcomes) -> PointsData:
+    """Return accuracy against the number of images sent. The table also has turns and tokens."""
+    name, title = "actiview_cost_images", "Accuracy against cost in images"
+    found = list(_cost_points(run, outcomes))
+    if not found:
+        return PointsData(name, title, absent="no model of this run was asked")
+    rows = [
+        {
+            "model": model,
+            "series": run.section.name(variant),
+            "x": cost.images,
+            "x_low": None,
+            "x_high": None,
+            "y": 100 * (metric.value or 0.0),
+            "y_low": None if metric.low is None else 100 * metric.low,
+            "y_high": None if metric.high is None else 100 * metric.high,
+        }
+        for model, variant, metric, cost in found
+        if metric.value is not None
+    ]
+    frame = pd.DataFrame(rows)
+    return PointsData(
+        name,
+        title,
+        alt=(
+            "Scatter plot of the images per question (horizontal) and accuracy in percent (vertical) of "
+            f"{frame['model'].nunique()} models in {frame['series'].nunique()} pipelines, with error bars. The table "
+            "below has the numbers."
+        ),
+        note="Means over all questions. An image that is sent in two turns counts twice.",
+        parser=run.main_parser,
+        table=_cost_table(found, run),
+        frame=frame,
+        axes=("images per question", "right (%)"),
+        series=tuple(run.section.name(variant) for variant in COSTED if variant in run.variants),
+    )
+
+
+def _cost_points(run: Run, outcomes: Outcomes) -> Iterator[CostPoint]:
+    """Yield the points of models that this run asked. Imported replies have no record of their images."""
+    for model in (model for model in run.models if not run.params.is_imported(model)):
+        for variant in COSTED:
+            metric, cost = run.get(model, variant, run.main_parser, ACCURACY), outcomes.cost(model, variant)
+            if metric is not None and cost is not None:
+                yield model, variant, metric, cost
+
+
+def _cost_table(found: Sequence[CostPoint], run: Run) -> TableData:
+    rows: list[tuple[tuple[str, ...], Sequence[Value]]] = []
+    for model, variant, metric, cost in found:
+        tokens = [_DASH if n is None else f"{n:,.0f}" for n in (cost.visual_tokens, cost.input_tokens)]
+        values = (metric, f"{cost.turns:.2f}", f"{cost.images:.2f}", *tokens)
+        rows.append(((model, run.section.name(variant)), values))
+    columns = ["percent right", "turns", "images", "visual tokens", "input tokens"]
+    return TableData("Accuracy and cost per question", ("Model", "Pipeline"), columns, rows)

@@ -41,7 +41,6 @@ class HumbleBench(Benchmark):
     metrics = part("metrics.METRICS")
     exchange = part("exchange.EXCHANGE")
     released = part("released.RELEASED")
-    section_content = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
         return "none_of_options"

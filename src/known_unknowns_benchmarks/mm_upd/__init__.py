@@ -36,7 +36,6 @@ class MMUPD(Benchmark):
     protocols = part("protocols.PROTOCOLS")
     official = part("official.official")
     metrics = part("metrics.METRICS")
-    section_content = part("report.build")
 
     def asked_together(self, question: Question) -> str:
         return f"{question.extra.get('subset')} {question.extra.get('problem', question.id)}"

@@ -48,7 +48,7 @@ class MMSAP(Benchmark):
     official = part("official.official")
     metrics = part("metrics.METRICS")
     exchange = part("exchange.EXCHANGE")
-    section_content = part("report.build")
+    section_data = part("report.build")
 
     def refusal_means(self, question: Question) -> str:
         return "cannot_tell"

@@ -40,7 +40,8 @@ a subset in its columns, of a sub-task in the first preprint's Figure 4.
 - A question whose correct option is the refusal in a variant (``nota_only``, ``noise``, ...) counts as one of Beyond in
   all numerators and denominators. Metrics of Know alone are then undefined. Its category stays that of its subset.
 - ``spread`` of a mean over the five runs is the standard deviation with ddof = 1. The ± of the first preprint has
-  ddof = 0 (`known_unknowns_benchmarks.mmsap.report.spread_as_published` converts ours).
+  ddof = 0 (``ddof`` in tables.yaml): by GRIMMER (`known_unknowns_audit.grim`), each of its 56 answer rates and scores
+  fits it, although the text says "mean and variance".
 
 References
 ----------

@@ -3,14 +3,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.published import findings
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns_benchmarks.mmsap.report import spread_as_published
 from tests.paths import SHARED
 
 PAPERS = SHARED / "papers"
@@ -165,12 +163,6 @@ def test_what_rounding_in_each_run_or_the_mean_of_rates_explains_is_no_finding()
         ("Table 2", "Gemini 1.0 Pro Vision", "KnowVisQA Answer Rate"),
         ("Table 1", "GPT-4V", "KnowVisQA score_ku"),
     }
-
-
-def test_the_spread_as_published():
-    """Counts of 394, 394, 393, 396 and 394 of 400 have 0.274 with ddof = 1, and with ddof = 0 0.245."""
-    counts = np.array([394, 394, 393, 396, 394]) / 400
-    assert spread_as_published(counts.std(ddof=1), 5) == pytest.approx(counts.std(ddof=0))
 
 
 def metric(name: str, value: float, *, parser: str = "official", category: str = OVERALL, n: int = 1150) -> Metric:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from known_unknowns.cli import share
-from known_unknowns.config import Params
 from known_unknowns.data import pinning
 from known_unknowns.data.pinning import Pin
 from known_unknowns.errors import ConfigError, DataError
@@ -28,7 +27,7 @@ stages:
 """
 
 
-def params_of(edition: str) -> Params:
+def params_of(edition):
     data = {"source": "scenes", "seed": 1, "images": 1, "questions_per_image": 1, "revision": "unpinned"}
     names = ("mine", "tiny", "absent")
     editions = {name: {"benchmarks": ["humblebench"], "models": ["m"], "seeds": [0]} for name in names}

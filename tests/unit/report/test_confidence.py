@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.comparison import MetricIndex
 from known_unknowns.engines.respondents import CALIBRATIONS
+from known_unknowns.metrics.index import MetricIndex
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import Metric, Question, Reply
 from known_unknowns.report import confidence, confidence_figures
 from known_unknowns.report.confidence_figures import ModelSource
 from known_unknowns.report.page import run_of
-from known_unknowns.report.tables import Run
 
 from .fake_run import FakeRun, make, make_reply, params
 

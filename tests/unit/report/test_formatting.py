@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.comparison import MetricIndex, compare_cells, load
+from known_unknowns.comparison import compare_cells, load
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import verdict_tables
 from known_unknowns.report.figures import answer_shares, published_points

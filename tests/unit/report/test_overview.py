@@ -9,9 +9,9 @@ import pytest
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.headline import HeadlineNumber
-from known_unknowns.comparison import MetricIndex
 from known_unknowns.comparison.pairs import PairedRow
 from known_unknowns.engines.respondents import BEHAVIOURS
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.overview import Overview, baselines_in_words, matrix, table
 from known_unknowns.report.page import run_of

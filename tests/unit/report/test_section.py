@@ -11,10 +11,11 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
-from known_unknowns.comparison import MetricIndex, compare
+from known_unknowns.comparison import compare
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import answer_colours, answer_shares
-from known_unknowns.report.page import ExtraContent, figures_of, run_of
+from known_unknowns.report.page import figures_of, run_of
 from known_unknowns.report.section import section
 from tests.factories import params_from
 
@@ -123,10 +124,8 @@ def test_answers_have_one_order(answers: list[str], order: list[str]) -> None:
 @pytest.mark.parametrize("benchmark", registry.names())
 def test_the_declared_figures_are_drawn(benchmark: str, tmp_path: Path) -> None:
     run = run_of(params(benchmark), MetricIndex([]), benchmark)
-    extra = ExtraContent()
-    if run.section.template:
-        extra = registry.get(benchmark).section_content(run, [], results=tmp_path, data=tmp_path)
-    assert tuple(figure.name for figure in figures_of(run, extra)) == section(benchmark).figure_names
+    own = registry.get(benchmark).section_data(run, results=tmp_path, data=tmp_path)
+    assert tuple(figure.name for figure in figures_of(run, own.figures)) == section(benchmark).figure_names
 
 
 def test_a_list_of_figures_needs_no_plotting_library() -> None:

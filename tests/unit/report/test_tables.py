@@ -9,14 +9,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from known_unknowns.comparison import MetricIndex
 from known_unknowns.edition_files import scores_table
 from known_unknowns.errors import DataError
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.proportions import constant_answer
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import ANSWERED, OVERALL, UNPARSED, Metric, Score
 from known_unknowns.report.page import run_of
 from known_unknowns.report.section import section
-from known_unknowns.report.tables import Run, all_variants, by_category, disagreement, error_shares, headline
+from known_unknowns.report.tables import all_variants, by_category, disagreement, error_shares, headline
 from known_unknowns.tables import write_scores
 from known_unknowns.workflow.rule_functions import error_tables
 from known_unknowns_construction.review.error_analysis import ErrorShare, write_table

@@ -1,4 +1,4 @@
-"""The lock, the settings and the messages of a run."""
+"""The settings and the messages of a run."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ import pytest
 import yaml
 
 from known_unknowns.config import without_password
-from known_unknowns.errors import MachineError
 from known_unknowns.workflow import configuration, run
 from tests.factories import params_from
 from tests.paths import ROOT
-
-
-def test_only_one_run_holds_the_lock(tmp_path):
-    held = run.lock(tmp_path / "a" / "lock")
-    with pytest.raises(MachineError, match="another run"):
-        run.lock(tmp_path / "a" / "lock")
-    held.close()
-    run.lock(tmp_path / "a" / "lock").close()
 
 
 def test_equal_settings_are_not_written_again(tmp_path):

@@ -19,10 +19,10 @@ from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, Ordered
 from known_unknowns.report.browser.dialogue import DialogueWriter, SharedValues
 from known_unknowns.report.browser.image_files import ImageFiles
 from known_unknowns.report.browser.outcomes import codes_of, disagreements, planes
+from known_unknowns.report.browser.replay import replay
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.report.confidence import source_name
 from known_unknowns.report.private_texts import PrivateTexts
-from known_unknowns.report.replies import replay
 from known_unknowns.report.section import section
 from known_unknowns.tables import Part
 

@@ -16,15 +16,16 @@ from typing import Any
 from known_unknowns import tables
 from known_unknowns import variants as making
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import MetricIndex, compare
+from known_unknowns.comparison import compare
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import measure
+from known_unknowns.metrics.index import MetricIndex
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.report.section import section
-from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.format import TYPES

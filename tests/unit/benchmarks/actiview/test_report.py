@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from known_unknowns.comparison import ComparisonRow, compare_cells, load
+from known_unknowns.metrics.run import Run
+from known_unknowns.report.data_figures import draw, table_of
 from known_unknowns.report.formatting import Row
-from known_unknowns.report.paper_tables import PaperTable
-from known_unknowns.report.tables import Run
-from known_unknowns_benchmarks.actiview import figures, report
+from known_unknowns.report.paper_tables import PaperTable, paper_tables
+from known_unknowns_benchmarks.actiview import report
 from known_unknowns_benchmarks.actiview.metrics import AVERAGED
 from known_unknowns_benchmarks.actiview.outcomes import Outcomes, empty_metric
 from tests.unit.benchmarks.actiview import fake_report
@@ -78,7 +79,7 @@ def compared(made: Run) -> list[ComparisonRow]:
 
 @pytest.fixture
 def papers(made: Run, compared: list[ComparisonRow]) -> dict[str, PaperTable]:
-    return {table.name: table for table in report.paper_tables(made, load("actiview"), compared)}
+    return {table.name: table for table in paper_tables(made, load("actiview"), [], compared)}
 
 
 def row_of(found: PaperTable, *head: str) -> Row:
@@ -131,9 +132,10 @@ def test_table_13_notes_equation_1_where_it_differs(papers: dict[str, PaperTable
 
 
 def test_parser_effects_are_paired_by_question(run: FakeRun, made: Run, outcomes: Outcomes):
-    found = report.parser_effects(made, outcomes)
-    assert found.unaffected == ("oracle", "uniform")  # both write bare letters
-    table = found.table
+    found, unaffected = report.parser_effects(made, outcomes)
+    assert unaffected == ("oracle", "uniform")  # both write bare letters
+    table = table_of(found, made)
+    assert table.caption.endswith("in percentage points, with 95% intervals")
     heads = [[head.text for head in row.heads] for row in table.rows]
     assert heads == [["pocket", "zooming"], ["pocket", "Shifting-R"], ["pocket", "mixed"]]
     for row, variant in zip(table.rows, ("zooming", "shifting_r", "mixed"), strict=True):
@@ -172,22 +174,22 @@ def test_a_difference_is_paired(made: Run):
 
 
 def test_needed_is_right_with_the_views_and_wrong_without(run: FakeRun, made: Run, outcomes: Outcomes):
-    figure = figures.needed(made, outcomes)
+    figure = draw(report.needed(made, outcomes), made)
     having, lacking = (right(run, "pocket", variant, "robust") for variant in ("zooming", "full_image"))
     first = next(row for row in figure.table.rows if row.heads[-1].text == "pocket")  # the first pipeline is zooming
     assert figure.table.rows[0].heads[0].text == "zooming, against full image"
     assert first.cells[0].text == f"{len(having)} of {QUESTIONS}"
     assert first.cells[1].text == f"{100 * len(having - lacking) / len(having):.1f}"
     assert first.cells[2].text == f"{100 * len(lacking - having) / len(lacking):.1f}"
-    found = list(figures._needed(made, outcomes))
+    found = list(report._needed(made, outcomes))
     for _, _, counted, _ in found:
-        assert sum(figures._shares(counted)) == pytest.approx(1)
-        assert min(figures._shares(counted)) >= 0
+        assert sum(report._shares(counted)) == pytest.approx(1)
+        assert min(report._shares(counted)) >= 0
 
 
 def test_the_cost_includes_all_turns(made: Run, outcomes: Outcomes):
     """The oracle: one image for the full image; the gridded one, the full image and three views for zooming."""
-    table = figures.cost_in_images(made, outcomes).table
+    table = draw(report.cost_in_images(made, outcomes), made).table
     rows = {(model, variant): cells for model, variant, cells in _named(table.rows)}
     assert texts(rows["oracle", "full image"])[1:] == ["1.00", "1.00", "–", "–"]
     assert texts(rows["oracle", "zooming"])[1:] == ["2.00", "5.00", "–", "–"]

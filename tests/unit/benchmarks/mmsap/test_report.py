@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import MetricIndex, compare_cells, load
+from known_unknowns.benchmark.layout import read_layouts
+from known_unknowns.comparison import compare_cells, load
+from known_unknowns.metrics.index import MetricIndex
+from known_unknowns.metrics.run import Run
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report.data_figures import draw
 from known_unknowns.report.figures import our_points
 from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.section import section
-from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics
-from known_unknowns_benchmarks.layouts import read_layouts
-from known_unknowns_benchmarks.mmsap import figures
-from known_unknowns_benchmarks.mmsap.report import spread_as_published
+from known_unknowns_benchmarks.mmsap import report
 from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun
@@ -117,8 +118,10 @@ def test_no_risk_is_drawn_from_labels_with_little_probability(run: FakeRun, made
     reason = "undefined: the labels have 1.2% of the probability on average, less than 50%"
     undefined = (replace(m, value=None, low=None, high=None, method=reason) for m in made.numbers if m.name == "aurc")
     without = replace(made, numbers=MetricIndex(undefined))
-    drawn = figures.risk_coverage(without, results=run.results, data=run.data)
-    assert drawn.alt == f"not drawn: {reason.removeprefix('undefined: ')}"
+    found = report.risk_coverage(without, results=run.results, data=run.data)
+    assert found.absent == reason.removeprefix("undefined: ")
+    drawn = draw(found, without)
+    assert drawn.alt == f"not drawn: {found.absent}" and drawn.absent == drawn.alt
 
 
 # --- the papers' tables --------------------------------------------------------------------------------------------
@@ -127,7 +130,7 @@ def test_no_risk_is_drawn_from_labels_with_little_probability(run: FakeRun, made
 def table_of(made: Run, name: str, published_rows: dict[str, str]) -> PaperTable:
     cells = load("mmsap")
     compared = compare_cells(cells, made.numbers, published_rows=published_rows, parsers=made.parsers)
-    layout = read_layouts(registry.get("mmsap").folder, spread=spread_as_published)[name]
+    layout = read_layouts(registry.get("mmsap").folder)[name]
     return paper_table(name, layout, made, cells, compared)
 
 
@@ -218,7 +221,7 @@ def test_our_points_are_the_scores(run: FakeRun, made: Run):
 
 def test_the_oracles_risk_rises_with_unanswerable_questions(run: FakeRun, made: Run):
     """It is sure of 26 of 38 questions; the other 12 are wrong whatever is answered."""
-    curve = figures._curve(made, "oracle", "shuffled_options", results=run.results, data=run.data)
+    curve = report._curve(made, "oracle", "shuffled_options", results=run.results, data=run.data)
     coverage = np.arange(1, 101) / 100
     assert curve[coverage * 38 <= 26] == pytest.approx(0)
     assert curve[-1] == pytest.approx(12 / 38)

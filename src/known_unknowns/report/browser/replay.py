@@ -1,4 +1,4 @@
-"""Replies in the pages: printable text, and the turns that a model saw."""
+"""The turns that a model saw, with the images that its protocol composed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from known_unknowns.records import AnsweredTurn, Question, Turn
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
-
-_VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
-
-
-def printable(text: str) -> str:
-    """Replace control characters, which HTML cannot contain or hides, by their visible symbols (␀, ␛)."""
-    return text.translate(_VISIBLE)
 
 
 def replay(

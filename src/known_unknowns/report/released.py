@@ -15,10 +15,10 @@ import pandas as pd
 
 from known_unknowns import json_files
 from known_unknowns.benchmark.published import PublishedCell
+from known_unknowns.benchmark.released import ANSWERS_ONLY
 from known_unknowns.comparison.published import read_released
-from known_unknowns.exchange.released_reader import ANSWERS_ONLY
+from known_unknowns.metrics.run import Run
 from known_unknowns.report.formatting import Cell, Head, Row, Table, interval, metric_cell, move_n_to_heading, percent
-from known_unknowns.report.tables import Run
 
 _SHOWN = 25
 _PARSERS = ("official", "robust")
@@ -56,14 +56,14 @@ class ReleasedPart:
 
 
 def released_part(run: Run, results: Path) -> ReleasedPart | None:
-    """Return the part; None if the edition's replies are not released ones."""
+    """Return the part; None if the edition's replies are not released ones, or are not compared with each other."""
     folder, numbers = results / "released" / run.benchmark, results / "released" / f"{run.benchmark}.json"
-    if run.params.data(run.benchmark).source != "released" or not numbers.is_file():
+    if not _is_released(run, results) or not (folder / "all_wrong.csv").is_file():
         return None
     _, logs = read_released(numbers)
     frames = {file.stem: pd.read_csv(file, keep_default_na=False, na_values=[""]) for file in folder.glob("*.csv")}
     hard = frames["all_wrong"].sort_values(["top_count", "id"], ascending=[False, True])
-    found = [_logs(logs), _exact(run), _parsers(run, frames["parsers"])]
+    found = [_logs(logs), *_exact(run), _parsers(run, frames["parsers"])]
     found += [*_sensitivity(run, frames["sensitivity"]), _agreement(run, frames["agreement"])]
     assumed = tuple(row["model"] for row in logs if row["outcome"] == ANSWERS_ONLY and row["model"] in run.models)
     return ReleasedPart(
@@ -79,6 +79,11 @@ def released_part(run: Run, results: Path) -> ReleasedPart | None:
         hard_file=f"results/{run.params.edition}/released/{run.benchmark}/all_wrong.csv",
         files=tuple(f"../released/{run.benchmark}/{name}.csv" for name in sorted(frames)),
     )
+
+
+def _is_released(run: Run, results: Path) -> bool:
+    numbers = results / "released" / f"{run.benchmark}.json"
+    return run.params.data(run.benchmark).source == "released" and numbers.is_file()
 
 
 def _problems(run: Run, results: Path, answers_only: Collection[str]) -> Iterator[str]:
@@ -100,7 +105,9 @@ def _with_n_in_headings(table: Table) -> Table:
 
 
 def released_cells(run: Run, results: Path) -> list[PublishedCell]:
-    """Return the numbers of the released logs."""
+    """Return the numbers of the released logs; none if the edition's replies are not released ones."""
+    if not _is_released(run, results):
+        return []
     return read_released(results / "released" / f"{run.benchmark}.json")[0]
 
 
@@ -133,27 +140,31 @@ def _logs(rows: Sequence[dict[str, Any]]) -> Table:
     )
 
 
-def _exact(run: Run) -> Table:
-    """Exactly E, and E as the two parsers parse it, of the questions whose right answer is E."""
-    columns = [
-        ("official", "exact_refusal_recall", "exactly “E”"),
-        ("official", "refusal_recall", "official parser"),
-        ("robust", "refusal_recall", "robust parser"),
-    ]
-    shown = [variant for variant in ("original", "nota_only") if variant in run.variants]
-    return Table(
-        "E where E is right: the exact string against parsed replies, in percent",
-        ("Model",),
-        tuple(Head(heading) for _ in shown for _, _, heading in columns),
-        tuple(
-            Row(
-                (Head(model),),
-                tuple(_metric(run, model, variant, parser, name) for variant in shown for parser, name, _ in columns),
-            )
-            for model in run.models
-        ),
-        groups=tuple(Head(run.section.name(variant), span=len(columns)) for variant in shown),
-    )
+def _exact(run: Run) -> Iterator[Table]:
+    """Yield the share of replies that are exactly the label of the refusal, and as the two parsers parse it."""
+    for metric in run.section.official_metrics:
+        columns = [
+            ("official", metric.name, metric.heading),
+            ("official", "refusal_recall", "official parser"),
+            ("robust", "refusal_recall", "robust parser"),
+        ]
+        shown = [variant for variant in ("original", "nota_only") if variant in run.variants]
+        label = run.section.refusal_label
+        yield Table(
+            f"{label} where {label} is right: the exact string against parsed replies, in percent",
+            ("Model",),
+            tuple(Head(heading) for _ in shown for _, _, heading in columns),
+            tuple(
+                Row(
+                    (Head(model),),
+                    tuple(
+                        _metric(run, model, variant, parser, name) for variant in shown for parser, name, _ in columns
+                    ),
+                )
+                for model in run.models
+            ),
+            groups=tuple(Head(run.section.name(variant), span=len(columns)) for variant in shown),
+        )
 
 
 def _metric(run: Run, model: str, variant: str, parser: str, name: str) -> Cell:
