@@ -187,7 +187,9 @@ class Params:
     def samples(self, model: str) -> int:
         """Return how often a model is asked each question: its entry's number, or else the edition's."""
         entry = self.file.models.get(model)
-        return (entry and entry.samples) or self.selected.samples
+        if entry is not None and entry.samples is not None:
+            return entry.samples
+        return self.selected.samples
 
     def cells(self, benchmark: str, model: str | None = None, *, samples: int = 1) -> list[tuple[str, int]]:
         """Return every variant of the benchmark with each of its seeds, in the order of the file.
