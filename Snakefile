@@ -35,19 +35,21 @@ localrules:
 rule all:
     default_target: not UNFETCHED
     input:
-        "<results>/report/index.html",
-        "<results>/report/questions.html",
+        rules.report.output,
+        rules.question_browser.output,
         rules.summarise.output,
-        "<results>/comparison.parquet",
-        "<results>/model_comparison.parquet",
+        rules.compare.output,
+        rules.compare_models.output,
         CHECKS,
         RELEASED_NUMBERS,
         REPLY_TABLES,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
         # Snakemake makes a missing file again if it is a target, and else only if a file that needs it is made again.
         QUESTIONS,
+        IMAGES,
         TARGETS.variant_tables(),
         REPLIES,
+        ENGINES,
         JUDGEMENTS,
         SCORES,
         METRICS,
@@ -71,7 +73,7 @@ if {"-n", "--dry-run", "--dryrun"}.intersection(sys.argv) and not UNFETCHED:
 
 
 onsuccess:
-    if workflow_run.are_new(OUTDATED, STARTED):
+    if OUTDATED and workflow_run.are_new(OUTDATED, STARTED):
         write_last_settings()
     if UNFETCHED:
         print_last(workflow_run.fetched_message(UNFETCHED, AGAIN), sys.stdout)

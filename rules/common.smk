@@ -27,6 +27,7 @@ from known_unknowns.workflow import (
     prerequisites,
     rule_functions,
     run as workflow_run,
+    run_lock,
     run_plan,
     selection,
     unrecorded,
@@ -91,6 +92,7 @@ SHARDED = [model for model in ASKED if shards_of(PARAMS.model(model))]
 QUESTIONS = expand(
     "<data>/questions/{benchmark}/questions.parquet", benchmark=PARAMS.benchmarks
 )
+IMAGES = expand("<data>/questions/{benchmark}/images", benchmark=PARAMS.benchmarks)
 REPLIES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/replies.parquet")
 ENGINES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json")
 SCORES = TARGETS.per_pair("<results>/scores/{model}/{benchmark}/scores.parquet")
@@ -111,7 +113,7 @@ START, STARTED = time.monotonic(), time.time()
 def start_run():
     """Allow one run at a time in this folder, with its own configuration."""
     try:
-        LOCKS.append(workflow_run.lock(workflow_run.LOCK_FILE))
+        LOCKS.append(run_lock.lock_run())
     except KnownUnknownsError as error:
         raise WorkflowError(str(error)) from None
     for note in NOTES:

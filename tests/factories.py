@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import Context, Dialogue
-from known_unknowns.config import DataEntry, ModelEntry, ResolvedProtocol, ResolvedVariant, typed_model
+from known_unknowns.config import DataEntry, ModelEntry, Params, ResolvedProtocol, ResolvedVariant, parse, typed_model
 from known_unknowns.config.sections import BenchmarkData
 from known_unknowns.inference.bound_protocols import answer_key, context_of, every_protocol
 from known_unknowns.records import Image, Option, Question, Reply, Turn
@@ -70,6 +70,42 @@ def variant_entry(function: str, **settings: Any) -> ResolvedVariant:
 def model_entry(engine: str, **settings: Any) -> ModelEntry:
     """A model of params.yaml."""
     return typed_model("x", {"engine": engine} | settings)
+
+
+def params_from(sections: Mapping[str, Any]) -> Params:
+    """A configuration with these sections. What a test leaves out is filled in; names are not checked."""
+    raw: dict[str, Any] = _SECTIONS | {name: section for name, section in sections.items() if section != {}}
+    editions = {name: _EDITION | dict(entry) for name, entry in raw["editions"].items()}
+    names = {name: None for edition, entry in editions.items() for name in (edition, entry.get("data", edition))}
+    data = dict.fromkeys(names, {"source": "scenes"} | _SOURCES["scenes"])
+    benchmarks = {name: {"protocol": "single_turn", "data": data} | dict(of) for name, of in raw["benchmarks"].items()}
+    return parse(raw | {"editions": editions, "benchmarks": benchmarks})
+
+
+def with_keys(params: Params, **values: Any) -> Params:
+    """The configuration with other values of keys: names are dotted paths, with ``__`` for each dot."""
+    raw = params.file.plain()
+    for path, value in values.items():
+        *above, last = path.split("__")
+        entry = raw
+        for key in above:
+            entry = entry.setdefault(key, {})
+        entry[last] = value
+    return parse(raw)
+
+
+_EDITION = {"benchmarks": ["humblebench"], "models": ["m"], "seeds": [0]}
+_SECTIONS: dict[str, Any] = {
+    "edition": "pocket",
+    "editions": {"pocket": {}},
+    "benchmarks": {"humblebench": {}},
+    "variants": {},
+    "protocols": {},
+    "models": {"m": {"engine": "respondent", "behaviour": "oracle"}},
+    "parsers": ["official", "robust"],
+    "statistics": {"confidence": 0.95},
+    "tracking": {"enabled": False, "uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "tests"},
+}
 
 
 PARSER_NAMES = ("official", "robust", "likelihood")

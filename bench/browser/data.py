@@ -5,7 +5,6 @@ A few sets of replies are written for each variant, and the models share them as
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,13 +44,13 @@ NOISE = 0.05
 
 def params(root: Path, models: int, variants: Sequence[str]) -> Params:
     """Return a configuration with one benchmark and copies of one model."""
-    raw = json.loads(json.dumps(config.load(root / "params.yaml", edition="pocket").raw))
+    raw = config.load(root / "params.yaml", edition="pocket").file.plain()
     names = [f"model-{number:02}" for number in range(models)]
     raw["models"] |= dict.fromkeys(names, raw["models"]["pocket"])
     raw["editions"]["pocket"] |= {"benchmarks": [BENCHMARK], "models": names, "seeds": [0]}
     raw["benchmarks"][BENCHMARK]["variants"] = list(variants)
     raw["benchmarks"][BENCHMARK].pop("seeds", None)
-    return Params(raw)
+    return config.parse(raw)
 
 
 def write(folder: Path, chosen: Params, questions: int, sets: int) -> None:

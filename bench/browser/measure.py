@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from bench.browser import data
+from known_unknowns import config
 from known_unknowns.report.browser import build
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
 from tests.browser import Browser
@@ -89,7 +90,7 @@ def measure_build(folder: Path, settings: data.Params, page: Path, sets: int) ->
     """Return replies, CPU seconds, seconds, the largest memory in MB, and size in MB and number of the files."""
     share_replies(settings, sets)
     cpu, start = time.process_time(), time.monotonic()
-    without_images = data.Params({**settings.raw, "report": {"images": False}})
+    without_images = config.parse({**settings.file.plain(), "report": {"images": False}})
     build(without_images, results=folder, data=folder, out=page)
     sizes = [path.stat().st_size for path in page.parent.rglob("*.*")]
     return {

@@ -275,9 +275,16 @@ def read_foreign(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise DataError(f"cannot read the image: {error}", file=path) from error
+        raise _unreadable(path, error) from error
     check_size(data, file=path)
     return data
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    """Return the error of an image that cannot be read. The workflow makes the folder of a stored one again."""
+    if isinstance(error, FileNotFoundError) and _DIGEST.fullmatch(path.stem):
+        return DataError(f"the image is missing. Delete the folder {path.parent.parent} and run again", file=path)
+    return DataError(f"cannot read the image: {error}", file=path)
 
 
 def check_size(data: bytes, *, file: str | Path, row: int | None = None) -> None:
@@ -299,7 +306,7 @@ class _ImageCache:
         try:
             status = path.stat()
         except OSError as error:
-            raise DataError(f"cannot read the image: {error}", file=path) from error
+            raise _unreadable(path, error) from error
         key = (str(path.absolute()), status.st_mtime_ns, status.st_size)
         with self._lock:
             if key in self._kept:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.config import ModelEntry
+from known_unknowns.engines import Engine, ScriptedEngine
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import lazy_engine, probe
+from known_unknowns.inference import lazy_engine, probe, reference_prompt
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.records import AnsweredTurn, Image, Question
@@ -78,10 +79,14 @@ def run_cells(
         if engine.scripted and not may_be_scripted:
             raise ConfigError("a scripted respondent only chooses options; name another model", path="--model")
         engine.notes = journal.with_suffix(".notes.jsonl")
+
+        def before_asking(asked: Engine | ScriptedEngine, has_replies: bool) -> None:
+            reference_prompt.check(asked, journal, has_replies=has_replies)
+
         try:
-            outcome = run(cells, engine, kept, folder=folder)
+            outcome = run(cells, engine, kept, folder=folder, before_asking=before_asking)
         except lazy_engine.FactsChanged as changed:
             engine = changed.engine
-            outcome = run(cells, engine, kept, folder=folder)
+            outcome = run(cells, engine, kept, folder=folder, before_asking=before_asking)
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
     return outcome, engine.facts

@@ -121,7 +121,9 @@ def counts_of(work: Workspace, found: ReviewedCandidates, part: Construction) ->
         "models": _models(questions),
         "attributes": _read(attributes) if work.entry.attributes and attributes.is_file() else None,
         "image_licences": sorted_counts(candidate.image.licence or UNKNOWN for candidate in questions),
-        "source": work.entry.psg.as_dict() if work.entry.psg else {"scenes": work.entry["scenes"]},
+        "source": work.entry.psg.plain()
+        if work.entry.psg
+        else {"scenes": work.entry.scenes and work.entry.scenes.plain()},
         "source_images": sum(1 for _ in work.read_graphs()),
         "version": __version__,
     }

@@ -50,8 +50,8 @@ def single_turns(
     """
     own = Path("params.yaml")
     params = configuration.load(own) if own.is_file() else configuration.load(project.template()[own], edition="pocket")
-    if benchmark not in params.raw["benchmarks"]:
-        raise ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path="benchmark")
+    if benchmark not in params.file.benchmarks:
+        raise ConfigError(unknown_name(benchmark, params.file.benchmarks), path="benchmark")
     entry = params.variant(variant)
     folder, _, _ = questions_of(params, benchmark, data, scratch)
     table = scratch / "variant.parquet"

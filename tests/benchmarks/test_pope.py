@@ -85,7 +85,7 @@ def test_yes_and_no_from_the_published_files_to_the_metrics(pope, tmp_path, mode
 
 
 def test_its_own_variant_is_applied_and_another_benchmark_does_not_have_it(pope, tmp_path):
-    raw = dict(configured().raw)
+    raw = configured().file.plain()
     raw["benchmarks"]["pope"]["variants"] = ["original", "negated"]
     raw["variants"]["negated"] = {"word": "not a"}
     entry = configuration.check(raw).variant("negated")
@@ -107,7 +107,7 @@ def test_its_own_variant_is_applied_and_another_benchmark_does_not_have_it(pope,
 
 
 def test_wrong_arguments_of_its_own_variant_are_reported(pope):
-    raw = dict(configured().raw)
+    raw = configured().file.plain()
     raw["variants"]["negated"] = {"wrod": "no"}
     with pytest.raises(configuration.ConfigError, match=r"variants\.negated\.wrod: the variant 'negated' takes no"):
         configuration.check(raw)
@@ -115,7 +115,7 @@ def test_wrong_arguments_of_its_own_variant_are_reported(pope):
 
 def test_a_protocol_with_a_refusal_prompt_is_refused(pope):
     params = configured()
-    raw = json.loads(json.dumps(params.raw))
+    raw = params.file.plain()
     raw["benchmarks"]["pope"]["protocol"] = "refusal_prompt"
     with pytest.raises(configuration.ConfigError, match="needs a refusal prompt"):
         configuration.check(raw)

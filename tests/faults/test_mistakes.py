@@ -75,7 +75,7 @@ def test_addresses_of_mlflow_are_accepted(uri):
 
 def test_the_copy_of_the_settings_holds_no_password():
     params = configuration.check(changed(("tracking", "uri"), "http://user:secret@host:5000"))
-    assert run.without_passwords(params).raw["tracking"]["uri"] == "http://user:***@host:5000"
+    assert run.without_passwords(params).tracking.uri == "http://user:***@host:5000"
     assert params.tracking.uri == "http://user:secret@host:5000"
 
 
@@ -90,9 +90,9 @@ def test_nested_overrides_have_their_types():
     params = configuration.check(config.read(ROOT / "params.yaml", command_line=overrides))
     assert params.tracking.enabled is False
     assert params.statistics.confidence == 0.9
-    assert params.raw["editions"]["pocket"]["seeds"] == [7]
-    assert params.raw["editions"]["pocket"]["models"] == RAW["editions"]["pocket"]["models"]
-    assert params.raw["models"]["m"]["decoding"]["seed"] is None
+    assert params.file.plain()["editions"]["pocket"]["seeds"] == [7]
+    assert params.file.plain()["editions"]["pocket"]["models"] == RAW["editions"]["pocket"]["models"]
+    assert params.file.plain()["models"]["m"]["decoding"]["seed"] is None
 
 
 def test_snakemake_refuses_and_converts_too(project):

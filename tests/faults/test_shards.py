@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.config import Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines._batch_invariance import BatchInvarianceCheck
 from known_unknowns.errors import ConfigError, MachineError
@@ -22,7 +21,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard
 from known_unknowns.records import Image, Question, Turn
 from tests.cells import read_replies
-from tests.factories import published_row, question, variant_entry, write_published
+from tests.factories import params_from, published_row, question, variant_entry, write_published
 from tests.paths import ROOT
 
 VARIANTS = ["original", "blank", "text_only"]
@@ -49,7 +48,7 @@ def world(tmp_path_factory):
             models = {
                 name: entry | {"shards": count} for name, entry in models.items() if name in ("pocket", "uniform")
             }
-        return Params(raw | {"models": models})
+        return params_from(raw | {"models": models})
 
     return folder / "questions", params
 

@@ -54,8 +54,19 @@ def turns(images: Sequence[Image]) -> list[Turn]:
 
 
 def answers(engine: engines.Engine, images: Sequence[Image]) -> list[Reply]:
-    pairs = [pair for batch in engine.answer(turns(images), folder=Path()) for pair in batch]
+    return ask(engine, turns(images))
+
+
+def ask(engine: engines.Engine, asked: Sequence[Turn]) -> list[Reply]:
+    pairs = [pair for batch in engine.answer(asked, folder=Path()) for pair in batch]
     return [reply for _, reply in sorted(pairs, key=lambda pair: pair[0])]
+
+
+def likelihoods(image: Image) -> list[Turn]:
+    """Options of several scripts, with characters of several tokens, and one that begins another."""
+    options = (("Red", "Red ball"), ("5", "-5"), ("🍎", "pie 🍎"), ("猫", "ไก่"), ("ÄÖ", "None of the above"))
+    shown = (image, QUESTIONS[0])
+    return [Turn(f"l{n}", "likelihood", shown, ("A", "B"), 0, continuations=texts) for n, texts in enumerate(options)]
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +175,11 @@ def test_vllm(checkpoint, local, tmp_path, monkeypatch):
                 assert value == pytest.approx(ours.logprobs[label], abs=1e-3)
                 compared += 1
         assert compared >= 16
+        asked = likelihoods(TILES[0])
+        for reply, ours in zip(ask(engine, asked), ask(local, asked), strict=True):
+            for label, value in ours.continuations.items():
+                assert reply.continuations[label].tokens == value.tokens
+                assert reply.continuations[label].logprob == pytest.approx(value.logprob, abs=1e-3)
+        reference = engine.reference_prompt()
+        text = local.reference_prompt()["text"]
+        assert reference["rendered"] == text.replace("<image>", "") and reference["versions"]["server"]

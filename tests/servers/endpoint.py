@@ -136,7 +136,7 @@ class Endpoint:
     """The server: a context manager that runs it in a thread.
 
     ``sight`` answers the image question of the probe. ``unsupported`` maps a parameter to the message with which it is
-    declined; ``ignored`` ones are not heeded.
+    declined; ``ignored`` ones are not heeded. ``pages`` answer other paths, such as "/version".
     ``log`` has every request; ``answered`` counts the sound completions that each question was sent in full.
     """
 
@@ -182,7 +182,9 @@ class Endpoint:
         reply: Callable[[Request], Response] | None = None,
         port: int = 0,
         sight: Callable[[Request], Response] | None = None,
+        pages: Mapping[str, Callable[[Request], Response]] | None = None,
     ) -> None:
+        self._pages = pages or {}
         self._sight = sight or seeing
         self._faults, self._served, self._latency, self._reply = faults or {}, served, latency, reply
         self._unsupported, self._ignored, self._port = dict(unsupported or {}), ignored, port
@@ -202,6 +204,8 @@ class Endpoint:
         self.log.append(request)
         if self.down:
             return error(503, "down")
+        if request.path in self._pages:
+            return self._pages[request.path](request)
         if request.path == "/v1/models":
             return error(self.models_status, "no list") if self._served is None else Response(200, self._models())
         if request.path.startswith("/v1/models/"):

@@ -34,6 +34,8 @@ PARSER.add_argument("--dies", help="End at the start with this message.")
 PARSER.add_argument("--dies-after", type=int, default=10**9, help="End after so many replies.")
 PARSER.add_argument("--stubborn", action="store_true", help="Ignore SIGTERM, and so does a child process.")
 PARSER.add_argument("--seconds", type=float, default=0, help="Duration of each reply.")
+PARSER.add_argument("--starts-for", type=float, default=0, help="Duration of the start.")
+PARSER.add_argument("--refuses", default="", help="A parameter that is answered with status 400.")
 PARSER.add_argument("--note", help="Nothing: another argument.")
 
 
@@ -74,6 +76,12 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         if not self._is_allowed():
             return
+        if self.path != "/v1/chat/completions":
+            self._send(404, {"error": "no such path"})
+            return
+        if self.options.refuses and self.options.refuses in json.loads(body):
+            self._send(400, {"error": f"{self.options.refuses} is not supported"})
+            return
         print("asked", *re.findall(r"\[(\w+)\]", body.decode()), flush=True)
         time.sleep(self.options.seconds)
         if Handler.replies >= self.options.dies_after:
@@ -98,6 +106,7 @@ def main() -> None:
         sys.exit(f"loading the weights\n{options.dies}")
     if options.deaf:
         time.sleep(600)
+    time.sleep(options.starts_for)
     ThreadingHTTPServer.address_family = socket.AF_INET
     ThreadingHTTPServer((options.host, options.port), Handler).serve_forever()
 

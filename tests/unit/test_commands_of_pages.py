@@ -123,8 +123,9 @@ def kind_of(command: str, kinds: dict[str, str]) -> str | None:
 
 
 def editions_of(page: str) -> set[str]:
-    """Return the editions of params.yaml, those that the page adds, and those that a command makes."""
-    known = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["editions"].keys()
+    """Return the editions of params.yaml and the catalogue, those of the page, and those that a command makes."""
+    files = [ROOT / "params.yaml", *(ROOT / "src").glob("*/**/catalogue.yaml")]
+    known = [name for path in files for name in yaml.safe_load(path.read_text(encoding="utf-8")).get("editions", {})]
     added = [yaml.safe_load(block) for block in pages.blocks(page, "yaml") if block.startswith("editions:\n")]
     return {*known, *(name for block in added for name in block["editions"]), "constructed-pocket", "<edition>"}
 

@@ -252,3 +252,9 @@ def test_a_view_can_be_made_of_what_a_viewer_shows(tmp_path):
     view = images.composite_image("view", 16, 16, of=turned, box=[0, 0, 16, 16], grid=None)
     assert images.open_image(view, tmp_path).getpixel((8, 8)) == tuple(CORNERS[2, 0])
     assert images.files_of(view) == ["images/a.png"]
+
+
+def test_a_stored_image_that_is_missing_is_named_with_the_folder_to_make_again(tmp_path):
+    path = tmp_path / "humblebench" / "images" / f"{'0' * 64}.png"
+    with pytest.raises(DataError, match=rf"is missing. Delete the folder {tmp_path}/humblebench and run again"):
+        images.read_file(path)

@@ -143,7 +143,7 @@ def test_deleted_files_and_deleted_records_of_snakemake(project, server):
     said = project.snakemake(METRICS["hosted"], code=None)
     assert REPLIES["hosted"] in said and replies(project) == at(0)
     (command,) = (line for line in said.splitlines() if "--forcerun" in line)
-    command = command.partition("make it again:")[2].strip()
+    command = command.partition("make them again:")[2].strip()
     assert shlex.split(command)[-2:] == ["--forcerun", REPLIES["hosted"]]
     project.run(*shlex.split(command))
     assert replies(project) == at(0.3)

@@ -8,20 +8,29 @@ import yaml
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-def add_mistakes(params):
+def misspell(params):
     params["editions"]["pocket"]["sedes"] = [0]
+    params["models"]["pocket"]["batch_size"] = "many"
+
+
+def misname(params):
     params["benchmarks"]["humblebench"]["variants"].append("nota-only")
     params["variants"]["blank"] = {"relettered": True}
 
 
-TOLD = ("editions.pocket", "did you mean 'seeds'", "benchmarks.humblebench.variants[3]", "variants.blank.relettered")
-
-
-def test_all_mistakes_are_told_before_any_job(fresh):
+@pytest.mark.parametrize(
+    ("mistakes", "told"),
+    [
+        (misspell, ["editions.pocket", "did you mean 'seeds'", "models.pocket.batch_size"]),
+        (misname, ["benchmarks.humblebench.variants[3]", "variants.blank.relettered", "parsers[1]", "'generous'"]),
+    ],
+)
+def test_all_mistakes_of_a_kind_are_told_before_any_job(fresh, mistakes, told):
+    """Wrong keys and types, and else wrong names."""
     before = fresh.made("results", "data", "journal")  # tracked files, such as results/README.md
-    fresh.change_params(add_mistakes)
+    fresh.change_params(mistakes)
     printed = fresh.snakemake("--config", "parsers=[official, generous]", code=None)
-    for words in (*TOLD, "parsers[1]", "'generous'"):
+    for words in told:
         assert words in printed
     assert fresh.made("results", "data", "journal") == before
 

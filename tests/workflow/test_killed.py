@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +41,7 @@ def test_a_second_run_is_refused_and_the_same_command_continues_a_killed_run(at_
     before = settings.read_bytes()
     other = "parsers=[official]"
     printed = project.snakemake(*SLOW, other, code=1)
-    assert "another run is active in this folder" in printed
+    assert f"another run is active in this folder (process {process.pid})" in printed
     project.snakemake("-n", *SLOW, other)
     assert settings.read_bytes() == before  # the jobs of the active run read them
     assert process.poll() is None
@@ -54,3 +57,19 @@ def test_a_second_run_is_refused_and_the_same_command_continues_a_killed_run(at_
     lines = journal.read_bytes().splitlines()
     assert len(lines) > len(asked) > 0
     assert lines[: len(asked) - 1] == asked[:-1]  # the last line may have been torn
+
+
+def test_a_job_that_outlives_its_run_keeps_its_log_and_is_named(at_work):
+    project, process, _ = at_work
+    log = project.root / "results/pocket/logs/infer/slow/humblebench.log"
+    until = time.monotonic() + 60
+    while not (before := log.read_bytes()):  # its progress
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    os.kill(process.pid, signal.SIGKILL)  # and not its process group
+    process.wait()
+    printed = project.snakemake(*SLOW, code=1)
+    (named,) = re.findall(r"jobs of a stopped run are active in this folder \(process (\d+)\)", printed)
+    assert b"infer" in Path("/proc", named, "cmdline").read_bytes()
+    assert log.read_bytes().startswith(before)
+    os.killpg(process.pid, signal.SIGKILL)

@@ -40,3 +40,32 @@ def test_a_new_seed_takes_the_other_replies_from_the_journal(rerun):
     assert journal.read_bytes().startswith(kept)
     assert tables.cells_in(replies) == [(variant, seed) for variant in VARIANTS for seed in (0, 1)]
     assert {variant: read_replies(replies, variant) for variant in VARIANTS} == old
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("results/pocket/replies/oracle/humblebench/engine.json", "infer"),
+        ("data/pocket/questions/humblebench/images", "questions"),
+        ("results/pocket/report/benchmark-humblebench.html", "report"),
+        ("results/pocket/report/questions", "question browser"),
+        ("results/pocket/digests/compare.sha256", "compare"),
+    ],
+)
+def test_what_was_deleted_is_made_again(finished, path, rule, tmp_path):
+    """Only planned: the test of a run in whole says that rules write their outputs."""
+    root, aside = finished[0].root, tmp_path / "aside"
+    (root / path).rename(aside)
+    try:
+        printed = finished[0].snakemake("--dry-run")
+    finally:
+        aside.rename(root / path)
+    assert re.search(rf"^ {rule} +1 *$", printed, re.MULTILINE), printed
+
+
+def test_an_edition_that_is_not_run_reruns_nothing(rerun):
+    def add(params):
+        params["editions"]["mine"] = params["editions"]["full"] | {"models": ["oracle"], "data": "full"}
+
+    rerun.change_params(add)
+    assert "Nothing to be done" in rerun.snakemake()

@@ -38,7 +38,8 @@ CHANGES = {
     ),
     "parsers": (
         {"parsers": ["official"]},
-        [f"{RESULTS}/scores/uniform/{name}/scores.parquet" for name in ("humblebench", "multiple_choice")],
+        # The protocol of the other benchmark asks again after a refusal, which the parsers decide.
+        [f"{RESULTS}/scores/uniform/humblebench/scores.parquet", REPLIES.format("multiple_choice")],
     ),
     "the confidence of intervals": (
         {"statistics.confidence": 0.9},

@@ -24,6 +24,7 @@ from known_unknowns import entry_points
 from known_unknowns.entry_points import of_group
 from known_unknowns.errors import ConfigError, DamagedError, KnownUnknownsError, MachineError
 from known_unknowns.version import __version__
+from known_unknowns.workflow import run_lock
 
 HELP = """Reproduce benchmarks of the abstention of multimodal LLMs.
 
@@ -209,6 +210,7 @@ def _extra_with(module: str) -> str:
 
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
+    job = run_lock.join_run() if JOB_SETTINGS in os.environ else None
     try:
         app()
     except KnownUnknownsError as error:
@@ -229,3 +231,6 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename is not None else ""
         print(f"known-unknowns: error: {where}{error.strerror}; correct this and run again", file=sys.stderr)
         sys.exit(MachineError.exit_code)
+    finally:
+        if job is not None:
+            job.close()

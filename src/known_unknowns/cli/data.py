@@ -40,7 +40,7 @@ def fetch(
       known-unknowns fetch BENCHMARK --edition full --from ~/Downloads
     """
     chosen = configuration.load(params, edition=edition)
-    if name in chosen.raw["benchmarks"]:
+    if name in chosen.file.benchmarks:
         chosen = selection.select(chosen, "fetch", benchmark=name)
     run(chosen, name, out or default_out(chosen, name), user_folder=user_folder)
 

@@ -70,7 +70,7 @@ def _report(found: CheckResult, *, as_json: bool) -> None:
 
 def _settings(params: Params, benchmark: str) -> DataEntry | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
-    if benchmark not in params.raw["benchmarks"]:
+    if benchmark not in params.file.benchmarks:
         return None
 
     return selection.select(params, "check", benchmark=benchmark).data(benchmark)

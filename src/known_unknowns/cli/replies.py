@@ -12,7 +12,7 @@ from known_unknowns.engines import stopping, unusable
 from known_unknowns.inference import journal as journals
 from known_unknowns.inference import model_run
 from known_unknowns.workflow import configuration, selection
-from known_unknowns.workflow.run import LOCK_FILE, lock
+from known_unknowns.workflow.run_lock import lock_run
 
 
 def retry(
@@ -36,7 +36,7 @@ def retry(
     """
     settings = configuration.load(params, edition=edition)
     stopping.install()
-    with lock(LOCK_FILE):
+    with lock_run():
         retried = model_run.retry(
             settings,
             model,

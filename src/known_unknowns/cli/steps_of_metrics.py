@@ -36,7 +36,7 @@ def measure(
     """Compute every metric with its confidence interval, and the model's confidence in each answer."""
     chosen = selection.load(params, "measure", edition=edition, model=model, benchmark=benchmark)
     files = {"variants": variants, "scores": scores, "replies": replies}
-    kept = chosen.raw["models"][model].get("kept")
+    kept = getattr(chosen.model(model), "kept", None)
     measuring.measure(chosen, model, benchmark, **files, out=out, confidence=confidence, kept=kept)
 
 

@@ -153,7 +153,7 @@ def parse(
     """Parse every reply of a model to a benchmark with every parser, and write the scores."""
     chosen = selection.load(params, "parse", edition=edition, model=model, benchmark=benchmark)
     parsers = [name for name in chosen.parsers if name != JUDGE or judgements is not None]
-    kept = chosen.raw["models"][model].get("kept")
+    kept = getattr(chosen.model(model), "kept", None)
     cells = chosen.cells(benchmark, model)
     parse_replies(variants, replies, out, cells=cells, parsers=parsers, judgements=judgements, kept=kept)
 

@@ -21,7 +21,7 @@ import yaml
 
 from known_unknowns import config
 from known_unknowns.cli.options import PARAMS
-from known_unknowns.config import ImportedModel, ModelEntry, Params, catalogue
+from known_unknowns.config import ImportedModel, ModelEntry, Params, TransformersModel, catalogue
 from known_unknowns.data.lock_file import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, new_model
@@ -86,8 +86,8 @@ def try_(
     """
     base = configuration.load(PARAMS, edition=edition)
     benchmark = base.benchmarks[0] if benchmark is None else benchmark
-    if benchmark not in base.raw["benchmarks"]:
-        raise ConfigError(unknown_name(benchmark, base.raw["benchmarks"]), path="--benchmark")
+    if benchmark not in base.file.benchmarks:
+        raise ConfigError(unknown_name(benchmark, base.file.benchmarks), path="--benchmark")
     chosen = _with_settings(_model(model, base, base_url), settings or [], base)
     name = f"try-{chosen.name}-{benchmark}-{base.data_name}"
     variants = trial.variants_of(base, benchmark)
@@ -128,7 +128,7 @@ def _entry_text(model: _Model, entry: ModelEntry) -> str:
         head = f"Entry      params.yaml or the catalogue has this one; name {model.name} in an edition's models"
     else:
         head = f"Entry      paste it below `models` in params.yaml, and name {model.name} in an edition's models"
-    dumped = yaml.safe_dump({model.name: entry.as_dict()}, sort_keys=False, allow_unicode=True, width=10**6)
+    dumped = yaml.safe_dump({model.name: entry.plain()}, sort_keys=False, allow_unicode=True, width=10**6)
     return f"{head}\n{textwrap.indent(dumped, '  ')}"
 
 
@@ -152,7 +152,7 @@ def _checked(found: Mapping[str, Any]) -> str:
 
 def _model(given: str, params: Params, base_url: str | None) -> _Model:
     """Find the model: by its name, by its source, or as a new entry."""
-    known = dict(catalogue.models()) | params.every_model
+    known = dict(catalogue.models()) | params.file.models
     if base_url is not None and not given.startswith(_ENDPOINT):
         raise ConfigError(f"only {_ENDPOINT}NAME has an address", path="--base-url")
     if given in known:
@@ -170,7 +170,7 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
     is_folder = Path(given).expanduser().is_dir()
     same = _of_source(known, "transformers", os.path.normpath(given))
     # An entry of a folder that has no sha256 cannot be run; the entry that is printed has it.
-    if same and (not is_folder or is_folder_pin(known[same]["revision"])):
+    if same and (not is_folder or _has_pin(known[same])):
         return _Model(same)
     if not is_folder and "/" not in given:
         raise ConfigError(f"there is no folder {given!r} here; {unknown_name(given, known)}", path="MODEL")
@@ -185,8 +185,8 @@ def _with_settings(chosen: _Model, settings: list[str], params: Params) -> _Mode
     """Return the model with keys of its entry, each as KEY=VALUE, under a name of its own."""
     if not settings:
         return chosen
-    known = dict(catalogue.models()) | params.every_model
-    entry: Any = known[chosen.name].as_dict() if chosen.entry is None else chosen.entry
+    known = dict(catalogue.models()) | params.file.models
+    entry: Any = known[chosen.name].plain() if chosen.entry is None else chosen.entry
     name = chosen.name
     for text in settings:
         key, equals, value = text.partition("=")
@@ -200,16 +200,17 @@ def _with_settings(chosen: _Model, settings: list[str], params: Params) -> _Mode
     return _Model(_free_name(name, known), entry, chosen.notes)
 
 
+def _has_pin(entry: ModelEntry) -> bool:
+    return isinstance(entry, TransformersModel) and is_folder_pin(entry.revision)
+
+
 def _of_source(known: Mapping[str, ModelEntry], engine: str, source: str) -> str | None:
     """The first model of a source, without an adapter."""
-    return next(
-        (
-            name
-            for name, entry in known.items()
-            if (entry.engine, entry.get("source")) == (engine, source) and not entry.get("adapter")
-        ),
-        None,
-    )
+    for name, entry in known.items():
+        has_adapter = isinstance(entry, TransformersModel) and entry.adapter is not None
+        if entry.engine == engine and not has_adapter and entry.plain().get("source") == source:
+            return name
+    return None
 
 
 def _free_name(text: str, known: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from known_unknowns.comparison.verdicts import (
     depends_on_parser,
     support_of,
 )
+from known_unknowns.config.models import RespondentModel
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.metrics.design_effect import finite_population_correction
 from known_unknowns.metrics.index import MetricIndex
@@ -318,8 +319,9 @@ def _check_rows(params: Params, published: Mapping[str, Sequence[PublishedCell]]
     """Raise ConfigError unless each model's row is published by the benchmark it names, or else by any benchmark."""
     rows = {benchmark: {cell.model for cell in cells} for benchmark, cells in published.items()}
     for model in params.models:
-        named = params.model(model).get("published")
-        claims = named if isinstance(named, Mapping) else {} if named is None else {"": named}
+        entry = params.model(model)
+        named = {} if isinstance(entry, RespondentModel) else entry.published
+        claims = {"": named} if isinstance(named, str) else named
         for benchmark, row in claims.items():
             if benchmark and benchmark not in registry.names():
                 reason = unknown_name(benchmark, registry.names())

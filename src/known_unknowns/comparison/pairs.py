@@ -280,7 +280,7 @@ class Selection:
             params.model(name)
         variants = {name for benchmark in self.benchmarks for name in params.variants(benchmark)}
         for option, names, known in (
-            ("--benchmark", self.benchmarks, params.raw["benchmarks"]),
+            ("--benchmark", self.benchmarks, params.file.benchmarks),
             ("--variant", self.variants, variants),
             ("--parser", self.parsers, params.parsers),
         ):

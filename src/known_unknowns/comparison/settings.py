@@ -141,7 +141,7 @@ def differences(
     for key, value in {"quantization": None, **published}.items():
         if key == "decoding":
             length = getattr(asked.decoding, "max_new_tokens", None) or max_new_tokens
-            found |= _decoding(value, asked.decoding.as_dict() | {"max_new_tokens": length})
+            found |= _decoding(value, asked.decoding.plain() | {"max_new_tokens": length})
         elif key == "processor":
             found |= _named(value or {}, ours.get(key) or {}, "the default")
         elif key == "decisions":
@@ -171,7 +171,7 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
     """Return whether each published row of a benchmark can be asked as published, by the catalogue and params.yaml."""
     entries = {
         entry.published_row(benchmark): (name, entry)
-        for name, entry in (dict(catalogue.models()) | params.every_model).items()
+        for name, entry in (dict(catalogue.models()) | params.file.models).items()
         if entry.published_row(benchmark) and not params.is_imported(name)
     }
     absent = catalogue.absent().get(benchmark, {})

@@ -80,7 +80,11 @@ def leading_rows(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
 
 
 def summarise(rows: Sequence[ComparisonRow], params: Params) -> Summary:
-    """Summarise the verdicts of a run. The steps name editions and models of the configuration."""
+    """Summarise the verdicts of a run.
+
+    The steps name models and editions of the configuration. Pages and tables know their own edition only, so that
+    another one reruns nothing.
+    """
     leading = leading_rows(rows)
     judged = {_key(row) for row in leading if row.verdict not in UNJUDGED}
     return Summary(
@@ -103,8 +107,11 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
         if row.obstacle in _ADVICE
     )
     steps = [Step(number, text) for text, number in texts.items()]
-    for benchmark in dict.fromkeys(row.benchmark for row in rows if row.obstacle == condition.QUESTIONS):
-        steps += _published_data(benchmark, params)
+    rendered = Counter(row.benchmark for row in rows if row.obstacle == condition.QUESTIONS)
+    for benchmark, number in rendered.items():
+        title = registry.get(benchmark).title
+        unnamed = Step(number, f"{title}: the questions are rendered; run an edition with the published ones")
+        steps += list(_published_data(benchmark, params)) or [unnamed]
     for benchmark in dict.fromkeys(row.benchmark for row in rows):
         missing = Counter(
             row.published_row or row.row
@@ -130,13 +137,15 @@ def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCel
 
     They are those of rows that its models correspond to and are asked like, of variants with the published protocol.
     """
-    entry = params.raw["editions"][edition]
-    entries = {name: of for name in entry["models"] if "published" in (of := params.raw["models"][name])}
-    if entry.get("published_models"):
+    entry = params.file.editions[edition]
+    entries = {name: params.model(name) for name in entry.models}
+    entries = {name: model for name, model in entries.items() if "published" in model.model_fields_set}
+    if entry.published_models:
         known = catalogue.models()
-        entries |= {name: of for name, of in catalogue.entries().items() if known[name].published_row(benchmark)}
-    editions = {edition: dict(entry) | {"models": list(entries)}}
-    other = Params(dict(params.raw) | {"edition": edition, "editions": editions, "models": entries})
+        entries |= {name: model for name, model in known.items() if model.published_row(benchmark)}
+    selected = entry.model_copy(update={"models": list(entries)})
+    file = params.file.model_copy(update={"edition": edition, "editions": {edition: selected}, "models": entries})
+    other = Params(file)
     variants = set(other.variants(benchmark))
     variants |= {c.name for c in registry.get(benchmark).metrics().across_variants if variants.issuperset(c.variants)}
     variants -= condition.other_protocols(other, benchmark).keys()
@@ -156,13 +165,14 @@ def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCel
 
 def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> list[str]:
     """Return the names of the editions whose data of a benchmark come from another source than these."""
-    data = params.raw["benchmarks"][benchmark]["data"]
-    return [
-        name
-        for name, entry in params.raw["editions"].items()
-        if benchmark in entry.get("benchmarks", ())
-        and data.get(entry.get("data", name), {}).get("source") not in (None, *without)
-    ]
+    data = params.benchmark(benchmark).data
+    found = []
+    for name, entry in params.file.editions.items():
+        if benchmark in entry.benchmarks:
+            source = data.get(entry.data or name)
+            if source is not None and source.source not in without:
+                found.append(name)
+    return found
 
 
 def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[Step]:

@@ -5,8 +5,8 @@ the file alone can tell. `known_unknowns.workflow.configuration` also checks nam
 of benchmarks, variants, protocols and parsers: use its `load` to run something.
 """
 
-from known_unknowns.config.base import Entry
-from known_unknowns.config.loading import check, examine, load, merged, read
+from known_unknowns.config.base import Entry, NotSelected
+from known_unknowns.config.loading import check, load, merged, parse, read, unknown_names
 from known_unknowns.config.models import (
     Card,
     ImportedModel,
@@ -51,6 +51,7 @@ __all__ = [
     "InferenceSettings",
     "ModelEntry",
     "ModelSettings",
+    "NotSelected",
     "OpenAIModel",
     "Params",
     "ProtocolEntry",
@@ -64,10 +65,11 @@ __all__ = [
     "TransformersModel",
     "VariantEntry",
     "check",
-    "examine",
     "load",
     "merged",
+    "parse",
     "read",
     "typed_model",
+    "unknown_names",
     "without_password",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -58,12 +58,15 @@ Seeds = Annotated[
 Names = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
 
 
-class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
-    """A part of params.yaml with typed fields.
+class NotSelected(LookupError):
+    """A job read a key of the configuration that its step does not select."""
 
-    Types are strict, and unknown keys are errors. An entry is also a read-only mapping of the keys that were set to
-    their plain values, for code that treats entries alike; `as_dict` returns these as a dictionary.
-    """
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key} is not among what this step reads; select it in workflow/selection.py")
+
+
+class Entry(BaseModel):
+    """A part of params.yaml with typed fields. Types are strict, and unknown keys are errors."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -77,9 +80,16 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Fields that may be null in the file."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the keys that were set, with the values as they were given."""
+    def plain(self) -> dict[str, Any]:
+        """Return the keys that were set, with plain values: what a file has."""
         return self.model_dump(exclude_unset=True)
+
+    if not TYPE_CHECKING:  # only for fields that `workflow.selection` left out
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self).model_fields:
+                raise NotSelected(f"{name} of {type(self).__name__}")
+            return super().__getattr__(name)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -108,26 +118,6 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
         if lines:
             raise ValidationError.from_exception_data(cls.__name__, lines, hide_input=True)
         return entry
-
-    def __getitem__(self, key: str) -> Any:
-        return self.as_dict()[key]
-
-    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
-        return iter(self.as_dict())
-
-    def __len__(self) -> int:
-        return len(self.as_dict())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and self.as_dict() == dict(other)
-
-    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
-        return self.as_dict() | dict(other)
-
-    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(other) | self.as_dict()
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class WithArguments(Entry):

@@ -1,41 +1,64 @@
-"""The catalogue of models (the folder ``models``): one entry for every published model that can still be run.
+"""The catalogue: what params.yaml can name without defining it.
 
-An entry becomes part of the configuration if an edition names it, or if the selected edition takes all published models
-(`with_named`); the others are off.
+It has one entry for every published model that can still be run (the folder ``models``), and what the packages of
+benchmarks add in a file ``catalogue.yaml``: editions, variants, protocols, and models with released replies. An entry
+becomes part of the configuration if something in it names it (`with_named`); the others are off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from known_unknowns.config.models import Model, ModelEntry
+from known_unknowns.config.models import Model, ModelEntry, ModelSettings
+from known_unknowns.entry_points import BENCHMARKS, POCKETS, of_group
 from known_unknowns.yaml_reader import parse_yaml
 
 FOLDER = Path(__file__).parents[1] / "models"
+Section = dict[str, Any]
 
 
 @cache
-def _entries() -> Mapping[str, Any]:
-    found: dict[str, Any] = {}
-    for file in sorted(FOLDER.glob("*.yaml")):
-        found |= parse_yaml(file.read_text(encoding="utf-8")).get("models", {})
+def _sections() -> Mapping[str, Section]:
+    """Return the sections of all files, each with its entries by name."""
+    found: dict[str, Section] = {"editions": {}, "variants": {}, "protocols": {}, "models": {}}
+    for file in [*sorted(FOLDER.glob("*.yaml")), *dict.fromkeys(_files_of_packages())]:
+        content = parse_yaml(file.read_text(encoding="utf-8"))
+        for section, known in found.items():
+            known |= content.get(section, {})
     return found
 
 
-def entries() -> dict[str, dict[str, Any]]:
-    """Return every entry of the catalogue as it is in its file, by name, for `with_named`."""
-    return deepcopy(dict(_entries()))
+def _files_of_packages() -> Iterator[Path]:
+    """Yield the file in the package of each benchmark and of its rendered edition, if there is one."""
+    for entry in [*of_group(BENCHMARKS).values(), *of_group(POCKETS).values()]:
+        try:
+            spec = find_spec(entry.module)
+        except ImportError:  # `registry.get` says so, if the benchmark is used
+            continue
+        if spec is None or spec.origin is None or not (spec.parent or spec.submodule_search_locations):
+            continue  # a module outside of packages
+        file = Path(spec.origin).with_name("catalogue.yaml")
+        if file.is_file():
+            yield file
 
 
+def entries(section: str = "models") -> Section:
+    """Return every entry of a section as it is in its file, by name, for `with_named`."""
+    return deepcopy(_sections()[section])
+
+
+@cache
 def models() -> Mapping[str, ModelEntry]:
-    """Return every model of the catalogue, by name."""
-    return TypeAdapter(dict[str, Model]).validate_python(entries())
+    """Return every model of the catalogue that answers questions, by name."""
+    found = TypeAdapter(dict[str, Model]).validate_python(entries())
+    return {name: entry for name, entry in found.items() if isinstance(entry, ModelSettings)}
 
 
 def absent() -> dict[str, dict[str, str]]:
@@ -44,23 +67,47 @@ def absent() -> dict[str, dict[str, str]]:
 
 
 def with_named(raw: Any) -> Any:
-    """Add the entries that a configuration's editions, its judge, or its own ``models`` name.
+    """Add the entries that a configuration names, by ``edition``, in its editions and benchmarks, or as its own.
 
-    If the selected edition has ``published_models``, their names are added to its models. Its own keys override the
-    catalogue's. Input that is not a configuration is returned unchanged, because the schema reports its mistakes.
+    If the selected edition has ``published_models``, their names are added to its models. Keys of the configuration's
+    own entries override the catalogue's. Input that is not a configuration is returned unchanged, because the schema
+    reports its mistakes.
     """
-    if not isinstance(raw, Mapping) or not isinstance(own := raw.get("models"), Mapping):
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("models"), Mapping):
         return raw
-    known = entries()
-    raw = _with_published(raw)
-    named = dict.fromkeys([*own, *_named_by_editions(raw.get("editions")), *_judge(raw.get("judge"))])
-    models = {}
-    for name in named:
+    raw = _with_published(_with_entries(raw, "editions", _texts([raw.get("edition")])))
+    editions, benchmarks = _values(raw, "editions"), _values(raw, "benchmarks")
+    judge = raw.get("judge")
+    models = [name for edition in editions for name in _texts(edition.get("models"))]
+    models += _texts([judge.get("model")]) if isinstance(judge, Mapping) else []
+    variants = [name for benchmark in benchmarks for name in _texts(benchmark.get("variants"))]
+    for edition in editions:
+        own = edition.get("variants")
+        for names in own.values() if isinstance(own, Mapping) else ():
+            variants += _texts(names)
+    raw = _with_entries(raw, "models", models)
+    raw = _with_entries(raw, "variants", variants)
+    protocols = [benchmark.get("protocol") for benchmark in benchmarks]
+    protocols += [variant.get("protocol") for variant in _values(raw, "variants")]
+    for benchmark in benchmarks:
+        listed = benchmark.get("protocols")
+        for item in listed if isinstance(listed, list) else ():
+            protocols.append(item.get("name") if isinstance(item, Mapping) else item)
+    return _with_entries(raw, "protocols", _texts(protocols))
+
+
+def _with_entries(raw: Mapping[str, Any], section: str, names: Iterable[str]) -> Mapping[str, Any]:
+    """Add the catalogue's entries of these names, and its keys to the entries that the section has itself."""
+    own, known = raw.get(section), entries(section)
+    if not isinstance(own, Mapping):
+        return raw
+    found: Section = {}
+    for name in dict.fromkeys([*own, *names]):
         if name in known and isinstance(own.get(name, {}), Mapping):
-            models[name] = known[name] | dict(own.get(name, {}))
+            found[name] = known[name] | dict(own.get(name, {}))
         elif name in own:
-            models[name] = own[name]
-    return dict(raw) | {"models": models}
+            found[name] = own[name]
+    return dict(raw) | {section: found}
 
 
 def _with_published(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -80,12 +127,11 @@ def _with_published(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return dict(raw) | {"editions": dict(editions) | {name: dict(edition) | {"models": [*listed, *added]}}}
 
 
-def _named_by_editions(editions: Any) -> Iterable[str]:
-    for edition in editions.values() if isinstance(editions, Mapping) else ():
-        models = edition.get("models") if isinstance(edition, Mapping) else None
-        yield from (name for name in models or () if isinstance(name, str))
+def _values(raw: Mapping[str, Any], section: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a section that are mappings."""
+    own = raw.get(section)
+    return [entry for entry in own.values() if isinstance(entry, Mapping)] if isinstance(own, Mapping) else []
 
 
-def _judge(section: Any) -> Iterable[str]:
-    model = section.get("model") if isinstance(section, Mapping) else None
-    return [model] if isinstance(model, str) else []
+def _texts(names: Any) -> list[str]:
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

@@ -11,7 +11,8 @@ import yaml
 from pydantic import ValidationError
 
 from known_unknowns.config import catalogue
-from known_unknowns.config.errors import Location, dotted, explained, not_texts, raise_all
+from known_unknowns.config.errors import Location, as_config_error, not_texts, raise_all
+from known_unknowns.config.models import ImportedModel
 from known_unknowns.config.params import Params
 from known_unknowns.config.sections import Configuration
 from known_unknowns.errors import ConfigError, unknown_name
@@ -19,7 +20,6 @@ from known_unknowns.yaml_reader import parse_yaml
 
 FILE = "params.yaml"
 _BAD_CHARACTER = "a character is not allowed; save the file as UTF-8"
-_SECTIONS = ("editions", "benchmarks", "variants", "protocols", "models")
 
 
 def load(path: str | Path = FILE, *, edition: str | None = None) -> Params:
@@ -139,45 +139,26 @@ def _take_text(raw: Any, written: Any, place: Location) -> None:
 def check(raw: Any) -> Params:
     """Check a configuration, and add the entries of the catalogue that it names.
 
-    Raises ConfigError for all mistakes at once, each with the dotted path of its key.
+    Raises ConfigError for all mistakes in keys and types at once, or else for all names that nothing defines; each with
+    the dotted path of its key.
     """
-    params, errors = examine(raw)
-    raise_all(errors)
+    params = parse(raw)
+    raise_all(unknown_names(params))
     return params
 
 
-def examine(raw: Any) -> tuple[Params, list[ConfigError]]:
-    """Return the configuration and all its mistakes. Entries with mistakes are left out of the configuration."""
+def parse(raw: Any) -> Params:
+    """Return the configuration with the entries of the catalogue that it names; see `check`. Names are not checked."""
     if not isinstance(raw, Mapping):
-        return Params({}), [ConfigError("the file must be a mapping of keys to values", path=FILE)]
-    raw = catalogue.with_named(raw)
-    found: dict[Location, str] = {}
-    try:
-        Configuration.model_validate(raw)
-    except ValidationError as error:
-        found = explained(error, raw)
-    sound = _without(raw, found)
-    errors = [ConfigError(text, path=dotted(location) or FILE) for location, text in found.items()]
-    return Params(sound if errors else raw), [*errors, *_unknown_names(sound, raw)]
+        raise ConfigError("the file must be a mapping of keys to values", path=FILE)
+    whole = catalogue.with_named(raw)
+    with as_config_error(whole, ""):
+        return Params(Configuration.model_validate(whole))
 
 
-def _without(raw: Mapping[str, Any], mistakes: Iterable[Location]) -> dict[str, Any]:
-    """The configuration without the entries that have mistakes. All sections are there, some of them empty."""
-    kept = {section: {} for section in _SECTIONS} | {"parsers": []} | dict(raw)
-    for section, *rest in filter(None, mistakes):
-        if section in _SECTIONS and rest:
-            kept[section] = {name: entry for name, entry in kept[section].items() if name != rest[0]}
-        elif section in _SECTIONS:
-            kept[section] = {}
-        else:
-            kept.pop(section, None)
-    return kept
-
-
-def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[ConfigError]:
-    """Every name in the sound part that no section defines."""
-    names = {section: list(v) if isinstance(v := raw.get(section), Mapping) else [] for section in _SECTIONS}
-    params = Params(sound)
+def unknown_names(params: Params) -> list[ConfigError]:
+    """Return every name in the configuration that no section defines."""
+    file = params.file
     errors = []
 
     def known(name: str, among: Iterable[str], path: str) -> None:
@@ -185,99 +166,89 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
         if name not in among:
             errors.append(ConfigError(unknown_name(name, among), path=path))
 
-    if "edition" in sound:
-        known(sound["edition"], names["editions"], "edition")
-    for edition, selected in sound["editions"].items():
-        for section in ("benchmarks", "models"):
-            for index, name in enumerate(selected[section]):
-                known(name, names[section], f"editions.{edition}.{section}[{index}]")
+    known(file.edition, [*file.editions, *catalogue.entries("editions")], "edition")
+    for edition, selected in file.editions.items():
+        for index, name in enumerate(selected.benchmarks):
+            known(name, file.benchmarks, f"editions.{edition}.benchmarks[{index}]")
+        for index, name in enumerate(selected.models):
+            known(name, file.models, f"editions.{edition}.models[{index}]")
         errors += _without_data(params, edition)
-        for benchmark, own in selected.get("variants", {}).items() if edition == sound.get("edition") else ():
+        for benchmark, own in selected.variants.items() if edition == file.edition else ():
             path = f"editions.{edition}.variants.{benchmark}"
-            known(benchmark, names["benchmarks"], path)
-            listed = params.listed_variants(benchmark) if benchmark in sound["benchmarks"] else ()
+            known(benchmark, file.benchmarks, path)
+            of_entry = params.listed_variants(benchmark) if benchmark in file.benchmarks else ()
             for index, variant in enumerate(own):
-                known(variant, [*names["variants"], *listed], f"{path}[{index}]")
-    for name, benchmark in sound["benchmarks"].items():
+                known(variant, [*file.variants, *of_entry], f"{path}[{index}]")
+    for name, entry in file.benchmarks.items():
         path = f"benchmarks.{name}"
-        known(benchmark["protocol"], names["protocols"], f"{path}.protocol")
+        known(entry.protocol, file.protocols, f"{path}.protocol")
         errors += _listed_twice(params, name)
-        for index, listed in enumerate(benchmark.get("protocols", ())):
-            protocol = listed if isinstance(listed, str) else listed["name"]
-            known(protocol, names["protocols"], f"{path}.protocols[{index}]")
-        for index, variant in enumerate(benchmark.get("variants", ())):
-            known(variant, names["variants"], f"{path}.variants[{index}]")
-        for variant in benchmark.get("seeds", {}):
+        for index, listed in enumerate(entry.protocols):
+            protocol = listed if isinstance(listed, str) else listed.name
+            known(protocol, file.protocols, f"{path}.protocols[{index}]")
+        for index, variant in enumerate(entry.variants):
+            known(variant, file.variants, f"{path}.variants[{index}]")
+        for variant in entry.seeds:
             known(variant, params.listed_variants(name), f"{path}.seeds.{variant}")
-    if (judge := sound.get("judge")) is not None:
-        known(judge["model"], names["models"], "judge.model")
-    for name, variant in sound["variants"].items():
-        if (variant or {}).get("protocol") is not None:
-            known(variant["protocol"], names["protocols"], f"variants.{name}.protocol")
-    if sound.get("edition") in sound["editions"]:
-        for model, entry in sound["models"].items():
-            if entry["engine"] != "imported":
-                continue
-            if not entry.get("cells") and not entry.get("released"):
-                reason = "this key is required, unless `released` has the model's name in released files"
-                errors.append(ConfigError(reason, path=f"models.{model}.cells"))
-            errors += _imported_cells(params, model, entry.get("cells", {}))
+    if file.judge is not None:
+        known(file.judge.model, file.models, "judge.model")
+    for name, changed in file.variants.items():
+        if changed.protocol is not None:
+            known(changed.protocol, file.protocols, f"variants.{name}.protocol")
+    if file.edition in file.editions:
+        for name, model in file.models.items():
+            if isinstance(model, ImportedModel):
+                errors += _imported_cells(params, name, model)
     return errors
 
 
 def _without_data(params: Params, edition: str) -> list[ConfigError]:
     """The edition's benchmarks that have no data of the name that the edition selects."""
-    selected = params.raw["editions"][edition]
-    name = selected.get("data", edition)
-    lacking = [
-        (benchmark, sources)
-        for benchmark in selected["benchmarks"]
-        if benchmark in params.raw["benchmarks"]
-        and name not in (sources := params.raw["benchmarks"][benchmark]["data"])
-    ]
-    return [
-        ConfigError(
-            f"{benchmark} has no data called {name!r}; set it to one of {', '.join(sources)}, or add "
-            f"benchmarks.{benchmark}.data.{name}",
-            path=f"editions.{edition}.data",
-        )
-        for benchmark, sources in lacking
-    ]
+    other = params.of_edition(edition)
+    errors = []
+    for benchmark in other.benchmarks:
+        entry = params.file.benchmarks.get(benchmark)
+        if entry is not None and other.data_name not in entry.data:
+            message = (
+                f"{benchmark} has no data called {other.data_name!r}; set it to one of {', '.join(entry.data)}, or"
+            )
+            added = f"add benchmarks.{benchmark}.data.{other.data_name}"
+            errors.append(ConfigError(f"{message} {added}", path=f"editions.{edition}.data"))
+    return errors
 
 
 def _listed_twice(params: Params, benchmark: str) -> list[ConfigError]:
     """Variants of the benchmark with the same name, and protocols listed under a variant's name."""
-    entry = params.raw["benchmarks"][benchmark]
+    entry = params.benchmark(benchmark)
     path = f"benchmarks.{benchmark}"
-    every = params.listed_variants(benchmark)
-    if not every:
+    if not entry.protocols and not entry.variants:
         return [ConfigError("list at least one protocol or variant", path=path)]
-    listed = every[: len(every) - len(entry.get("variants", ()))]
-    own = entry.get("variants", [])
-    doubled = sorted({name for name in own if own.count(name) > 1})
+    doubled = sorted({name for name in entry.variants if entry.variants.count(name) > 1})
     errors = [ConfigError(f"{name!r} is listed more than once", path=f"{path}.variants") for name in doubled]
-    return errors + [
-        ConfigError(f"{name!r} is also the name of an entry of variants; rename one of them", path=f"{path}.protocols")
-        for name in listed
-        if name in params.raw["variants"]
-    ]
+    for name in entry.variants_of_protocols:
+        if name in params.file.variants:
+            message = f"{name!r} is also the name of an entry of variants; rename one of them"
+            errors.append(ConfigError(message, path=f"{path}.protocols"))
+    return errors
 
 
-def _imported_cells(params: Params, model: str, cells: Mapping[str, Any]) -> list[ConfigError]:
+def _imported_cells(params: Params, model: str, entry: ImportedModel) -> list[ConfigError]:
     """Every cell of a model with imported replies must be one that other models are asked."""
     errors = []
-    for benchmark, variants in cells.items():
+    if not entry.cells and not entry.released:
+        reason = "this key is required, unless `released` has the model's name in released files"
+        errors.append(ConfigError(reason, path=f"models.{model}.cells"))
+    for benchmark, variants in entry.cells.items():
         path = f"models.{model}.cells.{benchmark}"
-        if benchmark not in params.raw["benchmarks"]:
-            errors.append(ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path=path))
+        if benchmark not in params.file.benchmarks:
+            errors.append(ConfigError(unknown_name(benchmark, params.file.benchmarks), path=path))
             continue
         for variant, seeds in variants.items():
             if variant not in params.variants(benchmark):
                 errors.append(ConfigError(unknown_name(variant, params.variants(benchmark)), path=f"{path}.{variant}"))
                 continue
-            missing = [seed for seed in seeds if seed not in params.seeds_of(benchmark, variant)]
-            errors += [
-                ConfigError(f"the edition {params.edition} has no seed {seed}", path=f"{path}.{variant}")
-                for seed in missing
-            ]
+            for seed in seeds:
+                if seed not in params.seeds_of(benchmark, variant):
+                    message = f"the edition {params.edition} has no seed {seed}"
+                    errors.append(ConfigError(message, path=f"{path}.{variant}"))
     return errors

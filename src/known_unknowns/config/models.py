@@ -241,7 +241,7 @@ class _Settings(Entry):
 
     def reply_keys(self) -> dict[str, Any]:
         """Return the keys that were set and can change a reply."""
-        return {key: value for key, value in self.as_dict().items() if key not in self.not_in_the_reply}
+        return {key: value for key, value in self.plain().items() if key not in self.not_in_the_reply}
 
     @property
     def greedy(self) -> bool:
@@ -254,7 +254,7 @@ class _Settings(Entry):
 
     def asked_in(self, benchmark: str) -> Self:
         """Return the entry as the benchmark's questions are asked: without ``asked``, with its settings for them."""
-        values = self.as_dict()
+        values = self.plain()
         own = values.pop("asked", None)
         if own is None:
             return self

@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, SerializeAsAny
 
 from known_unknowns.config.base import Count, Entry, Name, Names, Seed, Seeds, Text, WithArguments
 from known_unknowns.config.construction import ConstructionEntry
@@ -187,6 +187,17 @@ class BenchmarkEntry(Entry):
     sources: dict[Name, HttpData] = {}
     """Data sets that the benchmark was constructed from. No run needs them (known-unknowns fetch NAME)."""
 
+    @property
+    def variants_of_protocols(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Name of each variant that ``protocols`` lists, to the protocol and the arguments given there."""
+        found: dict[str, tuple[str, dict[str, Any]]] = {}
+        for listed in self.protocols:
+            if isinstance(listed, str):
+                found[listed] = (listed, {})
+            else:
+                found |= {name: (listed.name, arguments) for name, arguments in listed.variants.items()}
+        return found
+
 
 class VariantEntry(WithArguments):
     """A function of known_unknowns.variants; the other keys are its arguments."""
@@ -278,7 +289,7 @@ class Configuration(Entry):
     benchmarks: Annotated[dict[Name, BenchmarkEntry], Field(min_length=1)]
     variants: dict[Name, VariantEntry]
     protocols: dict[Name, ProtocolEntry]
-    models: Annotated[dict[Name, Model], Field(min_length=1)]
+    models: Annotated[dict[Name, SerializeAsAny[Model]], Field(min_length=1)]
     """Merged with the entries of the catalogue that are named here or in an edition."""
     parsers: Names
     judge: Judge | None = None

@@ -57,7 +57,7 @@ def fetch(
         elif isinstance(entry, ReleasedData):
             _fetch_released(name, entry, store, user_folder, lock_path)
         else:
-            edition = f" --edition {params.edition}" if name in params.raw["benchmarks"] else ""
+            edition = f" --edition {params.edition}" if name in params.file.benchmarks else ""
             command = f"known-unknowns fetch {name}{edition}"
             locked = _fetch_locked(name, entry, store, user_folder, Path(lock_path), command)
             print(f"{out}: {locked.describe()}")
@@ -84,17 +84,17 @@ def _fetch_released(
 
 def entry_of(params: Params, name: str) -> DataEntry:
     """Return the entry in params.yaml of a benchmark's data, or of a data set that a benchmark is made from."""
-    if name in params.raw["benchmarks"]:
+    if name in params.file.benchmarks:
         return params.data(name)
     sources = params.sources
     if name not in sources:
-        raise ConfigError(unknown_name(name, [*params.raw["benchmarks"], *sources]), path="benchmarks")
+        raise ConfigError(unknown_name(name, [*params.file.benchmarks, *sources]), path="benchmarks")
     return sources[name]
 
 
 def default_out(params: Params, name: str) -> Path:
     """Return the default folder of a data set. Data sets that benchmarks are made from are in the full edition."""
-    return Path("data", params.data_name if name in params.raw["benchmarks"] else "full", "raw", name)
+    return Path("data", params.data_name if name in params.file.benchmarks else "full", "raw", name)
 
 
 def _fetch_locked(

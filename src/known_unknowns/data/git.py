@@ -108,7 +108,7 @@ def _assemble(
     """Make the fetched folder of files in the store."""
     pins = {file.place: FilePin(sizes[file.place], git=file.blob) for file in files}
     sized = [asdict(file) | {"size": sizes[file.place]} for file in files]
-    store.assemble(pins, manifest=json.dumps({"entry": entry.as_dict(), "files": sized}, indent=1) + "\n")
+    store.assemble(pins, manifest=json.dumps({"entry": entry.plain(), "files": sized}, indent=1) + "\n")
 
 
 def is_repository(folder: Path) -> bool:
@@ -159,7 +159,7 @@ def read_manifest(raw: Path, entry: GitData | ReleasedData | None = None) -> lis
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"not the list of fetched files ({error}); fetch again", file=raw / MANIFEST) from error
-    return files if entry is None or content.get("entry") == entry.as_dict() else None
+    return files if entry is None or content.get("entry") == entry.plain() else None
 
 
 def is_without_commit(raw: Path) -> bool:

@@ -73,12 +73,12 @@ def _named(
 ) -> dict[str, tuple[Source, list[str]]]:
     """Return the key of each source to the source, and to its names in params.yaml or the catalogue."""
     every: dict[str, list[Source]] = {}
-    for name in params.raw["benchmarks"]:
-        entries = params.every_data(name).values()
+    for name in params.file.benchmarks:
+        entries = params.benchmark(name).data.values()
         every[name] = [source for entry in entries if (source := lock_file.data_source(name, entry))]
         released = [source for entry in entries for source in lock_file.released_sources(entry)]
         every[name] += [source for source in released if source.key in locked]  # locked by the first fetch
-    for name, entry in params.every_model.items():
+    for name, entry in params.file.models.items():
         every.setdefault(name, []).extend(_of_model(entry))
     for name, entry in catalogue.models().items():
         sources = _of_model(entry)

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import ModelEntry, Params
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
 from known_unknowns.errors import ConfigError, DataError, MachineError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.yaml_reader import parse_yaml
@@ -141,13 +141,14 @@ def _journal_pins(params: Params, root: Path) -> Iterator[Pin]:
 
 
 def _of_model(model: str, entry: ModelEntry) -> dict[str, Any]:
-    card = entry.get("card", {})
-    known = {
-        "title": f"replies of {model}, without the questions and images",
-        "model": entry.get("source"),
-        "licence of the model": card.get("licence"),
-        "cite": card.get("paper"),
-    }
+    known: dict[str, Any] = {"title": f"replies of {model}, without the questions and images"}
+    if isinstance(entry, TransformersModel | OpenAIModel):
+        card = entry.card
+        known |= {
+            "model": entry.source,
+            "licence of the model": card.licence if card else None,
+            "cite": card.paper if card else None,
+        }
     return {key: value for key, value in known.items() if value}
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import Params, ReleasedData
+from known_unknowns.config import ImportedModel, Params, ReleasedData
 from known_unknowns.config.params import ORIGINAL
 from known_unknowns.data.git import read_manifest
 from known_unknowns.errors import ConfigError
@@ -56,18 +55,15 @@ def with_cells(params: Params, root: Path = Path()) -> Params:
             continue
         of_model = interface(benchmark).variants(files, released_entry(params, benchmark))
         for model in filter(params.is_imported, params.models):
-            name = params.raw["models"][model].get("released", {}).get(benchmark)
-            asked = params.variants(benchmark)
-            variants = [v for v in asked if answered_as(params, benchmark, v) in of_model.get(name, ())]
-            if variants and "cells" not in params.raw["models"][model]:
+            entry = params.model(model)
+            assert isinstance(entry, ImportedModel)
+            answered = of_model.get(entry.released.get(benchmark, ""), ())
+            variants = [v for v in params.variants(benchmark) if answered_as(params, benchmark, v) in answered]
+            if variants and "cells" not in entry.model_fields_set:
                 seeds = {variant: params.seeds_of(benchmark, variant)[:1] for variant in variants}
                 found.setdefault(model, {})[benchmark] = seeds
-    if not found:
-        return params
-    models = dict(params.raw["models"])
-    for model, cells in found.items():
-        models[model] = dict(models[model]) | {"cells": cells}
-    return replace(params, raw=dict(params.raw) | {"models": models})
+    models = {model: params.model(model).model_copy(update={"cells": cells}) for model, cells in found.items()}
+    return params.with_entries("models", models)
 
 
 def interface(benchmark: str) -> Released:
@@ -85,8 +81,13 @@ def is_imported_from(params: Params, model: str, benchmark: str) -> bool:
 
 def names_in_files(params: Params, benchmark: str) -> dict[str, str]:
     """Return the models of the edition by their names in a benchmark's released files."""
-    named = {model: params.raw["models"][model].get("released", {}).get(benchmark) for model in params.models}
-    return {name: model for model, name in named.items() if name is not None}
+    return {name: model for model, name in names_of_imported(params, benchmark).items() if model in params.models}
+
+
+def names_of_imported(params: Params, benchmark: str) -> dict[str, str]:
+    """Return the name in a benchmark's released files of every model that has one, those of other editions included."""
+    imported = {model: entry for model, entry in params.file.models.items() if isinstance(entry, ImportedModel)}
+    return {model: entry.released[benchmark] for model, entry in imported.items() if benchmark in entry.released}
 
 
 def answered_as(params: Params, benchmark: str, variant: str) -> str:

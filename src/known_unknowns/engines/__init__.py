@@ -67,13 +67,15 @@ class RemembersSettings(Protocol):
 
 @runtime_checkable
 class RendersReference(Protocol):
-    """An engine that builds its prompts itself."""
+    """An engine that knows its prompts: it builds them, or sends them to a server."""
 
     def reference_prompt(self) -> Mapping[str, Any] | None:
         """Return how a fixed question about a fixed image is rendered; None if it cannot be rendered.
 
-        Keys are "text", the prompt as text; "tokens" of the text and "image_tokens"; "pixels", the shape and the mean
-        and standard deviation of equal parts of each tensor of the image; and "versions" of what renders it.
+        Keys are "text", the prompt as text, or the messages that are sent to a server; "rendered", the prompt that the
+        server makes of them without the image, if it tells; "tokens" of the text and "image_tokens", if they are known;
+        "pixels", the shape and the mean and standard deviation of equal parts of each tensor of the image, or of the
+        image as sent; and "versions" of what renders it.
         """
         ...
 

@@ -153,7 +153,10 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         "image_backend": _check_image_backend(processor, _image_backend(entry), path=path),
         "chat_template": _digest(_check_chat_template(processor, source, path=path)),
     }
-    identity |= {key: entry[key] for key in ("processor", "attention") if key in entry}
+    if entry.processor is not None:
+        identity["processor"] = entry.processor
+    if entry.attention is not None:
+        identity["attention"] = entry.attention
     if adapter:
         _adapters.merge_adapter(model, adapter, path=f"{path}.adapter")
         identity["adapter"] = _adapters.file_digests(adapter)
@@ -165,7 +168,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     _make_vision_bidirectional(model)
     model = model.eval() if device == META else model.to(device).eval()
     _check_finite(model, entry.dtype, path=f"{path}.source")
-    decoding = entry.decoding.as_dict()
+    decoding = entry.decoding.plain()
     sampling = sampling_settings(model.generation_config, decoding)
     # generate() completes a given configuration from the model's own, so there is only one.
     model.generation_config = _greedy(model, processor.tokenizer, decoding)

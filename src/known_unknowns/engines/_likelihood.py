@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -92,21 +93,24 @@ class ContinuationScorer:
 
     def _options(self, turn: Turn) -> list[_Option]:
         """Return the options' texts as replies to a turn."""
-        prompt = self._encode(self._prompts.render(turn))
+        encode = cache(self._encode)  # the text before the options is the same
+        prompt = encode(self._prompts.render(turn))
         return [
-            self._option(turn, prompt, label, text)
+            self._option(turn, encode, prompt, label, text)
             for label, text in zip(turn.labels or (), turn.continuations or (), strict=True)
         ]
 
-    def _option(self, turn: Turn, prompt: tuple[int, ...], label: str, text: str) -> _Option:
+    def _option(
+        self, turn: Turn, encode: Callable[..., tuple[int, ...]], prompt: tuple[int, ...], label: str, text: str
+    ) -> _Option:
         rendered = self._prompts.render(turn, reply=text)
         start = rendered.rindex(text.strip())
-        before = self._encode(rendered[:start].rstrip(" "))
+        before = encode(rendered[:start].rstrip(" "))
         if self._prompts.has_control_token(text):
             # An option is data: an "<image>" or an end token in its text must stay text.
-            whole = before + self._encode(rendered[start:], split_special_tokens=True)
+            whole = before + encode(rendered[start:], split_special_tokens=True)
         else:
-            whole = self._encode(rendered)
+            whole = encode(rendered)
         count = len(whole) - _number_of_equal(before, whole)
         same = _number_of_equal(prompt, whole[: len(whole) - count])
         return _Option(label, prompt[same:], whole[same:], count)

@@ -159,7 +159,7 @@ class ListedModel:
     def as_json(self) -> dict[str, Any]:
         entry = self.entry
         local = entry if isinstance(entry, TransformersModel) else None
-        card = {} if entry.card is None else entry.card.as_dict()
+        card = {} if entry.card is None else entry.card.plain()
         return {
             "name": self.name,
             "on": self.on,
@@ -180,7 +180,7 @@ class ListedModel:
 
 def list_models(params: Params, here: Machine) -> list[ListedModel]:
     """Return every model with weights or an endpoint: those of the catalogue and of ``params``."""
-    models = dict(catalogue.models()) | params.every_model
+    models = dict(catalogue.models()) | params.file.models
     on = set(params.models)
     return [
         ListedModel(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ import openai
 
 from known_unknowns.config import OpenAIModel
 from known_unknowns.engines import launched_server, prices
-from known_unknowns.engines.endpoint import refused_defaults
+from known_unknowns.engines.endpoint import reference, refused_defaults
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.client import LoopThread, RateLimiter, RequestLimits, connect
 from known_unknowns.engines.endpoint.refused_defaults import LeftOut
@@ -25,6 +26,7 @@ from known_unknowns.engines.endpoint.served_model import find_model
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.engines.launched_server import LaunchedServer
 from known_unknowns.errors import ConfigError, KnownUnknownsError
+from known_unknowns.reasoning_marks import opens_reasoning
 from known_unknowns.records import Reply, Turn
 
 T = TypeVar("T")
@@ -64,6 +66,7 @@ class OpenAIEngine:
         self.settings_folder: Path | None = None  # of the file of the defaults that are left out
         self._left_out: LeftOut | None = None
         self._key: ApiKey | None = None
+        self._opens_reasoning = False  # what the server tells of its chat template
         self.proven: Turn | None = None
         self._price, priced_as_of = prices.find(self.settings.source) or (None, None)
         if "usd" in self.settings.max_cost and self._price is None:
@@ -107,17 +110,17 @@ class OpenAIEngine:
 
     def find_refused(self, turn: Turn, folder: Path) -> LeftOut:
         """Return the defaults that the endpoint refuses, by sending a turn (`refused_defaults.find`)."""
-        return self._send_probe(refused_defaults.find, turn, folder)
+        return self._send_probe(partial(refused_defaults.find, turn=turn), folder)
 
     def check_accepted(self, turn: Turn, folder: Path) -> None:
         """Raise ConfigError if the endpoint refuses the settings with which it is asked."""
-        self._send_probe(refused_defaults.check, turn, folder)
+        self._send_probe(partial(refused_defaults.check, turn=turn), folder)
 
-    def _send_probe(self, send: Callable[[Requester, Turn], Coroutine[Any, Any, T]], turn: Turn, folder: Path) -> T:
+    def _send_probe(self, send: Callable[[Requester], Coroutine[Any, Any, T]], folder: Path, *, find: bool = True) -> T:
         with self._redacted(), LoopThread() as loop:
-            requester = loop.run(self._connect(folder))
+            requester = loop.run(self._connect(folder, find=find))
             try:
-                return loop.run(send(requester, turn))
+                return loop.run(send(requester))
             finally:
                 loop.run(requester.client.close())
 
@@ -138,6 +141,14 @@ class OpenAIEngine:
             self.settings = replace(self.settings, base_url=server.base_url, launched_key=server.key)
             self.about |= {"base_url": None, "server": {"version": server.version, "log": str(server.log)}}
         return self._server
+
+    def reference_prompt(self) -> dict[str, Any]:
+        """Return what a fixed question is sent as, and what the server makes of it (`engines.RendersReference`)."""
+        self._running_server()
+        found = self._send_probe(reference.record, Path(), find=False)
+        marks = self.settings.reasoning.get("marks")
+        self._opens_reasoning = found["rendered"] is not None and opens_reasoning(found["rendered"], marks)
+        return found
 
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
         """Answer every turn once, in batches of the finished replies.
@@ -165,7 +176,8 @@ class OpenAIEngine:
                 loop.run(questions.close())
                 loop.run(requester.client.close())
 
-    async def _connect(self, folder: Path) -> Requester:
+    async def _connect(self, folder: Path, *, find: bool = True) -> Requester:
+        """Return what sends requests, after the endpoint was found to serve the model."""
         settings = self.settings
         request_limits = RequestLimits(
             requests=RateLimiter(settings.requests_per_minute),
@@ -173,12 +185,14 @@ class OpenAIEngine:
         )
         self._key = key = settings.key()
         client = connect(settings, request_limits=request_limits, budget=self._budget)
-        try:
-            served = await find_model(client, settings, key) if settings.check_served else {"listed": None}
-        except BaseException:
-            await client.close()
-            raise
-        self.about["served"] = served
+        served: dict[str, Any] = {"listed": None}
+        if find:
+            try:
+                served = await find_model(client, settings, key) if settings.check_served else served
+            except BaseException:
+                await client.close()
+                raise
+            self.about["served"] = served
         return Requester(
             settings=settings,
             client=client,
@@ -188,4 +202,5 @@ class OpenAIEngine:
             budget=self._budget,
             request_limits=request_limits,
             model=served.get("id", settings.model),
+            opens_reasoning=self._opens_reasoning,
         )

@@ -80,8 +80,8 @@ def evaluate(
     """
     params = configuration.load(project.template()[Path("params.yaml")], edition="pocket")
     benchmark = params.benchmarks[0] if benchmark is None else benchmark
-    if benchmark not in params.raw["benchmarks"]:
-        raise ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path="benchmark")
+    if benchmark not in params.file.benchmarks:
+        raise ConfigError(unknown_name(benchmark, params.file.benchmarks), path="benchmark")
     scratch = TemporaryDirectory(prefix="known-unknowns-")
     files = EditionFiles(Path(scratch.name, "data"), Path(scratch.name, "results"))
     folder, described, rendered = questions_of(params, benchmark, data, Path(scratch.name))
@@ -121,7 +121,7 @@ def evaluate(
 
 def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
     """The configuration with an edition of this evaluation alone. Its data are not looked at."""
-    name = next(iter(params.raw["benchmarks"][benchmark]["data"]))
+    name = next(iter(params.benchmark(benchmark).data))
     added = trial.overlay(
         params,
         _NAME,
@@ -131,7 +131,7 @@ def _trial(params: Params, benchmark: str, variants: list[str]) -> Params:
         entry={"engine": "respondent", "behaviour": "oracle"},
     )
     added["editions"][_NAME]["data"] = name
-    return configuration.check(merged(params.raw, added | {"parsers": _PARSERS}))
+    return configuration.check(merged(params.file.plain(), added | {"parsers": _PARSERS}))
 
 
 def _varied(params: Params, benchmark: str, folder: Path, out: Path, limit: int | None) -> list[str]:

@@ -19,12 +19,13 @@ def questions_of(params: Params, benchmark: str, data: str | Path | None, scratc
     """
     if data is None:
         return _rendered(params, benchmark, scratch), "pocket edition", True
-    edition = params.raw["editions"].get(str(data), {}).get("data", str(data))
+    named = params.file.editions.get(str(data))
+    edition = named.data if named and named.data else str(data)
     in_project = Path("data", edition, "questions", benchmark)
     for folder in (Path(data), in_project):
         if (folder / "questions.parquet").is_file():
-            source = params.raw["benchmarks"][benchmark]["data"].get(edition, {})
-            return folder, str(data), folder == in_project and source.get("source") == "scenes"
+            source = params.benchmark(benchmark).data.get(edition)
+            return folder, str(data), folder == in_project and isinstance(source, ScenesData)
     if Path(data).is_dir() and registry.get(benchmark).has("contents"):
         normalise(benchmark, Path(data), scratch / "questions", settings=FolderData(source="folder", path=str(data)))
         return scratch / "questions", str(data), False
@@ -37,10 +38,9 @@ def questions_of(params: Params, benchmark: str, data: str | Path | None, scratc
 
 def _rendered(params: Params, benchmark: str, scratch: Path) -> Path:
     pocket = registry.pocket_of(benchmark)
-    source = params.raw["benchmarks"][benchmark]["data"].get("pocket")
-    if pocket is None or source is None:
+    entry = params.benchmark(benchmark).data.get("pocket")
+    if pocket is None or not isinstance(entry, ScenesData):
         raise ConfigError(f"{benchmark} has no rendered questions; name a folder of questions", path="data")
-    entry = ScenesData.model_validate(source)
     with progress(f"rendering {benchmark}", entry.images) as advance:
         pocket.render(
             scratch / "raw",

@@ -15,7 +15,7 @@ _ORIGINAL = "original"
 def variants_of(params: Params, benchmark: str) -> list[str]:
     """Return the variants of a trial: the published questions by the default protocol, and `CHANGED` if listed."""
     listed = params.listed_variants(benchmark)
-    default = params.raw["benchmarks"][benchmark]["protocol"]
+    default = params.benchmark(benchmark).protocol
 
     def is_main(name: str) -> bool:
         return params.variant(name).function == _ORIGINAL and params.protocol_name(benchmark, name) == default

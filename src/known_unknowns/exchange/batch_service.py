@@ -35,7 +35,7 @@ from known_unknowns.exchange.rows import parse_rows
 from known_unknowns.files import atomic_path
 from known_unknowns.inference import lazy_engine, model_run, shards
 from known_unknowns.inference.model_run import Cells
-from known_unknowns.inference.runner import unrecorded_turns
+from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply, Turn
@@ -64,8 +64,8 @@ class _Asked:
         return replace(self.engine.settings, stream=False)
 
     def turns(self, recorded: Mapping[str, Reply]) -> dict[str, Turn]:
-        """Return the turns without a reply that are known by now."""
-        return unrecorded_turns(self.cells, self.engine, recorded)
+        """Return the turns that are known by now, with and without a reply."""
+        return known_turns(self.cells, self.engine, recorded)
 
 
 def _asked(params: Params, model: str, benchmark: str, root: Path) -> _Asked:
@@ -120,7 +120,8 @@ def export_requests(
     for name in _benchmarks(params, model, benchmark):
         asked = _asked(params, model, name, root)
         check_turns(params, name, asked.cells, asked.images / "questions.parquet")
-        turns = asked.turns(shards.replies_of(asked.journal))
+        recorded = shards.replies_of(asked.journal)
+        turns = {key: turn for key, turn in asked.turns(recorded).items() if key not in recorded}
         likelihoods = {key for key, turn in turns.items() if turn.continuations is not None}
         if likelihoods:
             notes.append(
@@ -263,32 +264,41 @@ def _record(benchmark: str, asked: _Asked, rows: Sequence[Row], found: BatchImpo
     recorded = shards.replies_of(asked.journal)
     turns = asked.turns(recorded)
     if not any(_key(row) in turns or _key(row) in recorded for row in rows):
-        found.missing[benchmark] = len(turns)
+        found.missing[benchmark] = len(turns.keys() - recorded.keys())
         return list(rows)
+    left = list(rows)
     with shards.whole_journal(asked.journal) as journal:
-        left = list(rows)
         while True:
-            turns = asked.turns(dict(journal.items()))
-            fitting = [row for row in left if _key(row) in turns or _key(row) in journal]
-            left = [row for row in left if _key(row) not in turns and _key(row) not in journal]
+            recorded = dict(journal.items())
+            turns = asked.turns(recorded)
+            fitting = [row for row in left if _key(row) in turns or _key(row) in recorded]
+            left = [row for row in left if _key(row) not in turns and _key(row) not in recorded]
             if not fitting:
                 break
-            new = _replies(benchmark, fitting, turns, asked.settings, found)
-            answered = [reply for _, reply in (*journal.items(), *new.items()) if class_of(reply) is None]
-            for key, reply in list(new.items()):
-                if reply.finish == REJECTED and not answered:
-                    found.unanswered[f"{reply.error} (recorded once the model has answered another turn)"] += 1
-                    del new[key]
+            missing = {key: turn for key, turn in turns.items() if key not in recorded}
+            new = _replies(benchmark, fitting, missing, asked.settings, found)
+            of_settings = [*(recorded[key] for key in turns if key in recorded), *new.values()]
+            if all(class_of(reply) is not None for reply in of_settings):
+                _leave_out_rejected(new, found)
             if new:
                 journal.append(list(new.items()))
             found.recorded[benchmark] += len(new)
             found.rejected[benchmark] += sum(reply.finish == REJECTED for reply in new.values())
-        found.missing[benchmark] = len(turns)
-        if answered and refused_defaults.read(asked.journal.parent, asked.settings) is None:
-            refused_defaults.write(asked.journal.parent, asked.settings, {})  # the endpoint has accepted all of them
-        if not turns:
+        is_accepted = any(class_of(recorded[key]) is None for key in turns if key in recorded)
+        if is_accepted and refused_defaults.read(asked.journal.parent, asked.settings) is None:
+            refused_defaults.write(asked.journal.parent, asked.settings, {})  # the endpoint refuses none of them
+        found.missing[benchmark] = len(turns.keys() - recorded.keys())
+        if not found.missing[benchmark]:
             lazy_engine.write_facts(asked.journal, asked.entry, asked.facts, asked.engine.about)
     return left
+
+
+def _leave_out_rejected(new: dict[str, Reply], found: BatchImport) -> None:
+    """Remove the rejected replies: without an answer to any turn, the settings may be at fault, not the questions."""
+    for key, reply in list(new.items()):
+        if reply.finish == REJECTED:
+            found.unanswered[f"{reply.error} (recorded once the model has answered another turn)"] += 1
+            del new[key]
 
 
 def _key(row: Row) -> str:
@@ -298,7 +308,7 @@ def _key(row: Row) -> str:
 def _replies(
     benchmark: str, rows: Sequence[Row], turns: Mapping[str, Turn], settings: EndpointSettings, found: BatchImport
 ) -> dict[str, Reply]:
-    """Return the replies in rows by their keys, and count what is none."""
+    """Return the replies to ``turns`` in rows by their keys, and count what is none."""
     new: dict[str, Reply] = {}
     for row in rows:
         key = _key(row)

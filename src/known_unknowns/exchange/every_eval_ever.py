@@ -21,7 +21,7 @@ from uuid import UUID
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.config import HubData, ImportedModel, ModelEntry, OpenAIModel, Params
+from known_unknowns.config import HubData, ImportedModel, ModelEntry, OpenAIModel, Params, TransformersModel
 from known_unknowns.data.lock_file import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.files import write_text
@@ -88,16 +88,21 @@ def write(params: Params, model: str, benchmark: str, out: Path, *, root: Path =
 
 
 def _model_info(entry: ModelEntry, name: str) -> dict[str, Any]:
-    source, revision = str(entry.get("source") or name), str(entry.get("revision") or "")
+    source, revision = name, ""
+    if isinstance(entry, OpenAIModel | TransformersModel):
+        source, revision = entry.source, entry.revision or ""
     details = {"deployment_type": "unknown", "model_availability": "unknown"}
     identifier = f"local/{name}"
     if isinstance(entry, OpenAIModel):
-        identifier = f"{'endpoint' if entry.get('base_url') else 'openai'}/{source}"
+        identifier = f"{'endpoint' if entry.base_url else 'openai'}/{source}"
     elif not isinstance(entry, ImportedModel):
         details["deployment_type"] = "self_deployed"
         if re.fullmatch(r"[^/]+/[^/]+", source) and not is_folder_pin(revision):
             identifier, details["model_availability"] = source, "open_weights"
-    details |= {key: str(entry[key]) for key in ("revision", "dtype") if entry.get(key)}
+    if revision:
+        details["revision"] = revision
+    if isinstance(entry, TransformersModel):
+        details["dtype"] = entry.dtype
     return {
         "name": name,
         "id": re.sub(r'[<>:"\\|?*]', "_", identifier),

@@ -11,17 +11,20 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from known_unknowns.benchmark.exchange import Row, is_number
 from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.rows import parse_identifier, parse_rows
-from known_unknowns.records import Image, Option, Question
+from known_unknowns.records import Question
 
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's scorers call right, partly right, wrong, and without an answer."""
 _LIMITS = ("max_tokens", "model_length", "length", "max_output_tokens")
 """Why a reply ended, if a limit of its length ended it."""
 _LONGEST_PATH = 500
+_QUESTION = TypeAdapter(Question)
 RECORD = "known_unknowns"
 """The key of a sample's metadata with the complete question, in logs of our tasks (known_unknowns_inspect)."""
 
@@ -131,15 +134,13 @@ def _of_message(content: Any, reason: Any) -> dict[str, Any]:
     return {"prediction": content, "finish": finish_of(reason)}
 
 
-def parse_record(values: Mapping[str, Any]) -> Question:
-    """Return the question that `dataclasses.asdict` made these values of. Raises TypeError, KeyError or ValueError."""
-    options = tuple(Option(**option) for option in values["options"])
-    images = tuple(Image(**image) for image in values["images"])
-    question = Question(**{**values, "options": options, "images": images})
-    texts = (question.id, question.benchmark, question.text, question.category, question.group)
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a part of the question is not a text")
-    return question
+def parse_record(values: Any) -> Question:
+    """Return the question that `dataclasses.asdict` made these values of. ValueError if they are of none."""
+    try:
+        return _QUESTION.validate_python(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 def finish_of(reason: Any) -> str:

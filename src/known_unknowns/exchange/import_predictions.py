@@ -152,10 +152,9 @@ def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) 
         raise ConfigError(unknown_name(benchmark, registry.names()), path="--benchmark")
     if not _NAME.fullmatch(model):
         raise ConfigError(f"{model!r} is not a valid name; use letters, digits, '.', '_' and '-'", path="--import")
-    entry = params.raw["models"].get(model)
-    if entry is not None and entry["engine"] != ENGINE:
+    if model in params.file.models and not params.is_imported(model):
         raise ConfigError(f"{model!r} has another engine in params.yaml; choose another name", path="--import")
-    known = [f"{v}, seed {s}" for v, s in params.cells(benchmark)] if benchmark in params.raw["benchmarks"] else []
+    known = [f"{v}, seed {s}" for v, s in params.cells(benchmark)] if benchmark in params.file.benchmarks else []
     if f"{variant}, seed {seed}" not in known:
         raise ConfigError(
             f"the edition {params.edition} does not ask {benchmark} in the variant {variant!r} with seed {seed}; "
@@ -209,7 +208,7 @@ def _write_engine(
     record = {
         "model": model,
         "benchmark": benchmark,
-        "entry": {"engine": ENGINE} | params.raw["models"].get(model, {}),
+        "entry": _entry(params, model),
         "facts": facts,
         "about": {},
         "turns": turns,
@@ -219,26 +218,27 @@ def _write_engine(
     json_files.write(path, record)
 
 
+def _entry(params: Params, model: str) -> dict[str, Any]:
+    """Return the entry of a model with imported replies, which params.yaml may not have yet."""
+    return params.model(model).plain() if model in params.file.models else {"engine": ENGINE}
+
+
 def _missing_settings(params: Params, model: str, edition: EditionFiles, samples: int) -> Iterator[str]:
     """Yield the entry that params.yaml needs for the imported cells, if it is missing or outdated."""
     cells: dict[str, dict[str, list[int]]] = {}
-    for benchmark in params.raw["benchmarks"]:
+    for benchmark in params.file.benchmarks:
         table = edition.replies(model, benchmark)
         for variant, number in tables.cells_in(table) if table.is_file() else ():
             seed = number % SAMPLE
             if seed in cells.get(benchmark, {}).get(variant, ()):
                 continue
             cells.setdefault(benchmark, {}).setdefault(variant, []).append(seed)
-    entry = params.raw["models"].get(model, {"engine": ENGINE})
+    entry = _entry(params, model)
     needed: dict[str, Any] = {"cells": cells} | ({"samples": samples} if samples > 1 else {})
     if entry.get("cells") != cells or entry.get("samples", 1) != samples or model not in params.models:
-        entry = yaml.safe_dump(
-            {model: {k: v for k, v in entry.items() if k != "samples"} | needed},
-            default_flow_style=True,
-            sort_keys=False,
-            width=1000,
-        )
+        others = {key: value for key, value in entry.items() if key != "samples"}
+        text = yaml.safe_dump({model: others | needed}, default_flow_style=True, sort_keys=False, width=1000)
         yield (
             f"for `make run` to score and report {model}, params.yaml must have, under models, "
-            f"`{entry.strip()[1:-1]}`, and its name in editions.{params.edition}.models"
+            f"`{text.strip()[1:-1]}`, and its name in editions.{params.edition}.models"
         )

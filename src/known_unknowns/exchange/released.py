@@ -17,7 +17,13 @@ from known_unknowns import json_files, tables
 from known_unknowns.benchmark.released import ReleasedCell, ReleasedFile, ReleasedTurn
 from known_unknowns.config import Params
 from known_unknowns.data.git import read_manifest
-from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
+from known_unknowns.data.released_cells import (
+    answered_as,
+    interface,
+    names_in_files,
+    names_of_imported,
+    released_entry,
+)
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.records import AnsweredTurn, Question, Reply
@@ -36,10 +42,10 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, va
     """
     entry = released_entry(params, benchmark)
     files = fetched_files(params, benchmark, raw)
-    known = [each for each, given in params.raw["models"].items() if benchmark in given.get("released", {})]
-    if model not in known:
-        raise ConfigError(unknown_name(model, known), path="models")
-    name = params.raw["models"][model]["released"][benchmark]
+    names = names_of_imported(params, benchmark)
+    if model not in names:
+        raise ConfigError(unknown_name(model, names), path="models")
+    name = names[model]
     facts, written = {}, {}
     for variant, seed in params.cells(benchmark, model):
         table = tables.read_questions(asked(variants, variant, seed))
@@ -56,7 +62,7 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, va
     record = {
         "model": model,
         "benchmark": benchmark,
-        "entry": {"engine": ENGINE} | dict(params.raw["models"][model]),
+        "entry": params.model(model).plain(),
         "facts": facts,
         "about": {"repository": entry.repository},
         "turns": sum(map(len, written.values())),

@@ -20,7 +20,7 @@ from known_unknowns.edition_files import asked, replies_table
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines.unusable import count
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference import lazy_engine, probe
+from known_unknowns.inference import lazy_engine, probe, reference_prompt
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Reply, Turn
@@ -64,7 +64,11 @@ def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: 
             turn = judge_turn(each.turn, each.question, version=settings.prompt)
             probe.before_first_turn(settings.model, entry, journal, turn, variants)
         engine = _engine(settings.model, entry, journal, judged, kept, settings.prompt)
-        distinct = _ask(engine, judged, kept, settings.prompt, folder=variants)
+        try:
+            distinct = _ask(engine, judged, kept, settings.prompt, folder=variants, journal=journal)
+        except lazy_engine.FactsChanged as changed:
+            engine = changed.engine
+            distinct = _ask(engine, judged, kept, settings.prompt, folder=variants, journal=journal)
         if distinct and all(reply.error is not None for reply in distinct.values()):
             kept.forget(distinct)
             first = next(iter(distinct.values()))
@@ -132,7 +136,7 @@ def _announce(
 
 
 def _ask(
-    engine: Engine, judged: Mapping[str, _Judged], kept: Journal, version: int, *, folder: Path
+    engine: Engine, judged: Mapping[str, _Judged], kept: Journal, version: int, *, folder: Path, journal: Path
 ) -> dict[str, Reply]:
     """The judge's replies by the key of the judgement. Each judgement is asked for as a question of its own."""
 
@@ -140,8 +144,12 @@ def _ask(
         each = judged[question.id]
         yield replace(judge_turn(each.turn, each.question, version=version), question_id=question.id)
 
+    def before_asking(asked: Engine | ScriptedEngine, has_replies: bool) -> None:
+        reference_prompt.check(asked, journal, has_replies=has_replies)
+
     questions = [replace(each.question, id=key) for key, each in judged.items()]
-    outcome = run({("judged", 0): (protocol, questions)}, engine, kept, folder=folder)
+    cells = {("judged", 0): (protocol, questions)}
+    outcome = run(cells, engine, kept, folder=folder, before_asking=before_asking)
     return {row.question_id: row.reply for row in outcome.replies["judged", 0]}
 
 

@@ -185,7 +185,7 @@ def _record(
     return {
         "model": model,
         "benchmark": benchmark,
-        "entry": entry.as_dict(),
+        "entry": entry.plain(),
         "facts": dict(engine.facts),
         "about": dict(engine.about),
         "turns": sum(map(len, outcome.replies.values())),

@@ -55,9 +55,9 @@ def check(engine: Engine | ScriptedEngine, journal: Path, *, has_replies: bool) 
         records[name] = dict(rendered) | {"covers_all_replies": not has_replies, "changes": []}
         json_files.write(path, records)
         return
-    if earlier["text"] != rendered["text"]:
+    if (difference := _first_difference(earlier, rendered)) is not None:
         raise ConfigError(
-            f"the prompts are no longer rendered as for the recorded replies: {_first_difference(earlier, rendered)}. "
+            f"the prompts are no longer rendered as for the recorded replies: {difference}. "
             f"The recorded versions: {_versions(earlier)}; now: {_versions(rendered)}. Use the recorded versions, or "
             f"move {journal} and {path.name} away to ask all questions again"
         )
@@ -81,8 +81,17 @@ def _read(path: Path) -> dict[str, Any]:
     return json_files.read(path) if path.is_file() else {}
 
 
-def _first_difference(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    lines = ndiff(earlier["text"].splitlines(), now["text"].splitlines())
+def _first_difference(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Return the first line that differs; None if there is none. A server may have told its rendering only once."""
+    for key in ("text", "rendered"):
+        before, after = earlier.get(key), now.get(key)
+        if before is not None and after is not None and before != after:
+            return _difference(before, after)
+    return None
+
+
+def _difference(earlier: str, now: str) -> str:
+    lines = ndiff(earlier.splitlines(), now.splitlines())
     changed = [line for line in lines if line.startswith(("- ", "+ "))]
     if not changed:
         return "they end in other line breaks"
@@ -117,4 +126,4 @@ def _pixel_difference(earlier: Mapping[str, Any] | None, now: Mapping[str, Any] 
 
 
 def _versions(record: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    return ", ".join(f"{name} {version or 'unknown'}" for name, version in record["versions"].items())

@@ -80,28 +80,28 @@ class Outcome:
     distinct: Mapping[str, Reply]
 
 
-def unrecorded_turns(
+def known_turns(
     cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
     engine: Engine | ScriptedEngine,
     replies: Mapping[str, Reply],
 ) -> dict[str, Turn]:
-    """Return the distinct turns without a reply by their keys. The engine is asked nothing.
+    """Return the distinct turns that are known, by their keys. The engine is asked nothing.
 
-    Turns that follow one without a reply are unknown.
+    These are the first turn of each question, and those that follow one of the ``replies``.
     """
-    missing: dict[str, Turn] = {}
+    turns: dict[str, Turn] = {}
     key_of = _keys(engine)
     for cell, (protocol, questions) in cells.items():
         for question in questions:
             dialogue = _Dialogue(cell, question, protocol(question))
             dialogue.advance(None, key_of)
             while dialogue.turn is not None:
+                turns.setdefault(dialogue.key, dialogue.turn)
                 reply = replies.get(dialogue.key)
                 if reply is None:
-                    missing.setdefault(dialogue.key, dialogue.turn)
                     break
                 dialogue.advance(reply, key_of)
-    return missing
+    return turns
 
 
 def _keys(engine: Engine | ScriptedEngine) -> KeyOf:

@@ -29,10 +29,15 @@ def draw(data: FigureData, run: Run) -> Figure:
     """Draw a figure, or say why it is absent."""
     if data.absent:
         return placeholder(data.name, data.title, f"not drawn: {data.absent}")
-    recipe = _shares if isinstance(data, SharesData) else _points
+    if isinstance(data, SharesData):
+        chart = _shares(data, run)
+    elif isinstance(data, PointsData):
+        chart = _points(data, run)
+    else:
+        raise TypeError(f"no recipe draws {type(data).__name__}")
     note = " ".join(filter(None, [data.note, parsed(run, data.parser) if data.parser else ""]))
     table = None if data.table is None else table_of(data.table, run)
-    return figure(data.name, data.title, recipe(data, run), data.alt, note=note, table=table, caveat=run.caveat)
+    return figure(data.name, data.title, chart, data.alt, note=note, table=table, caveat=run.caveat)
 
 
 def table_of(data: TableData, run: Run) -> Table:
@@ -77,11 +82,11 @@ def _points(data: PointsData, run: Run) -> Any:
         Point(row["model"], row["series"], _coordinate(row, "x"), _coordinate(row, "y"), kind(run, row["model"]))
         for row in data.frame.to_dict("records")
     ]
-    axes = (_axis(title, data.frame[name]) for name, title in zip(("x", "y"), data.axes, strict=True))
+    x, y = (_axis(title, data.frame[name]) for name, title in zip(("x", "y"), data.axes, strict=True))
     curves = None
     if data.curves is not None:
         curves = {str(model): [*zip(of.x, of.y, strict=True)] for model, of in data.curves.groupby("model", sort=False)}
-    return charts.points(points, *axes, own_models(run), series=data.series, curves=curves)
+    return charts.points(points, x, y, own_models(run), series=data.series, curves=curves)
 
 
 def _coordinate(row: Mapping[Any, Any], axis: str) -> Coordinate:

@@ -65,7 +65,7 @@ class PrivateTexts:
     def of(cls, params: Params, root: Path) -> PrivateTexts:
         """Collect the private texts of a configuration, of the environment, and of the project's folder ``root``."""
         known: dict[str, str] = {}
-        for value in [*_texts(params.raw), os.environ.get("OPENAI_BASE_URL", "")]:
+        for value in [*_texts(params.file.plain()), os.environ.get("OPENAI_BASE_URL", "")]:
             known |= _of_setting(value)
         known |= {str(path): "~" for path in (Path.home(), Path.home().resolve()) if len(path.parts) > 1}
         known |= {str(path): "." for path in (root.absolute(), root.resolve()) if len(path.parts) > 1}
@@ -163,7 +163,7 @@ def _is_private(host: str) -> bool:
 
 def _keys(params: Params, file: Path) -> set[str]:
     """Return the values of the variables that hold keys, in the environment and in the file .env."""
-    named = {str(entry["key_env"]) for entry in params.raw.get("models", {}).values() if entry.get("key_env")}
+    named = {getattr(entry, "key_env", None) for entry in params.file.models.values()}
     values = {value for name, value in os.environ.items() if name in named or _KEY_VARIABLE.search(name)}
     if file.is_file():
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()

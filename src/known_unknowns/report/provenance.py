@@ -103,7 +103,7 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
     return RunDescription(
         seeds=tuple(params.seeds),
         samples={model: count for model in params.models if (count := params.samples(model)) > 1},
-        statistics=params.statistics.as_dict(),
+        statistics=params.statistics.plain(),
         data=tuple(_data(benchmark, params.data(benchmark), data, locks) for benchmark in params.benchmarks),
         models=tuple(_model(params, model, results, locks) for model in params.models),
         versions=provenance.package_versions(PACKAGES),
@@ -126,7 +126,7 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     }
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     revision = locked.describe() if locked else commits or None
-    source_of = entry.as_dict()
+    source_of = entry.plain()
     if isinstance(entry, GitData | ReleasedData) and git.is_without_commit(data / "raw" / benchmark):
         source_of["fetched"] = "files of a folder without a commit; not compared with the repository"
     return Data(benchmark, source_of, pin, revision, terms, of_data.redistribute)
@@ -143,7 +143,7 @@ def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_f
     has_commit = locked and engines and engines[0].get("facts", {}).get("revision") == locked.commit
     return Model(
         name=model,
-        entry=params.model(model).as_dict(),
+        entry=params.model(model).plain(),
         engines=tuple(engines),
         locked=locked.describe() if locked and has_commit else None,
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import json_files, tables
-from known_unknowns.config import Params
+from known_unknowns.config import GitData, HubData, Params, ReleasedData
 from known_unknowns.data.provenance import data_digest
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
@@ -83,9 +83,9 @@ class ModelResults:
 
     def contents(self) -> RunContents:
         """Return the contents of the model's run, with those of the runs of its benchmarks and cells below it."""
-        settings = self._params.model(self._model)
-        unused = {key: value for key, value in settings.items() if key in settings.not_in_the_reply}
-        used = {key: value for key, value in settings.items() if key not in unused}
+        entry = self._params.model(self._model)
+        used = entry.reply_keys()
+        unused = {key: value for key, value in entry.plain().items() if key not in used}
         names = {"edition": self._params.edition, "model": self._model}
         rows = [row for benchmark in self._files for row in self._rows(benchmark)]
         records = {name: self._record(name) for name in self._files}
@@ -96,7 +96,7 @@ class ModelResults:
             parameters=texts({"model": used}) | names,
             metrics=_values({f"{name}.{key}": v for name, record in records.items() for key, v in record.items()}),
             artifacts={"headline.json": table(columns, ([row[c] for c in columns] for row in rows))},
-            tags=texts({"model": unused, "baseline": settings.engine == "respondent"}),
+            tags=texts({"model": unused, "baseline": entry.engine == "respondent"}),
             below=[self._benchmark(names | {"benchmark": name}) for name in self._files],
         )
 
@@ -121,15 +121,21 @@ class ModelResults:
         engine, entry = json_files.read(file), self._params.data(benchmark)
         free = content_free(self._params, benchmark)
         chosen = [m for m in self._headline if m.benchmark == benchmark and summary.shows(m, free)]
-        artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
+        # How many turns one job asked says nothing of the replies: files that are made again are not other runs.
+        kept = {key: value for key, value in engine.items() if key != "newly_asked"}
+        artifacts = {"headline.json": metric_table(chosen), "engine.json": json.dumps(kept, indent=2)}
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
         digest, pinned = data_digest(self._data, benchmark)
         pin = {"digest": digest[:_DIGEST_LENGTH], "pinned": pinned}
         kind, source = "local", {"uri": str(self._data / "raw" / benchmark)}
-        if "repository" in entry:
-            kind, source = "hugging_face", {"path": entry["repository"], "revision": entry["revision"]}
-        settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self._params.statistics}
+        if isinstance(entry, HubData | GitData | ReleasedData):
+            kind, source = "hugging_face", {"path": entry.repository, "revision": entry.revision}
+        settings = {
+            "engine": engine.get("facts", {}),
+            "data": {**entry.plain(), **pin},
+            "statistics": self._params.statistics.plain(),
+        }
         count = self._params.samples(self._model)
         samples = {"samples": str(count)} if count > 1 else {}
         return RunContents(
@@ -148,8 +154,9 @@ class ModelResults:
         metrics = [m for m in self._metrics[benchmark] if (m.variant, m.seed) == (variant, seed)]
         if not metrics:
             raise DataError(f"has no metric of variant {variant!r}, {seed_name(seed)}", file=self._files[benchmark])
-        protocol = dict(self._params.protocol(benchmark, variant))
-        settings = {"variant": self._params.variant(variant), "seed": seed % SAMPLE, "protocol": protocol}
+        protocol = self._params.protocol(benchmark, variant)
+        settings: dict[str, Any] = {"variant": self._params.variant(variant).plain(), "seed": seed % SAMPLE}
+        settings |= {"protocol": protocol.arguments}
         settings |= {"sample": sample_of(seed)} if self._params.samples(self._model) > 1 else {}
         files = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
         overall = (m for m in metrics if m.category == OVERALL)
@@ -157,7 +164,7 @@ class ModelResults:
         return RunContents(
             path=(*names.values(), f"seed{seed}"),
             name=f"{self._model}, {benchmark}, {variant}, {seed_name(seed)}",
-            parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
+            parameters={"protocol": protocol.name, **texts(settings), **names},
             metrics=_values({name: m.value for name, m in shown.items()}),
             artifacts={"metrics.json": metric_table(metrics)},
             replies=(

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from known_unknowns import config, protocols, scoring, variants
 from known_unknowns.benchmark import registry
-from known_unknowns.config import Params, RespondentModel
+from known_unknowns.config import ImportedModel, Params, RespondentModel
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.data.released_cells import with_cells
 from known_unknowns.entry_points import SECTIONS, of_group
@@ -31,18 +31,18 @@ def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Par
     Raises
     ------
     ConfigError
-        For all mistakes at once, each with the dotted path of its key.
+        For all mistakes in keys and types at once, or else for all in names; each with the dotted path of its key.
     """
     return check(config.read(path, edition=edition))
 
 
 def check(raw: Any) -> Params:
-    """Check a configuration against its types and the registries; see `load`.
+    """Check a configuration against its types, and its names against each other and the registries; see `load`.
 
     Imported models get the cells that fetched released files have.
     """
-    params, errors = config.examine(raw)
-    raise_all([*errors, *unknown_to_registries(params)])
+    params = config.parse(raw)
+    raise_all([*config.unknown_names(params), *unknown_to_registries(params)])
     if any(params.data(name).source == "released" for name in params.benchmarks):
         return with_cells(params)
     return params
@@ -60,37 +60,37 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors.append(error)
 
     protocol_functions, functions = bound_protocols.every_protocol(), every_variant()
-    for name in params.raw.get("protocols", {}):
+    for name in params.file.protocols:
         with collected():
             protocol = params.protocol_entry(name)
             protocols.check_arguments(protocol, known=protocol_functions, path=f"protocols.{name}")
             _check_types(protocol_functions[protocol.name].function, protocol.arguments, path=f"protocols.{name}")
-    for name in params.raw.get("variants", {}):
+    for name in params.file.variants:
         with collected():
             variant = params.variant(name)
             variants.check_arguments(variant, known=functions, path=f"variants.{name}")
             _check_types(functions[variant.function].function, variant.arguments, path=f"variants.{name}")
-    for index, name in enumerate(params.raw.get("parsers", ())):
+    for index, name in enumerate(params.parsers):
         if name not in (*scoring.PARSERS, JUDGE):
             errors.append(ConfigError(unknown_name(name, (*scoring.PARSERS, JUDGE)), path=f"parsers[{index}]"))
-        if name == JUDGE and params.raw.get("judge") is None:
+        if name == JUDGE and params.judge is None:
             errors.append(
                 ConfigError("needs the section `judge` with its model (docs/parsers.md)", path=f"parsers[{index}]")
             )
-    for name in params.raw.get("benchmarks", {}):
+    for name in params.file.benchmarks:
         if name not in registry.names():
             errors.append(ConfigError(unknown_name(name, registry.names()), path=f"benchmarks.{name}"))
         else:
             errors += _impossible_protocols(params, name, known=protocol_functions)
-    for name, edition in params.raw.get("editions", {}).items():
-        imported = [model for model in edition["models"] if params.is_imported(model)]
-        if edition.get("limit") is not None and imported:
+    for name, edition in params.file.editions.items():
+        imported = [model for model in edition.models if params.is_imported(model)]
+        if edition.limit is not None and imported:
             message = f"replies of {imported[0]} are imported, and no question is asked; remove the limit"
             errors.append(ConfigError(message, path=f"editions.{name}.limit"))
     errors += _repeated_replies(params)
     errors += _asked_otherwise(params)
     for section, entry in of_group(SECTIONS).items():
-        if params.raw.get(section):
+        if getattr(params.file, section):
             errors += entry.load()(params)
     return errors
 
@@ -100,21 +100,24 @@ def _repeated_replies(params: Params) -> Iterator[ConfigError]:
 
     A scripted respondent draws its replies anew for each seed and sample, and imported replies are what they are.
     """
-    models = params.raw.get("models", {})
-    edition = params.raw.get("editions", {}).get(params.raw.get("edition"), {})
-    asked = [name for name in edition.get("models", ()) if name in models and not params.is_imported(name)]
-    asked = [name for name in asked if not isinstance(params.model(name), RespondentModel)]
+    edition = params.file.editions.get(params.edition)
+    if edition is None:
+        return
+    known_models = [name for name in edition.models if name in params.file.models]
+    asked = [name for name in known_models if not isinstance(params.model(name), ImportedModel | RespondentModel)]
     for name in asked:
-        entries = [params.model(name).asked_in(benchmark) for benchmark in edition.get("benchmarks", ())]
+        entries = [params.model(name).asked_in(benchmark) for benchmark in edition.benchmarks]
         if any(entry.greedy for entry in entries) and (count := params.samples(name)) > 1:
-            where = f"models.{name}" if "samples" in models[name] else f"editions.{params.edition}"
+            where = (
+                f"models.{name}" if "samples" in params.model(name).model_fields_set else f"editions.{params.edition}"
+            )
             message = (
                 f"{name} decodes greedily: {count} samples would be the same reply; set samples: 1 in its entry, or"
             )
             yield ConfigError(f"{message} a temperature above 0 under `decoding`", path=f"{where}.samples")
     known, alike = every_variant(), defaultdict[str, list[str]](list)
-    for benchmark in edition.get("benchmarks", ()) if asked else ():
-        if benchmark not in params.raw["benchmarks"]:
+    for benchmark in edition.benchmarks if asked else ():
+        if benchmark not in params.file.benchmarks:
             continue
         for variant in params.variants(benchmark):
             with suppress(ConfigError):  # an unknown name, which is reported elsewhere
@@ -122,7 +125,7 @@ def _repeated_replies(params: Params) -> Iterator[ConfigError]:
                 seeds = params.seeds_of(benchmark, variant)
                 if function is None or function.draws or len(seeds) == 1:
                     continue
-                own = variant in params.raw["benchmarks"][benchmark].get("seeds", {})
+                own = variant in params.benchmark(benchmark).seeds
                 place = f"benchmarks.{benchmark}.seeds.{variant}" if own else f"editions.{params.edition}.seeds"
                 alike[place].append(f"{variant} of {benchmark}")
     for place, (first, *others) in alike.items():
@@ -136,15 +139,15 @@ def _repeated_replies(params: Params) -> Iterator[ConfigError]:
 
 def _asked_otherwise(params: Params) -> Iterator[ConfigError]:
     """Yield unknown benchmarks under ``asked`` of models, and prompts that a protocol of the edition would not use."""
-    for name, entry in params.every_model.items():
-        for benchmark in entry.get("asked", ()):
+    for name, entry in params.file.models.items():
+        for benchmark in getattr(entry, "asked", ()):
             if benchmark not in registry.names():
                 yield ConfigError(unknown_name(benchmark, registry.names()), path=f"models.{name}.asked.{benchmark}")
-    edition = params.raw["editions"].get(params.raw.get("edition"), {"benchmarks": (), "models": ()})
-    for benchmark in edition["benchmarks"]:
-        if benchmark not in registry.names() or benchmark not in params.raw["benchmarks"]:
+    edition = params.file.editions.get(params.edition)
+    for benchmark in edition.benchmarks if edition else ():
+        if benchmark not in registry.names() or benchmark not in params.file.benchmarks:
             continue
-        for name in edition["models"]:
+        for name in params.models:
             with suppress(ConfigError):  # an unknown name, which is reported elsewhere
                 protocols_used = [params.protocol(benchmark, each).name for each in params.variants(benchmark)]
                 model = params.model(name)
@@ -183,7 +186,7 @@ def _impossible_protocols(params: Params, name: str, *, known: Collection[str]) 
             continue  # an unknown name, which is reported elsewhere
         if reason is None:
             continue
-        if own[function].removes and variant in params.raw["benchmarks"][name].get("variants", ()):
+        if own[function].removes and variant in params.benchmark(name).variants:
             errors.append(ConfigError(reason, path=_variant_path(params, name, variant)))
         else:
             errors.append(ConfigError(reason, path=_path(params, name, variant)))
@@ -191,7 +194,7 @@ def _impossible_protocols(params: Params, name: str, *, known: Collection[str]) 
 
 
 def _variant_path(params: Params, benchmark: str, variant: str) -> str:
-    listed = params.raw["benchmarks"][benchmark].get("variants", [])
+    listed = params.benchmark(benchmark).variants
     if variant not in listed:
         return f"editions.{params.edition}.variants.{benchmark}"
     return f"benchmarks.{benchmark}.variants[{listed.index(variant)}]"
@@ -199,10 +202,9 @@ def _variant_path(params: Params, benchmark: str, variant: str) -> str:
 
 def _path(params: Params, benchmark: str, variant: str) -> str:
     """The key that gives a benchmark's variant its protocol."""
-    entry = params.raw["benchmarks"][benchmark]
-    listed = params.listed_variants(benchmark)[: -len(entry.get("variants", ())) or None]
-    if variant in listed:
-        names = [item if isinstance(item, str) else item["name"] for item in entry["protocols"]]
+    entry = params.benchmark(benchmark)
+    if variant in entry.variants_of_protocols:
+        names = [item if isinstance(item, str) else item.name for item in entry.protocols]
         return f"benchmarks.{benchmark}.protocols[{names.index(params.protocol_name(benchmark, variant))}]"
     if params.variant(variant).protocol is None:
         return f"benchmarks.{benchmark}.protocol"

@@ -118,7 +118,7 @@ def gpu_seconds(
     """
     total, entry = 0.0, entry.asked_in(benchmark)
     for variant, _ in params.cells(benchmark):
-        protocol = params.protocol(benchmark, variant).as_dict()
+        protocol = params.protocol(benchmark, variant).plain()
         tokens = entry.decoding.max_new_tokens or protocol.get("max_new_tokens", 0)
         total += questions * billions * (PREFILL_SECONDS + DECODE_SECONDS * tokens * replies)
     return total
@@ -307,7 +307,7 @@ def reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str
     """Return the maximum length of a reply, without the tokens of a model that reasons first."""
     decoding = getattr(entry.asked_in(benchmark), "decoding", None)
     own = decoding.max_new_tokens if decoding else None
-    return int(own or params.protocol(benchmark, variant).as_dict().get("max_new_tokens", 0))
+    return int(own or params.protocol(benchmark, variant).plain().get("max_new_tokens", 0))
 
 
 def _time(params: Params, entry: TransformersModel, benchmark: str, questions: int) -> str:

@@ -9,18 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Contents
 from known_unknowns.benchmark.protocol import REFUSAL_PROMPT
 from known_unknowns.benchmark.variant import IMAGE, REFUSAL
-from known_unknowns.config import FolderData, Params, TransformersModel
+from known_unknowns.config import FolderData, Params, TransformersModel, parse, read
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder, lock_file
 from known_unknowns.errors import ConfigError, DataError
@@ -77,30 +73,43 @@ def _of_corrections(params: Params) -> Iterator[ConfigError]:
 
 def as_run(params: Params) -> Params:
     """Return the configuration without the variants that the edition's last run left out of the user's own data."""
-    settings = Path("results", params.edition, "params.yaml")
     own = [name for name in params.benchmarks if params.data(name).source == "folder"]
-    if not own or not settings.is_file():
+    last = last_run(params.edition) if own else None
+    if last is None:
         return params
-    last = yaml.safe_load(settings.read_text(encoding="utf-8"))
-    raw = deepcopy(dict(params.raw))
     for name in own:
-        asked = {*last["benchmarks"].get(name, {}).get("variants", ()), *_own_variants(last, name)}
-        _keep_variants(raw, name, asked)
-    return Params(raw)
+        if name in last.file.benchmarks:
+            params = _with_variants(params, name, _listed(last, name))
+    return params
 
 
-def _own_variants(raw: Mapping[str, Any], benchmark: str) -> list[str]:
-    """Return the variants that the edition's entry has for a benchmark."""
-    return list(raw["editions"][raw["edition"]].get("variants", {}).get(benchmark, ()))
+def last_run(edition: str) -> Params | None:
+    """Return the configuration of the last run of an edition, without secrets; None if it is of another version."""
+    path = Path("results", edition, "params.yaml")
+    try:
+        return parse(read(path)) if path.is_file() else None
+    except ConfigError:
+        return None
 
 
-def _keep_variants(raw: dict[str, Any], benchmark: str, kept: Collection[str]) -> None:
+def _listed(params: Params, benchmark: str) -> list[str]:
+    """Return the variants that a benchmark's entry and the edition's list."""
+    own = params.selected.variants.get(benchmark, [])
+    return list(dict.fromkeys([*params.benchmark(benchmark).variants, *own]))
+
+
+def _with_variants(params: Params, benchmark: str, kept: Collection[str]) -> Params:
     """Leave out the other variants of a benchmark's entry and of the edition's."""
-    entry, own = raw["benchmarks"][benchmark], raw["editions"][raw["edition"]].get("variants", {})
-    entry["variants"] = [variant for variant in entry.get("variants", ()) if variant in kept]
-    entry["seeds"] = {variant: seeds for variant, seeds in entry.get("seeds", {}).items() if variant in kept}
-    if benchmark in own:
-        own[benchmark] = [variant for variant in own[benchmark] if variant in kept]
+    entry = params.benchmark(benchmark)
+    variants = [variant for variant in entry.variants if variant in kept]
+    seeds = {variant: seeds for variant, seeds in entry.seeds.items() if variant in kept}
+    entry = entry.model_copy(update={"variants": variants, "seeds": seeds})
+    params = params.with_entries("benchmarks", {benchmark: entry})
+    own = params.selected.variants
+    if benchmark not in own:
+        return params
+    left = own | {benchmark: [variant for variant in own[benchmark] if variant in kept]}
+    return params.with_entries("editions", {params.edition: params.selected.model_copy(update={"variants": left})})
 
 
 def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, list[str]]:
@@ -123,21 +132,20 @@ def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, li
     ConfigError
         If no variant of a benchmark is left.
     """
-    raw, notes = deepcopy(dict(params.raw)), []
+    fitting, notes = params, []
     for name, found in contents.items():
         notes += [f"{name}: {note}" for note in found.notes]
-        entry = raw["benchmarks"][name]
         has = {REFUSAL: found.with_refusal > 0, IMAGE: found.with_images > 0}
-        every = dict.fromkeys([*entry.get("variants", ()), *_own_variants(raw, name)])
-        unfit = {v: lacking for v in every if (lacking := _lacking(params, name, v, has))}
-        _keep_variants(raw, name, set(every).difference(unfit))
+        listed = _listed(params, name)
+        unfit = {v: lacking for v in listed if (lacking := _lacking(params, name, v, has))}
+        fitting = _with_variants(fitting, name, set(listed).difference(unfit))
         for need in dict.fromkeys(unfit.values()):
             left_out = ", ".join(variant for variant, lacking in unfit.items() if lacking == need)
             notes.append(f"{name}: no question has {need}, so these variants are left out: {left_out}")
-        if not Params(raw).variants(name):
+        if not fitting.variants(name):
             path = f"benchmarks.{name}.variants"
             raise ConfigError(f"no question has {' or '.join(dict.fromkeys(unfit.values()))}; add original", path=path)
-    return Params(raw), notes
+    return fitting, notes
 
 
 def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, bool]) -> str | None:
@@ -169,7 +177,7 @@ def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
 
 def _cached(name: str, entry: FolderData) -> Contents:
     """Return the contents of a folder. Unchanged files are not read again by the next run."""
-    key = json.dumps([folder.stamp(entry), entry.as_dict(), code_of("questions", [name])], sort_keys=True)
+    key = json.dumps([folder.stamp(entry), entry.plain(), code_of("questions", [name])], sort_keys=True)
     file = _CACHE / f"known-unknowns-contents-{name}.json"
     try:
         stored = json.loads(file.read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark.registry import pocket_of
-from known_unknowns.config import Params, RespondentModel, TransformersModel
+from known_unknowns.config import Params, ReleasedData, RespondentModel, TransformersModel
 from known_unknowns.data import lock_file, released_cells, rerun_stamp
 from known_unknowns.inference.shards import Shard, record_path, shards_of
 from known_unknowns.workflow import selection
@@ -80,23 +80,23 @@ def with_shards(params: Params, gpus: int | None) -> Params:
 
     There are as many as can ask at the same time on the ``gpus`` GPUs of the run; None is an unknown number.
     """
-    models = dict(params.raw["models"])
+    models = {}
     for name in params.models:
         entry = params.model(name)
         if shards_of(entry) is None and entry.takes_any_gpus and (count := (gpus or 0) // entry.gpus) > 1:
-            models[name] = models[name] | {"shards": count}
-    return Params({**params.raw, "models": models})
+            models[name] = entry.model_copy(update={"shards": count})
+    return params.with_entries("models", models)
 
 
 def weights(params: Params, model: str) -> list[str]:
     """Return the files of a model in a local folder, without adapters that it does not use."""
-    entry = params.model(model).as_dict()
-    folder = Path(entry.get("source", ""))
-    own = lock_file.adapter_folder(entry.get("source", ""), entry.get("adapter"))
+    entry = params.model(model)  # of an engine of another distribution, perhaps with other keys
+    source, name = getattr(entry, "source", ""), getattr(entry, "adapter", None)
+    folder, own = Path(source), lock_file.adapter_folder(source, name)
     adapter = sorted(path.as_posix() for path in own.iterdir() if path.is_file()) if own else []
-    if not folder.parts or not folder.is_dir():
+    if not source or not folder.is_dir():
         return adapter
-    others = {file.parent for file in folder.rglob(_ADAPTER_SETTINGS)} - {folder, folder / (entry.get("adapter") or "")}
+    others = {file.parent for file in folder.rglob(_ADAPTER_SETTINGS)} - {folder, folder / (name or "")}
     files = (path for path in folder.rglob("*") if path.is_file() and others.isdisjoint(path.parents))
     return sorted(path.as_posix() for path in files if path.suffix != ".dvc") + adapter
 
@@ -178,7 +178,8 @@ class RuleFunctions:
 
     def own_questions(self, wildcards: Any) -> list[str]:
         """Return the benchmark's own questions, if they are there: released replies get their images."""
-        folder = self.params.data(wildcards.benchmark).get("questions")
+        entry = self.params.data(wildcards.benchmark)
+        folder = entry.questions if isinstance(entry, ReleasedData) else None
         return _existing([f"{folder}/questions.parquet"] if folder else [])
 
     def pin(self, wildcards: Any) -> list[str]:

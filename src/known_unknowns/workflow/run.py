@@ -1,8 +1,7 @@
-"""What happens around a run of the workflow: its lock and settings, the messages at its end, the partial report."""
+"""What happens around a run of the workflow: its settings, the messages at its end, the partial report."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shlex
@@ -15,7 +14,7 @@ from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any
 
 import yaml
 
@@ -25,7 +24,7 @@ from known_unknowns.comparison import read_comparison, summarise
 from known_unknowns.config import Params, without_password
 from known_unknowns.config.loading import FILE
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.inference import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
@@ -42,30 +41,8 @@ JOB_SETTINGS = Path(".snakemake/known-unknowns/params.yaml")
 
 STOPPED: list[int] = []
 """The signals that asked this run to stop."""
-LOCK_FILE = Path(".snakemake/known-unknowns.lock")
 _ADVICE_LINES = 2
 """Steps that the end of a run names. The first page of the report has all of them."""
-
-
-def lock(path: Path) -> TextIO:
-    """Lock the working folder for one run at a time; the lock lasts as long as the returned file is open.
-
-    Snakemake's own lock outlives a killed run and has to be removed by hand. The default profile disables it
-    (nolock); this lock ends with its process.
-
-    Raises
-    ------
-    MachineError
-        If another run holds the lock.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise MachineError("another run is active in this folder; wait for it to end, or stop it") from None
-    return file
 
 
 def forward_sigterm() -> None:
@@ -108,7 +85,7 @@ def prepend_to_path(folder: Path) -> None:
 
 def write_settings(params: Params, path: Path) -> None:
     """Write the configuration after all overrides. An equal file is left alone."""
-    text = yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(params.file.plain(), sort_keys=False, allow_unicode=True)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
 
@@ -120,10 +97,8 @@ def are_new(paths: Iterable[str], since: float) -> bool:
 
 def without_passwords(params: Params) -> Params:
     """Return the configuration with the password of the tracking server masked, for a copy that may be shared."""
-    tracking = params.raw.get("tracking")
-    if not tracking:
-        return params
-    return Params(dict(params.raw) | {"tracking": dict(tracking) | {"uri": without_password(tracking["uri"])}})
+    tracking = params.tracking.model_copy(update={"uri": without_password(params.tracking.uri)})
+    return Params(params.file.model_copy(update={"tracking": tracking}))
 
 
 def shell_prefix(source: Path) -> str:
@@ -179,7 +154,7 @@ def _options(params: Params, results: Path) -> str:
     params.yaml does not have it after ``--configfile`` or ``--config``, or if variants were left out of one's own data.
     """
     with suppress(ConfigError):
-        if configuration.load(edition=params.edition).raw == params.raw or not (results / FILE).is_file():
+        if configuration.load(edition=params.edition) == params or not (results / FILE).is_file():
             return f"--edition {params.edition}"
     return f"--params {shlex.quote(str(results / FILE))}"
 
@@ -331,8 +306,8 @@ def write_partial_report(params: Params) -> str:
         return ""
     out, files = partial_report_folder(params), EditionFiles.of(params)
     shutil.rmtree(out, ignore_errors=True)
-    edition = params.raw["editions"][params.edition] | {"models": complete, "published_models": False}
-    settings = Params({**params.raw, "editions": {**params.raw["editions"], params.edition: edition}})
+    edition = params.selected.model_copy(update={"models": complete, "published_models": False})
+    settings = params.with_entries("editions", {params.edition: edition})
     write_settings(settings, out / "params.yaml")
     log = files.results / "logs" / "partial_report.log"
     with log.open("w", encoding="utf-8") as output:

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from statistics import fmean
+from typing import TypeGuard
 
 from known_unknowns import comparison
-from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, ScenesData, TransformersModel
 from known_unknowns.data import hub, lock_file
 from known_unknowns.data.files import human
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.inference import lazy_engine, model_run
-from known_unknowns.inference.runner import unrecorded_turns
+from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.shards import replies_of, shards_of
 from known_unknowns.records import OVERALL, Reply
 from known_unknowns.tables.aligned_text import align
@@ -73,7 +74,8 @@ def of_run(params: Params, gpus: int | None) -> RunPlan:
     """Return the plan of a run on so many GPUs (None: an unknown number), with the shards that it has there."""
     files = EditionFiles.of(params)
     models = [_of_model(params, name, files) for name in params.models if not params.is_imported(name)]
-    found = (prices.find(params.model(name).get("source", "")) for name in params.models if _is_hosted(params, name))
+    hosted = (params.model(name) for name in params.models)
+    found = [prices.find(entry.source) for entry in hosted if _is_hosted(entry)]
     dates = sorted({each[1] for each in found if each is not None})
     return RunPlan(
         params.edition, gpus, models, {name: _data(params, name, files) for name in params.benchmarks}, dates
@@ -90,7 +92,7 @@ def _of_model(params: Params, name: str, files: EditionFiles) -> ModelPlan:
         at_most = at_most or not exact
         new.append(count)
         hours.append(_seconds(entry, count, replies.values(), jobs))
-        usd.append(_usd(params, name, benchmark, count, replies.values()) if _is_hosted(params, name) else 0.0)
+        usd.append(_usd(params, name, entry, benchmark, count, replies.values()) if _is_hosted(entry) else 0.0)
     turns, seconds = _sum(new), _sum(hours)
     return ModelPlan(
         name,
@@ -119,7 +121,7 @@ def _new_turns(
         engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark))
         if engine is not None:
             of_cells = model_run.cells_of(params, model, benchmark, files.variants(benchmark))
-            return len(unrecorded_turns(of_cells, engine, replies)), True
+            return len(known_turns(of_cells, engine, replies).keys() - replies.keys()), True
     questions = _questions(params, benchmark, files)
     number = 0
     for variant, _ in cells:
@@ -134,8 +136,10 @@ def _new_turns(
 def _questions(params: Params, benchmark: str, files: EditionFiles) -> int | None:
     """Return the number of a benchmark's questions: of its table, else of its entry or the published one."""
     rows, entry = needs.rows_of(files.question_table(benchmark)), params.data(benchmark)
-    if rows is not None or entry.source == "scenes":
-        return entry["images"] * entry["questions_per_image"] if rows is None else rows
+    if rows is not None:
+        return rows
+    if isinstance(entry, ScenesData):
+        return entry.images * entry.questions_per_image
     cells = comparison.load(benchmark)
     return next((cell.questions for cell in cells if cell.category == OVERALL and cell.questions), None)
 
@@ -150,15 +154,15 @@ def _seconds(entry: ModelEntry, new: int | None, replies: Iterable[Reply], jobs:
     return new * fmean(measured) / jobs / (entry.concurrency if isinstance(entry, OpenAIModel) else 1)
 
 
-def _is_hosted(params: Params, model: str) -> bool:
-    entry = params.model(model)
+def _is_hosted(entry: ModelEntry) -> TypeGuard[OpenAIModel]:
     return isinstance(entry, OpenAIModel) and entry.launch is None
 
 
-def _usd(params: Params, model: str, benchmark: str, new: int | None, replies: Iterable[Reply]) -> float | None:
+def _usd(
+    params: Params, model: str, entry: OpenAIModel, benchmark: str, new: int | None, replies: Iterable[Reply]
+) -> float | None:
     """Return the price at the mean usage of the recorded replies, or at most for so many tokens as are assumed."""
-    entry = params.model(model)
-    found = prices.find(entry["source"])
+    found = prices.find(entry.source)
     if new == 0 or new is None or found is None:
         return 0.0 if new == 0 else None
     used = [(each.input_tokens, each.output_tokens) for each in replies if each.input_tokens and each.output_tokens]
@@ -167,10 +171,10 @@ def _usd(params: Params, model: str, benchmark: str, new: int | None, replies: I
     else:
         variants = {variant for variant, _ in params.cells(benchmark, model)}
         longest = max(needs.reply_tokens(params, entry, benchmark, variant) for variant in variants)
-        reasoning = entry.asked_in(benchmark).get("reasoning", {"tokens": 0}).get("tokens")
-        if reasoning is None:
+        reasoning = entry.asked_in(benchmark).reasoning
+        if reasoning is not None and reasoning.tokens is None:
             return None  # it may be any length
-        tokens = [needs.PROMPT_TOKENS, longest + reasoning]
+        tokens = [needs.PROMPT_TOKENS, longest + (reasoning.tokens or 0 if reasoning else 0)]
     usage = prices.Usage(round(new * tokens[0]), round(new * tokens[1]))
     return found[0].of(usage)
 

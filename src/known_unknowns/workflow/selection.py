@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import Params
-from known_unknowns.config.construction import ConstructionEntry
+from known_unknowns.config import Entry, NotSelected, Params
 from known_unknowns.data import lock_file
 from known_unknowns.data.lock_file import data_revision
 from known_unknowns.errors import ConfigError, unknown_name
@@ -26,28 +24,23 @@ from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.workflow import configuration
 
-Raw = dict[str, Any]
+E = TypeVar("E", bound=Entry)
+Sections = dict[str, Any]
+"""The selected sections of the configuration, by name."""
 _HOW_ASKED = ("protocol", "protocols", "variants", "seeds")
 """Keys of a benchmark's entry that say how its questions are asked."""
-_SHOWN = ("parsers", "statistics")
-"""Sections that the pages and tables of a whole edition read besides its models and benchmarks."""
-
-
-class NotSelected(LookupError):
-    """A job read a key of the configuration that its step does not select."""
 
 
 class Part(dict[str, Any]):
-    """A mapping of the configuration without the keys ``left_out``, which raise `NotSelected` if they are read."""
+    """A section of the configuration without the names ``left_out``, which raise `NotSelected` if they are read."""
 
-    def __init__(self, kept: Mapping[str, Any], left_out: Collection[str], where: str) -> None:
+    def __init__(self, kept: Mapping[str, Any], left_out: Collection[str], section: str) -> None:
         super().__init__(kept)
-        self._left_out, self._where = frozenset(left_out) - kept.keys(), where
+        self._left_out, self._section = frozenset(left_out) - kept.keys(), section
 
     def _check(self, key: object) -> None:
         if key in self._left_out:
-            message = f"{self._where}{key} is not among what this step reads; select it in workflow/selection.py"
-            raise NotSelected(message)
+            raise NotSelected(f"{self._section}.{key}")
 
     def __getitem__(self, key: str) -> Any:
         self._check(key)
@@ -99,7 +92,7 @@ def select(params: Params, step: str, **names: str) -> Params:
     Returns
     -------
     Params
-        With the mapping ``raw`` that has only what was selected.
+        Its ``file`` has only what was selected.
 
     Raises
     ------
@@ -107,20 +100,34 @@ def select(params: Params, step: str, **names: str) -> Params:
         If a name is unknown.
     """
     for name, section in _SECTIONS.items():
-        if name in names and names[name] not in params.raw[section]:
-            raise ConfigError(unknown_name(names[name], params.raw[section]), path=section)
-    raw = STEPS[step](_Scope(params, **names))
-    return Params(_part(raw, params.raw, ""))
+        known = getattr(params.file, section)
+        if name in names and names[name] not in known:
+            raise ConfigError(unknown_name(names[name], known), path=section)
+    selected = STEPS[step](_Scope(params, **names))
+    for section, kept in selected.items():
+        whole = getattr(params.file, section)
+        if isinstance(whole, dict):
+            selected[section] = Part(kept, whole.keys(), section)
+    return Params(_only(params.file).model_copy(update=selected))
 
 
-def compared(params: Params, step: str, **names: str) -> Raw:
+def _only(entry: E, *keys: str) -> E:
+    """Return an entry with only these of the keys that were set. To read another one raises `NotSelected`."""
+    kept = {key: getattr(entry, key) for key in keys if key in entry.model_fields_set}
+    part = type(entry).model_construct(_fields_set=set(kept), **kept)
+    for key in entry.model_fields_set - kept.keys():
+        vars(part).pop(key, None)  # else it would have its default
+    return part
+
+
+def compared(params: Params, step: str, **names: str) -> dict[str, Any]:
     """Return what Snakemake compares to decide whether a step runs again, as plain values with sorted keys.
 
     It is the content of `select`, with the commits that params.lock.yaml gives, and with what the step before it reads:
     if that one failed after a change, its output is missing, and this step has to run again all the same. The keys of
     models that change no reply are left out, except for pages and tables, which show entries.
     """
-    raw = dict(select(params, step, **names).raw)
+    raw = select(params, step, **names).file.plain()
     if step in _ASKING:
         entries = {name: params.model(name).asked_in(names.get("benchmark", "")) for name in raw["models"]}
         raw["models"] = {name: entry.reply_keys() for name, entry in entries.items()}
@@ -132,7 +139,7 @@ def compared(params: Params, step: str, **names: str) -> Raw:
     if step in _BEFORE:
         before = "questions" if params.is_imported(names.get("model", "")) else _BEFORE[step]
         raw["before"] = compared(params, before, **names)
-    found: Raw = json.loads(json.dumps(raw, sort_keys=True))
+    found: dict[str, Any] = json.loads(json.dumps(raw, sort_keys=True))
     return found
 
 
@@ -144,197 +151,152 @@ def refusal_parsers(params: Params, benchmark: str) -> list[str]:
     return parsers if any(known[name].parses_refusals for name in names) else []
 
 
-def _part(kept: Any, whole: Any, where: str) -> Any:
-    """Return a mapping and those in it as `Part`, which know what was left out of the whole configuration."""
-    if not isinstance(kept, Mapping):
-        return kept
-    whole = whole if isinstance(whole, Mapping) else {}
-    parts = {key: _part(value, whole.get(key), f"{where}{key}.") for key, value in kept.items()}
-    return Part(parts, whole.keys(), where)
-
-
-def _edition(scope: _Scope, *keys: str) -> Raw:
-    """Return the selected edition, with keys of its entry."""
+def _edition(scope: _Scope, *keys: str, **changed: Any) -> Sections:
+    """Return the selected edition, with keys of its entry, some of them changed."""
     params = scope.params
-    entry = params.raw["editions"][params.edition]
-    return {
-        "edition": params.edition,
-        "editions": {params.edition: {key: entry[key] for key in keys if key in entry}},
-    }
+    entry = _only(params.selected, *keys)
+    return {"edition": params.edition, "editions": {params.edition: entry.model_copy(update=changed)}}
 
 
-def _with_benchmarks(scope: _Scope, names: Iterable[str], *keys: str) -> Raw:
-    """Return how the questions of benchmarks are asked, in which variants and seeds, and ``keys`` of their entries."""
+def _with_benchmarks(scope: _Scope, names: Iterable[str], *keys: str, **changed: Any) -> Sections:
+    """Return how the questions of benchmarks are asked, in which variants and seeds, and ``keys`` of their entries.
+
+    Keys of the edition's entry are ``changed``.
+    """
     params, names = scope.params, list(names)
-    raw = _edition(scope, "data", "seeds", "samples", "confidence", "variants", "limit")
-    own = raw["editions"][params.edition].get("variants", {})
+    own = params.selected.variants
     if own:
-        raw["editions"][params.edition]["variants"] = {name: own[name] for name in names if name in own}
+        changed["variants"] = {name: own[name] for name in names if name in own}
+    selected = _edition(scope, "data", "seeds", "samples", "confidence", "variants", "limit", **changed)
     cells = [(name, variant) for name in names for variant in params.variants(name)]
-    entries = {name: params.raw["benchmarks"][name] for name in names}
-    return raw | {
-        "benchmarks": {
-            name: {key: entry[key] for key in (*_HOW_ASKED, *keys) if key in entry} for name, entry in entries.items()
-        },
-        "variants": _of_section(params, "variants", (variant for _, variant in cells)),
-        "protocols": _of_section(params, "protocols", (params.protocol_name(*cell) for cell in cells)),
+    return selected | {
+        "benchmarks": {name: _only(params.benchmark(name), *_HOW_ASKED, *keys) for name in names},
+        "variants": _of_section(params.file.variants, (variant for _, variant in cells)),
+        "protocols": _of_section(params.file.protocols, (params.protocol_name(*cell) for cell in cells)),
     }
 
 
-def _of_section(params: Params, section: str, names: Iterable[str]) -> Raw:
+def _of_section(section: Mapping[str, E], names: Iterable[str]) -> dict[str, E]:
     """Return the entries of a section that have these names."""
-    return {name: params.raw[section][name] for name in sorted(set(names)) if name in params.raw[section]}
+    return {name: section[name] for name in sorted(set(names)) if name in section}
 
 
-def _cells(scope: _Scope) -> Raw:
+def _cells(scope: _Scope) -> Sections:
     """Return the variants, seeds and samples that a model answers, and what its replies keep.
 
     Imported replies have cells of their own.
     """
     entry = scope.params.model(scope.model).asked_in(scope.benchmark)
-    of_model = {key: entry[key] for key in ("engine", "cells", "samples", "kept") if key in entry}
+    of_model = _only(entry, "engine", "cells", "samples", "kept")
     return _with_benchmarks(scope, [scope.benchmark]) | {"models": {scope.model: of_model}}
 
 
-def _data(scope: _Scope) -> Raw:
+def _data(scope: _Scope) -> Sections:
     """Return the source of a benchmark's data. Editions with the same data share it, so that none is named."""
-    name, entry = scope.params.data_name, scope.params.data(scope.benchmark).as_dict()
+    params, name = scope.params, scope.params.data_name
+    benchmark = _only(params.benchmark(scope.benchmark))
+    data = {name: params.data(scope.benchmark)}
     return {
         "edition": name,
-        "editions": {name: {"data": name}},
-        "benchmarks": {scope.benchmark: {"data": {name: entry}}},
+        "editions": {name: _only(params.selected).model_copy(update={"data": name})},
+        "benchmarks": {scope.benchmark: benchmark.model_copy(update={"data": data})},
     }
 
 
-def _variant(scope: _Scope) -> Raw:
+def _variant(scope: _Scope) -> Sections:
     """Return one variant, its seeds, and how many questions are asked."""
     params = scope.params
-    raw = _edition(scope, "data", "limit")
     seeds = params.seeds_of(scope.benchmark, scope.variant)
-    raw["editions"][params.edition]["seeds"] = seeds
-    return raw | {
-        "benchmarks": {scope.benchmark: {"seeds": {scope.variant: seeds}}},
-        "variants": {scope.variant: params.variant(scope.variant).as_dict()},
+    benchmark = _only(params.benchmark(scope.benchmark))
+    return _edition(scope, "data", "limit", seeds=seeds) | {
+        "benchmarks": {scope.benchmark: benchmark.model_copy(update={"seeds": {scope.variant: seeds}})},
+        "variants": {scope.variant: params.variant(scope.variant)},
     }
 
 
-def _model(scope: _Scope) -> Raw:
+def _model(scope: _Scope) -> Sections:
     """Return the entry of a model that is asked."""
-    return _edition(scope) | {"models": _of_section(scope.params, "models", [scope.model])}
+    return _edition(scope) | {"models": {scope.model: scope.params.model(scope.model)}}
 
 
-def _asked(scope: _Scope) -> Raw:
+def _asked(scope: _Scope) -> Sections:
     """Return the entry of a model, how a benchmark's questions are asked, and the parsers that decide further turns."""
     return (
         _with_benchmarks(scope, [scope.benchmark])
-        | {"models": _of_section(scope.params, "models", [scope.model])}
+        | {"models": {scope.model: scope.params.model(scope.model)}}
         | {"parsers": refusal_parsers(scope.params, scope.benchmark)}
     )
 
 
-def _judged(scope: _Scope) -> Raw:
+def _judged(scope: _Scope) -> Sections:
     """Return the judge, and the variants, seeds and entries of all models whose replies it gets."""
     params = scope.params
-    judge = params.raw["judge"]
-    raw = _with_benchmarks(scope, params.benchmarks)
-    raw["editions"][params.edition] |= {"benchmarks": params.benchmarks, "models": params.models}
-    models = _of_section(params, "models", [*params.models, judge["model"]])
-    return raw | {"models": models, "judge": judge}
+    if params.judge is None:
+        raise ConfigError("there is no judge; add the section `judge` with its model", path="judge")
+    selected = _with_benchmarks(scope, params.benchmarks, benchmarks=params.benchmarks, models=params.models)
+    models = _of_section(params.file.models, [*params.models, params.judge.model])
+    return selected | {"models": models, "judge": params.judge}
 
 
-def _parsed(scope: _Scope) -> Raw:
+def _parsed(scope: _Scope) -> Sections:
     return _cells(scope) | {"parsers": scope.params.parsers}
 
 
-def _measured(scope: _Scope) -> Raw:
-    return _parsed(scope) | {"statistics": scope.params.raw["statistics"]}
+def _measured(scope: _Scope) -> Sections:
+    return _parsed(scope) | {"statistics": scope.params.statistics}
 
 
-def _imported(scope: _Scope) -> Raw:
+def _imported(scope: _Scope) -> Sections:
     """Return a model with released replies, and the benchmark's data and variants."""
-    models = _of_section(scope.params, "models", [scope.model])
+    models = {scope.model: scope.params.model(scope.model)}
     return _with_benchmarks(scope, [scope.benchmark], "data") | {"models": models}
 
 
-def _shown(scope: _Scope) -> Raw:
-    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages.
-
-    Of the other editions, the names are selected.
-    """
+def _shown(scope: _Scope) -> Sections:
+    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages."""
     params = scope.params
     benchmarks = [scope.benchmark] if scope.benchmark else params.benchmarks
-    raw = _with_benchmarks(scope, benchmarks, "data")
-    others: Raw = {name: {} for name in params.raw["editions"]}
-    edition = {**params.raw["editions"][params.edition], "benchmarks": benchmarks}
-    judge = params.raw.get("judge")
-    names = [*params.models, *([judge["model"]] if judge else [])]
-    return (
-        raw
-        | {"editions": others | {params.edition: edition}, "models": _of_section(params, "models", names)}
-        | {section: params.raw[section] for section in _SHOWN}
-        | {"judge": judge}
-    )
-
-
-def _advising(scope: _Scope) -> Raw:
-    """Return the same with what says which published numbers the other editions judge: the advice names one of them."""
-    params, raw = scope.params, _shown(scope)
-    keys = ("data", "benchmarks", "models", "published_models", "variants")
-    others = {name: {key: entry[key] for key in keys if key in entry} for name, entry in params.raw["editions"].items()}
-    protocols, variants = set[str](), set[str]()
-    for name, entry in others.items():
-        other = Params(dict(params.raw) | {"edition": name})
-        for benchmark in set(entry["benchmarks"]) & raw["benchmarks"].keys():
-            with suppress(ConfigError):  # an edition with a mistake, which a run of it names
-                protocols |= {other.protocol_name(benchmark, variant) for variant in other.variants(benchmark)}
-                variants |= set(other.variants(benchmark))
-    return raw | {
-        "editions": others | {params.edition: raw["editions"][params.edition]},
-        "models": {
-            name: entry if "published" in entry else {"engine": entry["engine"]}
-            for name, entry in params.raw["models"].items()
-            if any(name in each["models"] for each in others.values())
-        }
-        | raw["models"],
-        "variants": raw["variants"] | _of_section(params, "variants", variants),
-        "protocols": raw["protocols"] | _of_section(params, "protocols", protocols),
+    edition = params.selected.model_copy(update={"benchmarks": benchmarks})
+    names = [*params.models, *([params.judge.model] if params.judge else [])]
+    return _with_benchmarks(scope, benchmarks, "data") | {
+        "editions": {params.edition: edition},
+        "models": _of_section(params.file.models, names),
+        "parsers": params.parsers,
+        "statistics": params.statistics,
+        "judge": params.judge,
     }
 
 
-def _browsed(scope: _Scope) -> Raw:
+def _browsed(scope: _Scope) -> Sections:
     """Return the same with the settings of the report."""
-    return _shown(scope) | {"report": scope.params.raw.get("report", {})}
+    return _shown(scope) | {"report": scope.params.report}
 
 
-def _reported(scope: _Scope) -> Raw:
-    """Return what the advice needs, with the settings of the report, which the page of the provenance names."""
-    return _advising(scope) | {"report": scope.params.raw.get("report", {})}
-
-
-def _tracked(scope: _Scope) -> Raw:
+def _tracked(scope: _Scope) -> Sections:
     """Return the same with the settings of MLflow."""
-    return _shown(scope) | {"tracking": scope.params.raw["tracking"]}
+    return _shown(scope) | {"tracking": scope.params.tracking}
 
 
-def _construction(scope: _Scope, keys: Collection[str] = ()) -> Raw:
+def _construction(scope: _Scope, keys: Collection[str] = ()) -> Sections:
     """Return an entry of the section construction, or keys of it, and the entries of the models that they name."""
-    raw = scope.params.raw["construction"][scope.construction]
-    kept = {key: value for key, value in raw.items() if not keys or key in (*keys, "benchmark", "scripted_endpoint")}
-    entry = ConstructionEntry(**(kept | {"generators": raw["generators"]}))
-    generators = entry.generators.values() if "generators" in kept else ()
-    used = {entry.attributes, *entry.filters.models, *(each.model for each in generators)} - {None}
-    return {
-        "models": _of_section(scope.params, "models", (name for name in used if name is not None)),
-        "construction": {scope.construction: kept},
-    }
+    entry = scope.params.construction(scope.construction)
+    kept = _only(entry, *keys, "benchmark", "scripted_endpoint") if keys else entry
+    used = set[str]()
+    if "attributes" in kept.model_fields_set and entry.attributes:
+        used.add(entry.attributes)
+    if "filters" in kept.model_fields_set:
+        used |= set(entry.filters.models)
+    if "generators" in kept.model_fields_set:
+        used |= {generator.model for generator in entry.generators.values() if generator.model}
+    return {"models": _of_section(scope.params.file.models, used), "construction": {scope.construction: kept}}
 
 
-def _released(scope: _Scope, keys: Collection[str] = ()) -> Raw:
+def _released(scope: _Scope, keys: Collection[str] = ()) -> Sections:
     """Return the same with the statistics, which a release of constructed questions states."""
-    return _construction(scope, keys) | {"statistics": scope.params.raw["statistics"]}
+    return _construction(scope, keys) | {"statistics": scope.params.statistics}
 
 
-STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
+STEPS: Mapping[str, Callable[[_Scope], Sections]] = {
     "fetch": _data,
     "questions": _data,
     "check": _data,
@@ -348,9 +310,9 @@ STEPS: Mapping[str, Callable[[_Scope], Raw]] = {
     "released_numbers": _shown,
     "reply_tables": _shown,
     "summarise": _shown,
-    "compare": _advising,
+    "compare": _shown,
     "compare_models": _shown,
-    "report": _reported,
+    "report": _browsed,
     "question_browser": _browsed,
     "track": _tracked,
     "construct": _released,
@@ -365,6 +327,4 @@ _ASKING = frozenset({"probe", "infer", "judge", *(step for step in STEPS if step
 """Steps that ask a model."""
 _BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
 """The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(
-    step for step, selects in STEPS.items() if selects in (_shown, _advising, _browsed, _reported, _tracked)
-)
+_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _browsed, _tracked))

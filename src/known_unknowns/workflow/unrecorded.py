@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from known_unknowns import json_files
 from known_unknowns.config import DataEntry, FolderData, Params
 from known_unknowns.config.sections import QuestionFiles
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.workflow.prerequisites import last_run
 from known_unknowns.workflow.rule_functions import Targets
 from known_unknowns.workflow.selection import compared
 
@@ -87,7 +86,7 @@ class _Comparison:
         """
         if self.last is None or not self._is_unrecorded(path):
             return False
-        if benchmark not in self.last.raw["benchmarks"]:
+        if benchmark not in self.last.file.benchmarks:
             return False
         return _source(self.last.data(benchmark)) != _source(self.params.data(benchmark))
 
@@ -103,14 +102,16 @@ class _Comparison:
 
 
 def _outdated(params: Params, has_record: HasRecord) -> list[_Outdated]:
-    settings = _Comparison(params, _last_run(params.edition), has_record)
-    of_data = _Comparison(params, _last_run_with_data(params), has_record)
+    last = last_run(params.edition)
+    settings = _Comparison(params, last, has_record)
+    shares_data = last is not None and last.data_name == params.data_name
+    of_data = settings if shares_data else _Comparison(params, _last_run_with_data(params.data_name), has_record)
     found: list[_Outdated] = []
     for benchmark in params.benchmarks:
         first = _of_data(of_data, benchmark) or _of_variants(settings, benchmark) or _of_models(settings, benchmark)
         found += [_Outdated(benchmark, step, path.as_posix()) for step, path in first]
     judgements = EditionFiles.of(params).results / "judgements.json"
-    if params.raw.get("judge") and settings.differs("judge", judgements):
+    if params.judge is not None and settings.differs("judge", judgements):
         found.append(_Outdated("the judge", "judge", judgements.as_posix()))
     return found or _of_edition(settings)
 
@@ -184,7 +185,7 @@ def _source(entry: DataEntry) -> dict[str, Any]:
         how_read |= QuestionFiles.model_fields.keys()
     if isinstance(entry, FolderData):
         how_read.add("files")  # all files of the folder are copied
-    return {key: value for key, value in entry.as_dict().items() if key not in how_read}
+    return {key: value for key, value in entry.plain().items() if key not in how_read}
 
 
 def _recorded(engine: Path) -> Any:
@@ -195,18 +196,11 @@ def _recorded(engine: Path) -> Any:
         return None
 
 
-def _last_run(edition: str) -> Params | None:
-    """Return the configuration of the last run of an edition, without secrets."""
-    path = Path("results", edition, "params.yaml")
-    return Params(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.is_file() else None
-
-
-def _last_run_with_data(params: Params) -> Params | None:
-    """Return that of the edition, or of another one, if it has the same folder of data."""
-    others = sorted(path.parent.name for path in Path("results").glob("*/params.yaml"))
-    for edition in (params.edition, *others):
-        last = _last_run(edition)
-        if last is not None and last.data_name == params.data_name:
+def _last_run_with_data(name: str) -> Params | None:
+    """Return that of an edition with this folder of data."""
+    for path in sorted(Path("results").glob("*/params.yaml")):
+        last = last_run(path.parent.name)
+        if last is not None and last.data_name == name:
             return last
     return None
 

@@ -6,7 +6,8 @@
 | accuracy_published_labels | the parsed label is the published    | all questions                      |
 
 Both are computed under the official parser alone, as the released code does (``E_accuracy``, ``Overall_accuracy``). The
-second is only defined if the published labels still name the same options, so not after an option was removed or moved.
+reply is the part that the authors stored, if the model's entry has ``kept``. The second metric is only defined if the
+published labels still name the same options, so not after an option was removed or moved.
 `known_unknowns.metrics.consistency` has the metrics that compare the seeds of shuffled options.
 
 References
@@ -33,7 +34,7 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
     refusable = np.array([q.refusal is not None and right == q.options[q.refusal].label for q, right in pairs])
     exact = np.array([exact_refusal(text, q) for text, q in zip(scored.official_texts, questions, strict=True)])
     found = {"exact_refusal_recall": Ratio(exact & refusable, refusable)}
-    if all(right == question.extra["label"] for question, right in pairs):
+    if all(right == question.extra.get("label") for question, right in pairs):
         right = (scored.label == np.array(released)) & (scored.label != "")
         found["accuracy_published_labels"] = Ratio(right, np.ones(len(questions), dtype=bool))
     return found

@@ -36,7 +36,7 @@ def letter(text: str) -> str | None:
 
 
 def exact_refusal(text: str, question: Question) -> bool:
-    """Return whether the raw reply is exactly the refusal's letter, as ``E_accuracy`` requires."""
+    """Return whether a stored reply is exactly the refusal's letter, as ``E_accuracy`` requires."""
     return question.refusal is not None and text == question.options[question.refusal].label
 
 

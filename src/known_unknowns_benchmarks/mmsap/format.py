@@ -72,7 +72,7 @@ class Fields:
 
         Raises ConfigError for an unknown name, or a value that is not a text. It has the path of the key.
         """
-        given = settings.as_dict() if isinstance(settings, HubData | FolderData) else {}
+        given = settings.plain() if isinstance(settings, HubData | FolderData) else {}
         fields = _texts(given, "fields", ("id", "image", "question", "options", "answer", "sub_task"))
         files = _texts(given, "files", SUBSETS)
         others = {name: given[name] for name in ("refusal", "answer_is", "images") if name in given}

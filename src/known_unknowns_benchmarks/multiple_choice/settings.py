@@ -53,12 +53,12 @@ class Settings(FolderData):
             if part not in ALIASES:
                 raise ConfigError(unknown_name(part, ALIASES), path=f"fields.{part}")
         for name, known in PLACEHOLDERS.items():
-            found = PLACEHOLDER.findall(entry.get(name) or "{question}")
+            found = PLACEHOLDER.findall(getattr(entry, name) or "{question}")
             if unknown := [placeholder for placeholder in found if placeholder not in known]:
                 raise ConfigError(unknown_name(unknown[0], known), path=name)
             if "question" not in found:
                 raise ConfigError("the template has no {question}", path=name)
-        given = {name: value for name, value in entry.as_dict().items() if name in _OF_FILES}
+        given = {name: value for name, value in entry.plain().items() if name in _OF_FILES}
         if isinstance(entry, HubData) and entry.files:
             given["files"] = list(entry.files.values())
         return cls.model_validate(given)

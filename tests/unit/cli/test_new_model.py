@@ -87,7 +87,7 @@ def test_the_printed_lines_can_be_pasted(project):
     assert models
     (project / "params.yaml").write_text("".join([head, models, "\n".join(lines), "\n", rest]), encoding="utf-8")
     entry = configuration.load("params.yaml", edition="mine").model("own")
-    assert {"own": entry.as_dict()} == yaml.safe_load("\n".join(lines))
+    assert {"own": entry.plain()} == yaml.safe_load("\n".join(lines))
     assert "Entry      params.yaml or the catalogue has this one; name own in" in new_model("own").output
 
 

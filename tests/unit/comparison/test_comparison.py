@@ -29,6 +29,7 @@ from known_unknowns.comparison.margins import Flips
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import OVERALL, Metric
+from tests.factories import params_from
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -194,11 +195,11 @@ def test_the_pooled_row_counts_where_there_are_several_seeds() -> None:
 
 
 def edition(name: str, **model: object) -> Params:
-    raw = dict(config.load(REPOSITORY / "params.yaml", edition=name).raw)
+    raw = config.load(REPOSITORY / "params.yaml", edition=name).file.plain()
     weights = {"engine": "transformers", "source": "x/Qwen2.5-VL-7B-Instruct", "revision": "0", "dtype": "bfloat16"}
     models = {"ours": weights | {"decoding": {"sampling": "checkpoint", "max_new_tokens": 128}} | model}  # as published
     editions = {n: dict(e) | {"models": ["ours"], "benchmarks": ["humblebench"]} for n, e in raw["editions"].items()}
-    return Params(raw | {"models": models, "editions": editions, "parsers": ["official", "robust"]})
+    return params_from(raw | {"models": models, "editions": editions, "parsers": ["official", "robust"]})
 
 
 def test_the_table_of_the_full_edition(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import Score
 from tests.cells import write_scores
-from tests.factories import question
+from tests.factories import question, with_keys
 from tests.unit.metrics.answered import params as params_of
 
 IDS = ("q1", "q2", "q3", "q4")
@@ -125,9 +124,7 @@ RIGHT = {  # number of right answers, the first ones
     ("o", "original", "official"): 2,
 }
 PARAMS = params_of(["original", "nota_only", "noise"], [0], parsers=["official", "robust"])
-PARAMS = type(PARAMS)(
-    {**PARAMS.raw, "models": {name: {"engine": "respondent", "behaviour": "oracle"} for name in "mo"}}
-)
+PARAMS = with_keys(PARAMS, models={name: {"engine": "respondent", "behaviour": "oracle"} for name in "mo"})
 
 
 @pytest.fixture(scope="module")
@@ -200,8 +197,7 @@ def test_variants_without_content_are_not_compared(run: Path) -> None:
         compared(run, "mo", ["noise"], ["robust"])
     with pytest.raises(DataError, match="nota_only"):  # o has no scores of it
         compared(run, "mo", ["nota_only"], ["robust"])
-    params = type(PARAMS)(json.loads(json.dumps(PARAMS.raw)))
-    params.raw["benchmarks"]["humblebench"]["variants"].remove("nota_only")
+    params = with_keys(PARAMS, benchmarks__humblebench__variants=["original", "noise"])
     every = Selection(["m", "o"], ["humblebench"], [], ["robust"])
     assert [row.variant_a for row in compare_selection(params, every, EditionFiles(run, run))] == ["original"]
 

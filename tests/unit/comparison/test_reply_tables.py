@@ -10,10 +10,9 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.comparison.reply_tables import TABLES, write_tables
-from known_unknowns.config import Params
 from known_unknowns.records import Score
 from tests.cells import write_scores
-from tests.factories import question
+from tests.factories import params_from, question
 from tests.paths import ROOT
 
 LETTERS = "ABCDE"
@@ -36,7 +35,7 @@ def found(tmp_path):
     }
     edition = {"benchmarks": ["humblebench"], "models": ["one", "two"], "seeds": [0]}
     edition |= {"variants": {"humblebench": ["original", "noise", "nota_only"]}}
-    params = Params(raw | {"edition": "small", "editions": {"small": edition}, "models": models})
+    params = params_from(raw | {"edition": "small", "editions": {"small": edition}, "models": models})
     for variant, answer in (("original", 0), ("noise", 4)):
         asked = [question(str(n), answer, group=str(n)) for n in range(6)]
         tables.write_variant(tmp_path / "variants" / f"{variant}.parquet", {0: asked})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from known_unknowns.data.lock_file import data_revision
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import verdict_tables
-from tests.factories import data_entry
+from tests.factories import data_entry, params_from
 from tests.paths import ROOT
 
 COMMIT = "0ff007b870b7156be7c95aa17ee1fc1b6bd7d8c6"
@@ -41,11 +40,11 @@ MODEL = {"engine": "transformers", "source": "OWNER/NAME", "revision": "main", "
 
 def params(model: dict[str, Any], **protocols: Any) -> Params:
     """The edition `full`, with one model called "ours" and changed protocols."""
-    raw = deepcopy(dict(config.load(ROOT / "params.yaml", edition="full").raw))
+    raw = config.load(ROOT / "params.yaml", edition="full").file.plain()
     raw["protocols"] |= protocols
     raw["models"] = {"ours": model or MODEL}
     raw["editions"]["full"]["models"] = ["ours"]
-    return Params(raw)
+    return params_from(raw)
 
 
 def test_the_keys_are_those_of_an_entry():

@@ -22,7 +22,7 @@ from tests.factories import model_entry
 from tests.paths import ROOT
 
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-ENTRIES = catalogue.entries()
+ENTRIES = {name: entry for name, entry in catalogue.entries().items() if name in catalogue.models() and "card" in entry}
 OF_TRANSFORMERS = [name for name, entry in ENTRIES.items() if entry["engine"] == "transformers"]
 
 
@@ -75,10 +75,10 @@ def test_the_edition_papers_asks_every_model_with_a_published_row():
     papers = configuration.check(RAW | {"edition": "papers"})
     with_a_row = {name for name, entry in ENTRIES.items() if entry.get("published")}
     assert set(papers.models) - with_a_row == {"oracle", "always_refuse", "always_a", "uniform"}
-    assert with_a_row <= set(papers.models) and papers.model("gemma-3-4b") == ENTRIES["gemma-3-4b"]
-    assert configuration.check(papers.raw).raw == papers.raw  # a job's copy of the settings lists each once too
+    assert with_a_row <= set(papers.models) and papers.model("gemma-3-4b").plain() == ENTRIES["gemma-3-4b"]
+    assert configuration.check(papers.file.plain()) == papers  # a job's copy of the settings lists each once too
     # The lock and the jobs of other editions do not name them.
-    assert "gemma-3-4b" not in configuration.check(RAW).raw["models"]
+    assert "gemma-3-4b" not in configuration.check(RAW).file.models
 
 
 def test_published_models_are_those_of_the_editions_benchmarks():
@@ -88,7 +88,7 @@ def test_published_models_are_those_of_the_editions_benchmarks():
     standing = ["instructblip-vicuna-7b", "llava-1.5-7b", "llava-1.5-13b", "qwen-vl-chat"]  # MM-SAP's rows
     assert configuration.check(raw).models == ["oracle", *standing]
     own = {"models": RAW["models"] | {"llava-1.5-7b": {"batch_size": 2}}}
-    assert configuration.check(raw | own).model("llava-1.5-7b")["batch_size"] == 2
+    assert configuration.check(raw | own).model("llava-1.5-7b").batch_size == 2
 
 
 @pytest.mark.parametrize("benchmark", catalogue.absent())
@@ -101,8 +101,13 @@ def test_every_published_row_has_a_model_or_a_reason_for_its_absence(benchmark):
 
 def test_params_yaml_overrides_keys_of_an_entry():
     params = check(["oracle", "gemma-3-4b"], own={"gemma-3-4b": {"device": "cpu", "dtype": "float32"}})
-    assert params.model("gemma-3-4b") == ENTRIES["gemma-3-4b"] | {"device": "cpu", "dtype": "float32"}
+    assert params.model("gemma-3-4b").plain() == ENTRIES["gemma-3-4b"] | {"device": "cpu", "dtype": "float32"}
     assert catalogue.entries()["gemma-3-4b"]["dtype"] == "bfloat16"
+
+
+def clear_caches():
+    catalogue._sections.cache_clear()
+    catalogue.models.cache_clear()
 
 
 def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
@@ -112,14 +117,14 @@ def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     folder = shutil.copytree(catalogue.FOLDER, tmp_path / "models")
     (folder / "new.yaml").write_text("models:\n  new: " + json.dumps(entry) + "\n", encoding="utf-8")
     monkeypatch.setattr(catalogue, "FOLDER", folder)
-    catalogue._entries.cache_clear()
+    clear_caches()
     try:
         params = check(["new"])
         assert "new" in configuration.check(RAW | {"edition": "papers"}).models
         (listed,) = (row for row in memory_needs.list_models(params, Machine(24)) if row.on)
         standing = _published_rows(params, "humblebench")
     finally:
-        catalogue._entries.cache_clear()
+        clear_caches()
     assert (listed.name, listed.fits, listed.as_json()["family"]) == ("new", memory_needs.IN_RAM, "New")
     rows = compare_cells(load("humblebench"), [], published_rows=standing, parsers=["official"])
     assert {row.row for row in rows if row.model == "new"} == {"Cambrian"}
@@ -209,3 +214,25 @@ def test_published_settings_are_listed_with_sources(benchmark, levels):
     assert all(f"{row['row']} (" in printed for row in found)
     counts = ", ".join(f"{number} {level}" for level, number in levels.items())
     assert f"{len(found)} rows: {counts}." in printed.splitlines()[-1]
+
+
+def test_editions_variants_and_protocols_of_packages_are_taken_by_name():
+    """Of those that nothing names, none is in the configuration."""
+    shipped = configuration.check(RAW)
+    assert "pocket_siblings" not in shipped.file.editions and "zooming_6" not in shipped.file.protocols
+    own = {"pocket_siblings": {"limit": 20}}
+    siblings = configuration.check(RAW | {"edition": "pocket_siblings", "editions": RAW["editions"] | own})
+    assert (siblings.limit, siblings.models[-1]) == (20, "pocket-refuses-often")
+    assert siblings.model("pocket-refuses-often").adapter == "refuses-often"
+    splits = RAW["benchmarks"]["actiview"] | {"protocols": ["zooming_6", {"name": "shifting_r_6"}]}
+    asked = configuration.check(RAW | {"benchmarks": RAW["benchmarks"] | {"actiview": splits}})
+    assert asked.protocol("actiview", "zooming_6").arguments == {"split": 6, "max_new_tokens": 20}
+    assert "shifting_r_6" in asked.file.protocols and "zooming_8" not in asked.file.protocols
+    cautious = {"full": RAW["editions"]["full"] | {"variants": {"humblebench": ["cautious_prompt"]}}}
+    of_edition = configuration.check(RAW | {"edition": "full", "editions": RAW["editions"] | cautious})
+    assert of_edition.protocol("humblebench", "cautious_prompt").name == "cautious_prompt"
+
+
+def test_an_unknown_edition_names_those_of_packages_too():
+    with pytest.raises(ConfigError, match=r"edition: 'pocket_sibling' is not known; did you mean 'pocket_siblings'\?"):
+        configuration.check(RAW | {"edition": "pocket_sibling"})

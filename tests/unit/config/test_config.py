@@ -89,8 +89,8 @@ MISTAKES = {
         "editions.pocket.seeds: the questions of original of humblebench and of 28 other variants are the same",
     ),
     "samples of imported replies": (
-        ("models", "Cambrian", "samples"),
-        2,
+        ("models", "Cambrian"),
+        {"samples": 2},
         "models.Cambrian.samples: 2 is not valid: only replies that `rescore --import` added",
     ),
     "a name that is a path": (("models", "../x"), SOUND["models"]["oracle"], "models.../x: '../x' is not valid"),
@@ -104,27 +104,34 @@ def test_each_mistake_names_the_path_of_the_bad_key(path, value, message):
     assert message in str(raised.value)
 
 
-def test_all_mistakes_are_reported_at_once():
-    """Wrong types, unknown names, and what only the registries know."""
+def mistakes(raw):
+    """The paths of all keys that a message names."""
+    with pytest.raises(ConfigError) as raised:
+        configuration.check(raw)
+    first, *lines = str(raised.value).splitlines()
+    assert first == f"{len(lines)} mistakes:"
+    return sorted(line.strip().split(": ")[0] for line in lines)
+
+
+def test_all_wrong_types_are_reported_at_once():
+    raw = changed((("models", "pocket", "batch_size"), "many"), (("statistics",), {}), (("parsers",), ["robsut"]))
+    assert mistakes(raw) == ["models.pocket.batch_size", "statistics.confidence"]
+
+
+def test_all_unknown_names_are_reported_at_once():
+    """Those of the file, and those that only the registries know."""
     raw = changed(
-        (("models", "pocket", "batch_size"), "many"),
         (("editions", "full", "models"), ["orakle", "oracle"]),
         (("variants", "blank"), {"relettered": True}),
         (("parsers",), ["robsut"]),
         (("construction", "pocket", "generators", "sceens"), {}),
         (("construction", "pocket", "filters"), {"flag": ["balance", "leek"], "without": ["leaks"]}),
     )
-    with pytest.raises(ConfigError) as raised:
-        configuration.check(raw)
-    first, *lines = str(raised.value).splitlines()
-    assert first == "7 mistakes:"
-    paths = [line.strip().split(": ")[0] for line in lines]
-    assert sorted(paths) == [
+    assert mistakes(raw) == [
         "construction.pocket.filters.flag[1]",
         "construction.pocket.filters.without[0]",
         "construction.pocket.generators.sceens",
         "editions.full.models[0]",
-        "models.pocket.batch_size",
         "parsers[0]",
         "variants.blank.relettered",
     ]
@@ -134,14 +141,14 @@ def test_entries_keep_the_values_of_the_file():
     """Digests and records are made of these dictionaries."""
     params = config.check(SOUND)
     for name, entry in SOUND["models"].items():
-        assert params.model(name).as_dict() == entry
+        assert params.model(name).plain() == entry
     for name, entry in SOUND["variants"].items():
-        assert params.variant(name).as_dict() == {"function": name} | entry
+        assert params.variant(name).plain() == {"function": name} | entry
     for name, entry in SOUND["benchmarks"].items():
         if "pocket" in entry["data"]:
-            assert params.data(name).as_dict() == entry["data"]["pocket"]
+            assert params.data(name).plain() == entry["data"]["pocket"]
     numbers = {"engine": "openai", "source": "m", "decoding": {"temperature": 0, "top_p": None}, "timeout": 9}
-    kept = config.check(changed((("models", "hosted"), numbers))).model("hosted").as_dict()
+    kept = config.check(changed((("models", "hosted"), numbers))).model("hosted").plain()
     assert kept == numbers
     assert type(kept["decoding"]["temperature"]) is int and type(kept["timeout"]) is int
 
@@ -159,9 +166,9 @@ def test_a_listed_protocol_is_a_variant_of_the_original_questions():
     assert params.variants("actiview") == ["full_image", "zooming", "zooming_robust", "mixed_robust", "noise"]
     assert params.variant("zooming_robust").function == "original"
     zooming = {"name": "zooming", "split": 4, "max_new_tokens": 20}
-    assert params.protocol("actiview", "zooming").as_dict() == zooming | {"parser": "official"}
-    assert params.protocol("actiview", "zooming_robust").as_dict() == zooming | {"parser": "robust"}
-    assert params.protocol("actiview", "noise").as_dict() == {"name": "full_image", "max_new_tokens": 20}
+    assert params.protocol("actiview", "zooming").plain() == zooming | {"parser": "official"}
+    assert params.protocol("actiview", "zooming_robust").plain() == zooming | {"parser": "robust"}
+    assert params.protocol("actiview", "noise").plain() == {"name": "full_image", "max_new_tokens": 20}
 
 
 def test_a_variant_may_have_seeds_of_its_own():

@@ -37,7 +37,7 @@ class Echo:
     notes = None
 
     def __init__(self, name, entry):
-        self.facts = {"engine": "echo", "text": entry["text"]}
+        self.facts = {"engine": "echo", "text": entry.text}
         self.about = {}
 
     def answer(self, turns, *, folder):

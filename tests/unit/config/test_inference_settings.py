@@ -23,7 +23,7 @@ def test_the_keys_of_one_benchmark_override_those_of_the_entry():
         asked={"actiview": {"system": "", "order": "images_first", "decoding": {"max_new_tokens": 20}}},
     )
     own, other = entry.asked_in("actiview"), entry.asked_in("mmsap")
-    assert (own.system, own.order, own.decoding.as_dict()) == (
+    assert (own.system, own.order, own.decoding.plain()) == (
         "",
         "images_first",
         {"max_new_tokens": 20, "temperature": 0.7},
@@ -52,7 +52,7 @@ def test_mistakes_are_explained(keys, reason):
 
 
 def test_names_of_benchmarks_and_prompts_that_no_turn_would_use_are_mistakes():
-    params = configuration.load(ROOT / "params.yaml").raw
+    params = configuration.load(ROOT / "params.yaml").file.plain()
     hosted = {
         "engine": "openai",
         "source": "parrot-1",

@@ -86,16 +86,13 @@ def test_a_commit_of_digits_is_a_text(tmp_path):
         "benchmarks: {humblebench: {data: {released: {revision: 1234567, further_revisions: [12345e7]}}}}"
     )
     raw = config.read(PARAMS, tmp_path / "more.yaml")
-    found = configuration.check(raw).raw["benchmarks"]["humblebench"]["data"]["released"]
+    found = configuration.check(raw).file.plain()["benchmarks"]["humblebench"]["data"]["released"]
     assert (found["revision"], found["further_revisions"]) == ("1234567", ["12345e7"])
 
 
 def test_a_model_of_the_catalogue_can_have_texts_of_the_file(tmp_path):
     (tmp_path / "more.yaml").write_text("models: {qwen2.5-vl-7b: {source: 2025}}")
-    assert (
-        configuration.check(config.read(PARAMS, tmp_path / "more.yaml")).raw["models"]["qwen2.5-vl-7b"]["source"]
-        == "2025"
-    )
+    assert configuration.check(config.read(PARAMS, tmp_path / "more.yaml")).model("qwen2.5-vl-7b").source == "2025"
 
 
 def test_a_mistake_names_its_file(tmp_path):

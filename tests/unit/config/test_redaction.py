@@ -44,7 +44,7 @@ def test_an_endpoint_name_that_is_an_address_may_have_no_secret():
     text = message({"hosted": HOSTED | {"endpoint": "https://me:hunter2@host/v1"}})
     assert "models.hosted.endpoint: " in text and SECRET not in text
     named = SOUND["models"] | {"hosted": HOSTED | {"endpoint": "vllm#2"}}
-    assert config.check(SOUND | {"models": named}).model("hosted")["endpoint"] == "vllm#2"
+    assert config.check(SOUND | {"models": named}).model("hosted").endpoint == "vllm#2"
 
 
 ENTRIES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 import yaml
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import FolderData, Params
+from known_unknowns.config import FolderData
 from known_unknowns.data import pinning
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration
@@ -21,18 +20,19 @@ from known_unknowns_construction import steps
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.release import release
 from known_unknowns_construction.review.decisions import DECISION, Content, Decision, content_of, decision_line
+from tests.factories import params_from
 from tests.paths import ROOT
 
 
 def workspace(root: Path, **changes) -> steps.Workspace:
-    raw = deepcopy(dict(configuration.load(ROOT / "params.yaml").raw))
+    raw = configuration.load(ROOT / "params.yaml").file.plain()
     raw["construction"]["small"] = {
         "benchmark": "humblebench",
         "scenes": {"seed": 5, "images": 3},
         "generators": {"scenes": {"questions": 4}},
         "filters": {"without": ["balance"]},
     } | changes
-    return steps.Workspace(Params(raw), "small", root)
+    return steps.Workspace(params_from(raw), "small", root)
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-
 import pytest
 
 from known_unknowns.config import Params
 from known_unknowns.workflow import configuration, selection
 from known_unknowns_construction import rules as construction_rules
+from tests.factories import params_from
 from tests.paths import ROOT
 
 
 @pytest.fixture(scope="module")
 def params() -> Params:
-    raw = deepcopy(dict(configuration.load(ROOT / "params.yaml").raw))
+    raw = configuration.load(ROOT / "params.yaml").file.plain()
     raw["construction"]["photos"] = {
         "benchmark": "humblebench",
         "psg": {"path": "data/full/raw/psg", "images": 10},
         "generators": {"figure_a1": {"model": "uniform"}},
     }
-    return Params(raw)
+    return params_from(raw)
 
 
 def test_inputs_follow_from_the_entry(params):

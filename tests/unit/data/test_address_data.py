@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from copy import deepcopy
 from hashlib import sha256
 
 import pytest
 
-from known_unknowns.config import Params
 from known_unknowns.data import lock_command, lock_file
 from known_unknowns.data.fetch import default_out, fetch
 from known_unknowns.errors import ConfigError, DataError, MachineError
+from tests.factories import params_from, with_keys
 
 IMAGES = random.Random(1).randbytes(300_000)
 GRAPHS = b'{"data": []}'
@@ -21,10 +20,10 @@ GRAPHS = b'{"data": []}'
 def psg(serve, place, tmp_path):
     """A data set with one file at an address of the hub and one without an address, and a folder with the latter."""
     hub = serve()
-    raw = deepcopy(dict(place.params.raw))
+    raw = place.params.file.plain()
     address = hub.address("val2017.zip", IMAGES)
     raw["benchmarks"]["humblebench"]["sources"]["psg"]["files"] = {"psg.json": None, "coco/val2017.zip": address}
-    place.params, place.hub, place.mine = Params(raw), hub, tmp_path / "mine"
+    place.params, place.hub, place.mine = params_from(raw), hub, tmp_path / "mine"
     (place.mine / "openpsg").mkdir(parents=True)
     (place.mine / "openpsg/psg.json").write_bytes(GRAPHS)
     return place
@@ -75,7 +74,9 @@ def test_the_command_lock_downloads_files_with_an_address(psg, monkeypatch, tmp_
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MachineError, match=r"psg\.json has no permanent address"):
         lock_command.run(psg.params, ["psg"], lock_path=psg.lock_path)
-    del psg.params.raw["benchmarks"]["humblebench"]["sources"]["psg"]["files"]["psg.json"]
+    (address,) = filter(None, psg.params.sources["psg"].files.values())
+    files = {"coco/val2017.zip": address}
+    psg.params = with_keys(psg.params, benchmarks__humblebench__sources__psg__files=files)
     lock_command.run(psg.params, ["psg"], lock_path=psg.lock_path)
     asked = len(psg.hub.log)
     out = default_out(psg.params, "psg")

@@ -14,11 +14,12 @@ import pytest
 import yaml
 
 from bench.scale.files import questions, write_repository
-from known_unknowns.config import GitData, Params, ReleasedData
+from known_unknowns.config import GitData, ReleasedData
 from known_unknowns.data import fetch as fetch_module
 from known_unknowns.data import git, lock_command, lock_file
 from known_unknowns.data.store import FOLDER, MANIFEST, Store
 from known_unknowns.errors import ConfigError, DataError, MachineError
+from tests.factories import params_from
 from tests.servers.git import git_server, has_daemon
 
 from .conftest import ROOT
@@ -268,7 +269,7 @@ def test_plain_files_of_a_released_source(tmp_path):
 
 def configured(of):
     raw = {"edition": "released", "editions": {"released": {}}, "models": {}}
-    return Params(raw | {"benchmarks": {"humblebench": {"data": {"released": of}}}})
+    return params_from(raw | {"benchmarks": {"humblebench": {"data": {"released": of}}}})
 
 
 @needs_daemon

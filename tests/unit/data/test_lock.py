@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.config import Params, catalogue, typed_model
+from known_unknowns.config import catalogue, typed_model
 from known_unknowns.data import lock_command, lock_file
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.errors import ConfigError, MachineError
+from tests.factories import params_from, with_keys
 
 from .conftest import REPOSITORY, ROOT
 
@@ -33,13 +33,13 @@ def world(serve, place):
     hub.commit(REPOSITORY, {"README.md": b"one", "data/a.parquet": LARGE})
     hub.commit("Elliotwang/MM-SAP", {"BasicVisQA.json": b"[]"})
     hub.commit(MODEL, {"config.json": b"{}", "model.safetensors": LARGE[::-1]}, kind="model")
-    raw = deepcopy(dict(place.params.raw))
+    raw = place.params.file.plain()
     qwen = {"engine": "transformers", "source": MODEL, "revision": "main", "dtype": "bfloat16"}
     raw["models"] = {"pocket": raw["models"]["pocket"], "one": qwen, "other": qwen | {"system": "Be humble."}}
-    raw["editions"]["full"]["models"] = ["one"]
+    raw["editions"] = {"full": raw["editions"]["full"] | {"models": ["one"]}}  # no model of the catalogue
     # Sources of other benchmarks would be locked too, and this hub does not have them.
     raw["benchmarks"] = {name: raw["benchmarks"][name] for name in raw["editions"]["full"]["benchmarks"]}
-    place.params, place.hub = Params(raw), hub
+    place.params, place.hub = params_from(raw), hub
     return place
 
 
@@ -78,7 +78,7 @@ def test_a_written_lock_is_read_back(entries, tmp_path):
 
 def test_the_shipped_lock_matches_params(full):
     actiview = lock_file.data_source("actiview", full.data("actiview"))
-    assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview")["revision"]
+    assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview").revision
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_an_update_reports_and_changes_only_moved_sources(world, capsys):
 
 def test_an_update_of_all_removes_sources_that_params_does_not_name(world):
     run(world)
-    world.params = Params({**world.params.raw, "models": {"pocket": world.params.raw["models"]["pocket"]}})
+    world.params = with_keys(world.params, models={"pocket": world.params.model("pocket").plain()})
     run(world, "humblebench", update=True)
     assert f"hub:models/{MODEL}@main" in lock_file.read(world.lock_path)
     run(world, update=True)
@@ -184,7 +184,8 @@ def test_an_update_of_all_removes_sources_that_params_does_not_name(world):
 
 def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, monkeypatch):
     entry = {"engine": "transformers", "source": "org/other", "revision": "main", "dtype": "bfloat16"}
-    monkeypatch.setattr(catalogue, "entries", lambda: {"other-7b": entry, "off-7b": entry | {"source": "org/off"}})
+    known = {"other-7b": entry, "off-7b": entry | {"source": "org/off"}}
+    monkeypatch.setattr(catalogue, "models", lambda: {name: typed_model(name, of) for name, of in known.items()})
     first = world.hub.commit("org/other", {"config.json": b"{}"}, kind="model")
     run(world)
     key = "hub:models/org/other@main"

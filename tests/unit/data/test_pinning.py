@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from known_unknowns.cli import share
-from known_unknowns.config import Params
 from known_unknowns.data import pinning
 from known_unknowns.data.pinning import Pin
 from known_unknowns.errors import ConfigError, DataError
+from tests.factories import params_from
 
 DVC = """
 stages:
@@ -27,12 +27,12 @@ stages:
 """
 
 
-def params_of(edition: str) -> Params:
+def params_of(edition):
     data = {"source": "scenes", "seed": 1, "images": 1, "questions_per_image": 1, "revision": "unpinned"}
     names = ("mine", "tiny", "absent")
-    editions = {name: {"benchmarks": ["humblebench"], "models": [], "seeds": [0]} for name in names}
+    editions = {name: {"benchmarks": ["humblebench"], "models": ["m"], "seeds": [0]} for name in names}
     benchmarks = {"humblebench": {"data": dict.fromkeys(names, data)}}
-    return Params({"edition": edition, "editions": editions, "benchmarks": benchmarks})
+    return params_from({"edition": edition, "editions": editions, "benchmarks": benchmarks})
 
 
 def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):

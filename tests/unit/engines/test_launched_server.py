@@ -17,7 +17,7 @@ from known_unknowns.config import typed_model
 from known_unknowns.data import provenance
 from known_unknowns.engines import gpus, launched_server, memory_needs, stopping
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference import lazy_engine
+from known_unknowns.inference import lazy_engine, reference_prompt, runner
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.probe import probe
 from known_unknowns.inference.runner import run
@@ -49,14 +49,18 @@ def infer(count=3, *arguments, **changes):
     """Ask as `model_run.infer` does; return the number of new replies and the engine."""
     entry = model(*arguments, **changes)
     cells = {("original", 0): (asked_once, [question(f"q{number}") for number in range(count)])}
+
+    def before_asking(asked, has_replies):
+        reference_prompt.check(asked, JOURNAL, has_replies=has_replies)
+
     with Journal(JOURNAL) as kept:
         engine = lazy_engine.engine("m", entry, JOURNAL)
         engine.notes = JOURNAL.with_suffix(".notes.jsonl")
         try:
-            outcome = run(cells, engine, kept, folder=Path())
+            outcome = run(cells, engine, kept, folder=Path(), before_asking=before_asking)
         except lazy_engine.FactsChanged as changed:
             engine = changed.engine
-            outcome = run(cells, engine, kept, folder=Path())
+            outcome = run(cells, engine, kept, folder=Path(), before_asking=before_asking)
         lazy_engine.write_facts(JOURNAL, entry, engine.facts, engine.about)
     assert {row.reply.text for row in outcome.replies["original", 0]} == {"B"}
     return outcome.newly_asked, engine
@@ -125,6 +129,38 @@ def test_arguments_are_part_of_a_reply_and_port_key_and_folder_are_not(tmp_path)
     assert infer(3, "--note", "x")[0] == 3
     assert infer(launch={"quantization": "fp8"})[0] == 3
     assert infer(revision="abc")[0] == 3
+
+
+def test_the_start_of_the_server_is_no_time_of_asking(monkeypatch):
+    """The second run knows the facts from the first one, and starts the server for its missing question only."""
+    starts: list[float] = []
+
+    def progress(*arguments):
+        starts.append(time.monotonic())
+        assert is_running(servers()[-1])
+        return shown(*arguments)
+
+    shown = runner.progress
+    monkeypatch.setattr(runner, "progress", progress)
+    for number in (1, 2):
+        begun = time.monotonic()
+        assert infer(number, "--starts-for", "1.5")[0] == 1
+        assert starts[-1] - begun > 1.5
+        launched_server.stop()
+    with Journal(JOURNAL) as kept:
+        assert all(reply.seconds < 1.5 for _, reply in kept.items())
+
+
+def test_what_the_server_refuses_is_recorded_as_it_is_asked():
+    """It is found at the start of each server, and in no file that another server could change."""
+    asked, engine = infer(2, "--refuses", "temperature")
+    assert asked == 2 and engine.facts["decoding"]["temperature"] is None and engine.facts["decoding"]["seed"] == 0
+    assert list(engine.about["left_out"]) == ["temperature"]
+    launched_server.stop()
+    asked, engine = infer(3, "--refuses", "temperature")
+    assert asked == 1 and engine.facts["decoding"]["temperature"] is None
+    launched_server.stop()
+    assert infer(3)[1].facts["decoding"]["temperature"] == 0
 
 
 def test_the_command_has_what_the_entry_says():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,8 @@ def test_bounds_adapt_to_the_tokens_of_images():
     small, large = Image("a", "a" * 64, 100, 100), Image("b", "b" * 64, 200, 200)
     text = len("[q1] Which?") + len("Be brief.") + 64
     assert estimator.bound(turn("q1", small, small), 16) == Usage(text + 2000, 16)
+    scored = replace(turn("q1", small), labels=("A", "B"), continuations=("Red", "None of the above"))
+    assert estimator.bound(scored, 1) == Usage(text + 1000 + len("None of the above"), 1)
     estimator.learn(turn("q1", small), Usage(300, 4))
     assert estimator.bound(turn("q1", small), 16) == Usage(text + 600, 16)
     assert estimator.bound(turn("q1", large), 16) == Usage(text + 2400, 16)  # four times the pixels

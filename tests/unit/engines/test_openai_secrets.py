@@ -10,13 +10,13 @@ import sys
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.config import OpenAIModel, Params
+from known_unknowns.config import OpenAIModel
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.inference.probe import probe
-from tests.factories import published_row, variant_entry, write_published
+from tests.factories import params_from, published_row, variant_entry, write_published
 from tests.paths import ROOT, SOURCE
 from tests.servers.client import engine, turn
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
@@ -76,7 +76,7 @@ def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
     with Endpoint(reply=talkative, sight=talkative) as server:
         entry = {"engine": "openai", "source": MODEL, "base_url": server.url, "key_env": "THE_KEY"}
         entry["check_served"] = False
-        params = Params(
+        params = params_from(
             {
                 "edition": "pocket",
                 "editions": {"pocket": {"benchmarks": ["humblebench"], "models": ["parrot"], "seeds": [0]}},

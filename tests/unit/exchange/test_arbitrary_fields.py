@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.rescore import rescore
+from tests.factories import question
 
 TEXT = "Which?\nA. Red\nB. Blue\nE. None of the above"
 SOUND: dict[str, dict[str, Any]] = {
@@ -110,6 +113,24 @@ def test_arbitrary_value_in_a_log_of_inspect(tmp_path_factory, data):
     file.write_text(json.dumps(log | {"samples": [sample]}), encoding="utf-8")
     try:
         found = rescore("multiple_choice", [file])
+    except KnownUnknownsError as error:
+        assert str(file) in str(error)
+    else:
+        assert found.n == 1 and all(found.notes)
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_arbitrary_value_in_the_question_of_our_log_of_inspect(tmp_path_factory, data):
+    record = asdict(question("1"))
+    place = data.draw(st.sampled_from([record, record["options"][0], record["images"][0]]))
+    place[data.draw(st.sampled_from(sorted(place)))] = data.draw(ANYTHING)
+    record = {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}
+    sample = _SAMPLE | {"metadata": {"variant": "original", RECORD: record}}
+    file = tmp_path_factory.mktemp("any") / "p.json"
+    file.write_text(json.dumps(LOG | {"samples": [sample]}), encoding="utf-8")
+    try:
+        found = rescore("humblebench", [file])
     except KnownUnknownsError as error:
         assert str(file) in str(error)
     else:

@@ -198,20 +198,31 @@ def test_rejected_requests_are_recorded_once_the_model_has_answered(tmp_path):
     params = project(tmp_path)
     requests = export_requests(params, "hosted", None, tmp_path, root=tmp_path).files
     large = read(requests)[0]["custom_id"]
-
-    def image_limit(line: dict[str, Any]) -> dict[str, Any]:
-        if line["custom_id"] == large:
-            return failed(line, 400, "the image is too large")
-        return answered(line)
-
     refused = serve(requests, tmp_path / "a", lambda line: failed(line, 400, "temperature is not supported"))
     found = import_replies(params, "hosted", refused, root=tmp_path)
     assert found.recorded["humblebench"] == 0 and sum(found.unanswered.values()) == QUESTIONS
     assert "temperature is not supported" in str(found)
-    found = import_replies(params, "hosted", serve(requests, tmp_path / "b", image_limit), root=tmp_path)
+    found = import_replies(params, "hosted", serve(requests, tmp_path / "b", failed_first(requests)), root=tmp_path)
     assert (found.recorded["humblebench"], found.rejected["humblebench"]) == (QUESTIONS, 1)
     reply = replies_of(journal(tmp_path))[large]
     assert (reply.finish, reply.error) == ("rejected", "status 400: the image is too large")
+    # answers under other settings say nothing of these
+    params = project(tmp_path, decoding={"temperature": 0.7})
+    requests = export_requests(params, "hosted", None, tmp_path / "warm", root=tmp_path).files
+    refused = serve(requests, tmp_path / "c", lambda line: failed(line, 400, "temperature is not supported"))
+    found = import_replies(params, "hosted", refused, root=tmp_path)
+    assert found.recorded["humblebench"] == 0 and found.missing["humblebench"] == QUESTIONS
+    # an error file on its own, after the output
+    out, errors = serve(requests, tmp_path / "d", failed_first(requests))
+    import_replies(params, "hosted", [out], root=tmp_path)
+    found = import_replies(params, "hosted", [errors], root=tmp_path)
+    assert (found.recorded["humblebench"], found.rejected["humblebench"]) == (1, 1)
+
+
+def failed_first(requests: Iterable[Path]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The service has a limit of the size of images, which the first request exceeds."""
+    first = read(requests)[0]["custom_id"]
+    return lambda line: failed(line, 400, "the image is too large") if line["custom_id"] == first else answered(line)
 
 
 @pytest.mark.parametrize(("status", "message"), [(429, "slow down"), (500, "oh no"), (401, "wrong key")])

@@ -70,9 +70,9 @@ def test_errors_are_one_line_with_their_exit_codes(tmp_path, line, arguments, co
 def test_exit_code_of_check_follows_severity(tmp_path):
     params = REPOSITORY / "params.yaml"
     promised = config.load(params, edition="pocket").data("humblebench")
-    assert promised["questions_per_image"] == 5, "as the factory has it"
+    assert promised.questions_per_image == 5, "as the factory has it"
     options = LINE["question"].partition("\n")[2]
-    rows = [published_row(n, question=f"Which of {n}?\n{options}") for n in range(5 * promised["images"])]
+    rows = [published_row(n, question=f"Which of {n}?\n{options}") for n in range(5 * promised.images)]
     for changes, code, worst in (({}, 0, None), ({"type": "Weather"}, 1, "warning"), ({"label": "Q"}, 3, "error")):
         write_published(tmp_path, [*rows[:-1], rows[-1] | changes])
         told = known_unknowns("check", "humblebench", "--raw", ".", "--json", "--params", str(params), folder=tmp_path)

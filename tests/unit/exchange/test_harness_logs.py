@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
+from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.reader import parse_file
 from known_unknowns.exchange.rescore import rescore
+from known_unknowns.variants import nota_only
 from tests.factories import question
 from tests.unit.benchmarks.multiple_choice.own_files import load, own_folder, row, write_csv
 from tests.unit.exchange.rescored import value
@@ -141,6 +144,30 @@ def test_batch_output(tmp_path):
     assert (value(result, "official", "accuracy"), value(result, "official", "share_failed")) == (1 / 2, 1 / 2)
     with pytest.raises(DataError, match=r"output\.jsonl, line 1: not a line of a batch output"):
         parse_file(written(tmp_path / "output.jsonl", batch("1") | {"response": {"status_code": 200, "body": {}}}))
+
+
+def test_a_log_with_our_questions_needs_no_annotations(tmp_path):
+    """Of a benchmark whose questions no other file contains, in the variant without the right option."""
+    log = json.loads((LOGS / "inspect.json").read_text(encoding="utf-8"))
+    of_mmsap = {"benchmark": "mmsap", "category": "a", "extra": {"subset": "KnowVisQA"}}
+    asked = [nota_only(question(name, answer=0, **of_mmsap)) for name in ("q1", "q2")]
+    for sample, each, text in zip(log["samples"], asked, ("E", "B"), strict=True):
+        sample["metadata"] = {"variant": "nota_only", RECORD: asdict(each)}
+        sample["output"]["choices"][0]["message"]["content"] = text
+        sample["scores"] = {"robust": {"value": "C", "answer": text}}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log), encoding="utf-8")
+    found = rescore("mmsap", [file])
+    assert (found.variant, found.n, value(found, "robust", "accuracy")) == ("nota_only", 2, 1 / 2)
+    # a scorer with the name of a parser is compared with this parser only
+    (note,) = [each for each in found.notes if "in the file" in each]
+    assert note.startswith("robust in the file: 1.0000 of 2 replies are right; the robust parser: 0.5000")
+    with pytest.raises(DataError, match=r"log\.json, line 1: a question of mmsap, not of humblebench"):
+        rescore("humblebench", [file])
+    log["samples"][1]["metadata"][RECORD]["answer"] = 7
+    file.write_text(json.dumps(log), encoding="utf-8")
+    with pytest.raises(DataError, match=r"log\.json, line 2: not a sample of inspect_ai .*answer 7 is not one of"):
+        rescore("mmsap", [file])
 
 
 def test_samples_must_be_complete(tmp_path):

@@ -20,15 +20,15 @@ from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.tables import Part
 from tests.cells import read_replies, write_replies
-from tests.factories import question
+from tests.factories import params_from, question
 from tests.unit.metrics import answered
 
 SAID = ["A", "B", "The answer is (C).", "", "E", "none of the above", "A or B", "Z", "E.", "a car"]
 
 
 def params(*names: str, **models: dict) -> Params:
-    raw = dict(answered.params(names or ("original", "nota_only"), [0]).raw)
-    return Params(raw | {"models": models})
+    raw = answered.params(names or ("original", "nota_only"), [0]).file.plain()
+    return params_from(raw | {"models": models or {"other": {"engine": "respondent", "behaviour": "oracle"}}})
 
 
 def questions(root: Path) -> dict[str, list[Question]]:
@@ -130,7 +130,7 @@ def test_note_has_the_entry_for_params_yaml_and_the_record_the_files(tmp_path):
 )
 def test_invalid_imports(tmp_path, model, variant, reason):
     questions(tmp_path)
-    chosen = params(asked={"engine": "respondent"})
+    chosen = params(asked={"engine": "respondent", "behaviour": "oracle"})
     with pytest.raises(ConfigError, match=reason):
         import_predictions(chosen, model, "humblebench", [plain(tmp_path, SAID)], variant=variant, root=tmp_path)
     assert not (tmp_path / "results/pocket/replies").exists()
@@ -165,8 +165,8 @@ def test_refused_questions_need_a_forced_choice(tmp_path):
         "KnowVisQA-1", benchmark="mmsap", extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"}
     )
     tables.write_variant(tmp_path / "results/pocket/variants/mmsap/original.parquet", {0: [refused]})
-    raw = params().raw
-    chosen = Params(raw | {"benchmarks": {"mmsap": {"variants": ["original"]}}})
+    raw = params().file.plain()
+    chosen = params_from(raw | {"benchmarks": {"mmsap": {"variants": ["original"]}}})
     file = tmp_path / "said.csv"
     for forced, fails in (("", True), ("KnowVisQA-1,forced,A\n", False)):
         file.write_text(f"question_id,step,prediction\nKnowVisQA-1,answer,E\n{forced}")

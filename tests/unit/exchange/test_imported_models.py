@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ REPOSITORY = ROOT
 
 
 def checked(entry: dict[str, Any]) -> Params:
-    raw = json.loads(json.dumps(dict(config.load(REPOSITORY / "params.yaml").raw)))
+    raw = config.load(REPOSITORY / "params.yaml").file.plain()
     raw["models"]["theirs"] = entry
     return configuration.check(raw)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from known_unknowns.data.released_cells import answered_as
 from known_unknowns.exchange import released
 from known_unknowns.exchange.released import import_released
 from tests.cells import read_replies
-from tests.factories import question
+from tests.factories import params_from, question
 from tests.paths import ROOT
 
 NAME, MODEL = "humblebench", "Phi-4"
@@ -22,7 +21,7 @@ NAME, MODEL = "humblebench", "Phi-4"
 
 @pytest.fixture
 def params() -> Params:
-    raw = json.loads(json.dumps(config.load(ROOT / "params.yaml", edition="released").raw))
+    raw = config.load(ROOT / "params.yaml", edition="released").file.plain()
     raw["variants"]["corrected"] = {"corrections": "c.json"}
     raw["variants"]["corrected_cautiously"] = {
         "function": "corrected",
@@ -32,7 +31,7 @@ def params() -> Params:
     names = ["original", "corrected", "corrected_cautiously"]
     raw["editions"]["released"] |= {"benchmarks": [NAME], "models": [MODEL], "variants": {NAME: names}}
     raw["models"][MODEL]["cells"] = {NAME: {"original": [0], "corrected": [0]}}
-    return Params(raw)
+    return params_from(raw)
 
 
 def test_corrected_questions_are_answered_as_the_published_ones(params):

@@ -163,7 +163,7 @@ def asked(tmp_path):
     raw = yaml.safe_load((ROOT / "params.yaml").read_text())
     raw["editions"]["pocket"] |= {"models": ["tiny"], "benchmarks": ["humblebench"], "seeds": [0]}
     raw["editions"]["pocket"]["variants"] = {"humblebench": ["original"]}
-    raw["models"]["tiny"] = tiny.entry(tmp_path / "model").as_dict()
+    raw["models"]["tiny"] = tiny.entry(tmp_path / "model").plain()
     tiny.build("llava", tmp_path / "model")
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
     params = load(tmp_path / "params.yaml")

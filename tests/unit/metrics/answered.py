@@ -10,6 +10,7 @@ from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
+from tests.factories import params_from, with_keys
 
 PARSERS = ("official", "robust", "likelihood")
 Cell = tuple[str, int]
@@ -23,7 +24,7 @@ def params(
     **statistics: float,
 ) -> Params:
     """A params.yaml with no more than what is measured."""
-    return Params(
+    return params_from(
         {
             "edition": "pocket",
             "editions": {"pocket": {"benchmarks": ["humblebench"], "models": ["m"], "seeds": list(seeds)}},
@@ -64,10 +65,8 @@ def measured_again(
     folder: Path, cells: Mapping[Cell, object], *, kept: str | None = None, **statistics: float
 ) -> list[Metric]:
     variants, seeds = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
-    settings = params(variants, seeds, **statistics)
-    settings.raw["benchmarks"]["humblebench"]["seeds"] = {
-        name: [seed for variant, seed in cells if variant == name] for name in variants
-    }
+    own = {name: [seed for variant, seed in cells if variant == name] for name in variants}
+    settings = with_keys(params(variants, seeds, **statistics), benchmarks__humblebench__seeds=own)
     measure(
         settings,
         "m",

@@ -11,7 +11,7 @@ import pytest
 from known_unknowns import tables, variants
 from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
-from known_unknowns.config import Params, Statistics
+from known_unknowns.config import Statistics
 from known_unknowns.data.questions import vary
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
@@ -22,7 +22,7 @@ from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.scoring.table import parse
-from tests.factories import question, variant_entry
+from tests.factories import params_from, question, variant_entry, with_keys
 from tests.unit.metrics.answered import measured, params, pick, write
 
 ORIGINAL = ("original", 0)
@@ -184,9 +184,8 @@ def test_the_protocol_decides_whether_a_question_is_asked_again(tmp_path):
     pairs = [(question(str(i), 0, group=f"g{i}"), Reply("A")) for i in range(3)]
     write(tmp_path, {ORIGINAL: pairs})
     for protocol, names in (("single_turn", 1), ("forced_choice", 9)):
-        settings = params(["original"], [0])
-        settings.raw["benchmarks"]["humblebench"]["protocol"] = protocol
-        settings.raw["protocols"][protocol] = {}
+        chosen = {"benchmarks__humblebench__protocol": protocol, f"protocols__{protocol}": {}}
+        settings = with_keys(params(["original"], [0]), **chosen)
         files = {name: tmp_path / f"{name}.parquet" for name in ("scores", "replies")}
         out = tmp_path / "metrics.parquet"
         measure(settings, "m", "humblebench", variants=tmp_path / "variants", **files, out=out)
@@ -219,9 +218,9 @@ def test_no_confidences_without_the_robust_parser():
 @pytest.mark.parametrize("behaviour", ["calibrated", "overconfident", "uninformative"])
 def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_path, behaviour):
     """Confidences are 1% to 99%, of the overconfident one 25% to 99%: right 25 points less often than it says."""
-    raw = dict(params(["original"], [0], parsers=["robust"]).raw)
+    raw = params(["original"], [0], parsers=["robust"]).file.plain()
     raw["editions"] = {"pocket": raw["editions"]["pocket"] | {"confidence": ["option_text", "verbalised"]}}
-    settings = Params(raw | {"models": {"m": {"engine": "respondent", "behaviour": behaviour}}})
+    settings = params_from(raw | {"models": {"m": {"engine": "respondent", "behaviour": behaviour}}})
     asked = [question(str(number), number % 4, group=f"g{number}") for number in range(1200)]
     tables.write_questions(tmp_path / "questions.parquet", asked)
     folder, out = tmp_path / "variants", tmp_path / "replies"

@@ -14,7 +14,7 @@ from known_unknowns import config, variants
 from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.metrics import clustered_interval, dual
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Reply, Score
-from tests.factories import question
+from tests.factories import params_from, question
 from tests.unit.metrics.answered import measured, params, pick
 
 PAIR = "original+nota_only"
@@ -123,9 +123,9 @@ def test_questions_without_a_refusal_have_no_dual_accuracy(tmp_path):
 
 
 def names(benchmark_entry, defined):
-    raw = dict(params([], [0]).raw) | {"variants": defined, "protocols": {"single_turn": {}, "other": {}}}
+    raw = params([], [0]).file.plain() | {"variants": defined, "protocols": {"single_turn": {}, "other": {}}}
     raw["benchmarks"] = {"humblebench": benchmark_entry}
-    return [pair.name for pair in dual.combinations(config.Params(raw), "humblebench")]
+    return [pair.name for pair in dual.combinations(params_from(raw), "humblebench")]
 
 
 def test_pairs_follow_from_the_functions_and_protocols():

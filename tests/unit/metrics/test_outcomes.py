@@ -35,7 +35,7 @@ from known_unknowns.records import (
 )
 from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns_benchmarks.multiple_choice.metrics import risk_coverage
-from tests.factories import question
+from tests.factories import question, with_keys
 from tests.unit.metrics.answered import params
 
 LABELS = "ABCDE"  # E is the refusal
@@ -186,9 +186,8 @@ def test_the_table_of_metrics_has_recognised_for_variants_without_content() -> N
 def test_variants_without_content() -> None:
     free = {name for name, variant in variants.VARIANTS.items() if variant.content_free}
     assert free == {"noise", "gaussian", "blank", "text_only"}
-    named = params(["original", "nota_only", "noise"], [0])
-    named.raw["variants"]["grey"] = {"function": "blank"}
-    named.raw["benchmarks"]["humblebench"]["variants"].append("grey")
+    named = params(["original", "nota_only", "noise", "grey"], [0])
+    named = with_keys(named, variants__grey={"function": "blank"})
     assert content_free(named, "humblebench") == {"noise", "grey"}
 
 

@@ -19,7 +19,7 @@ from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import SAMPLE, AnsweredTurn, Metric, Question, Reply, Turn, runs_name
 from known_unknowns.scoring.table import parse
-from tests.factories import question, variant_entry
+from tests.factories import params_from, question, variant_entry
 from tests.paths import ROOT
 from tests.unit.metrics.answered import params as params_of
 from tests.unit.metrics.answered import pick
@@ -28,9 +28,9 @@ OPTIONS = 5
 
 
 def settings(samples: int, variant: str = "original", seeds: tuple[int, ...] = (0,)) -> Params:
-    raw = dict(params_of([variant], seeds, parsers=["robust"]).raw)
+    raw = params_of([variant], seeds, parsers=["robust"]).file.plain()
     entry = {"engine": "respondent", "behaviour": "uniform", "samples": samples}
-    return Params(raw | {"models": {"m": entry}})
+    return params_from(raw | {"models": {"m": entry}})
 
 
 def run(folder: Path, questions: list[Question], params: Params) -> tuple[list[Metric], dict[str, Any]]:
@@ -160,13 +160,13 @@ def test_each_sample_is_asked_once_and_more_samples_ask_only_the_new_ones(tmp_pa
 
 def test_a_checkpoint_that_does_not_sample_has_no_samples(tmp_path):
     """Only the checkpoint tells what `sampling: checkpoint` is; the pocket model's is greedy."""
-    raw = dict(settings(2).raw)
+    raw = settings(2).file.plain()
     entry = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["models"]["pocket"]
     decoding = {"sampling": "checkpoint", "max_new_tokens": 2}
     raw["models"] = {"m": entry | {"source": str(ROOT / "models/pocket"), "decoding": decoding, "samples": 2}}
-    assert not Params(raw).model("m").greedy
+    assert not params_from(raw).model("m").greedy
     with pytest.raises(ConfigError, match=r"models\.m\.samples: the checkpoint decodes greedily"):
-        run(tmp_path, several(2), Params(raw))
+        run(tmp_path, several(2), params_from(raw))
 
 
 def test_samples_show_the_answers_that_a_server_changes_at_temperature_0(tmp_path):
@@ -183,7 +183,7 @@ def test_samples_show_the_answers_that_a_server_changes_at_temperature_0(tmp_pat
     questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(10)]
     with Endpoint(reply=reply) as server:
         entry = {"engine": "openai", "source": MODEL, "base_url": server.url, "samples": 2}
-        metrics, record = run(tmp_path, questions, Params(settings(2).raw | {"models": {"m": entry}}))
+        metrics, record = run(tmp_path, questions, params_from(settings(2).file.plain() | {"models": {"m": entry}}))
     assert record["facts"]["decoding"]["temperature"] == 0
     assert pick(metrics, "answer_changes", seed=None).value == pytest.approx(1 / 10)
 

@@ -27,6 +27,7 @@ from known_unknowns.metrics.summary import (
     write_all_metrics,
 )
 from known_unknowns.records import Metric
+from tests.factories import params_from
 from tests.paths import ROOT
 
 
@@ -38,9 +39,9 @@ def metric(name: str, value: float | None, **changes) -> Metric:
 
 def params(**edition) -> Params:
     """The pocket edition with other keys."""
-    raw = json.loads(json.dumps(config.load(ROOT / "params.yaml", edition="pocket").raw))
+    raw = config.load(ROOT / "params.yaml", edition="pocket").file.plain()
     raw["editions"]["pocket"] |= edition
-    return Params(raw)
+    return params_from(raw)
 
 
 def rows_of(metrics: list[Metric], benchmark: str = "humblebench", **edition) -> dict[str, dict]:
@@ -201,13 +202,13 @@ def test_declared_numbers_are_those_that_the_edition_asks_for(benchmark):
 
 
 def test_a_variant_is_found_by_its_function():
-    raw = json.loads(json.dumps(params(variants={"humblebench": ["original", "empty", "without"]}).raw))
+    raw = params(variants={"humblebench": ["original", "empty", "without"]}).file.plain()
     raw["variants"] |= {"empty": {"function": "blank"}, "without": {"function": "nota_only"}}
-    found = {number.name: variant for number, variant in numbers_of(Params(raw), "humblebench")}
+    found = {number.name: variant for number, variant in numbers_of(params_from(raw), "humblebench")}
     assert found["dual_accuracy"] == "original+without" and found["refused"] == "without"
     assert (found["recognised"], found["accuracy"]) == ("empty", "original")
     rows = [metric("accuracy", 0.9, variant="empty"), metric("recognised", 0.5, variant="empty")]
-    (row,) = headline_rows(Params(raw), rows)[1]
+    (row,) = headline_rows(params_from(raw), rows)[1]
     assert "accuracy" not in row and row["recognised"] == 0.5
 
 

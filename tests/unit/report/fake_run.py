@@ -28,6 +28,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
 from known_unknowns.scoring.table import parse
+from tests.factories import params_from
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -86,10 +87,10 @@ class FakeRun:
 
 def params(benchmark: str = "humblebench", models: Iterable[str] = MODELS) -> Params:
     """The repository's params.yaml with one benchmark and these models, in the pocket edition."""
-    raw = json.loads(json.dumps(config.load(REPOSITORY / "params.yaml", edition="pocket").raw))
+    raw = config.load(REPOSITORY / "params.yaml", edition="pocket").file.plain()
     raw["editions"]["pocket"] |= {"benchmarks": [benchmark], "models": list(models)}
     raw["benchmarks"][benchmark]["data"].setdefault("pocket", {"source": "folder", "path": "questions"})
-    return Params(raw)
+    return params_from(raw)
 
 
 def make(
@@ -103,12 +104,12 @@ def make(
 ) -> FakeRun:
     """Write the whole of a run under ``folder``. ``reply`` takes the place of `make_reply`."""
     chosen = params(models=models)
-    raw = json.loads(json.dumps(chosen.raw))
+    raw = chosen.file.plain()
     raw["editions"]["pocket"]["seeds"] = list(range(seeds))
     raw["benchmarks"]["humblebench"].pop("seeds", None)
     if variants_kept is not None:
         raw["benchmarks"]["humblebench"]["variants"] = list(variants_kept)
-    run = FakeRun(folder, Params(raw))
+    run = FakeRun(folder, params_from(raw))
     asked = _questions(run.data / "questions" / "humblebench", questions)
     varied = {
         (name, seed): [variants.apply(run.params.variant(name), q, seed=seed) for q in asked]
@@ -192,7 +193,7 @@ def _model(
     engine = {
         "model": model,
         "benchmark": "humblebench",
-        "entry": run.params.model(model).as_dict(),
+        "entry": run.params.model(model).plain(),
         "facts": {"source": model, "decoding": {"do_sample": False}, "image backend": "pil"},
         "about": {"device": "cpu", "torch": "2.13.0", "sharing": SHARING},
         "turns": sum(map(len, varied.values())),

@@ -81,7 +81,7 @@ def test_the_report_command_shows_checks_as_text_only_if_given(tmp_path: Path):
     run = make(tmp_path, questions=15, variants_kept=["original"])
     assert "The data were not checked." in write(run)["audit.html"]["humblebench-checks"].text
     settings, hostile = tmp_path / "params.yaml", "<script>alert(1)</script>\x1b[31m"
-    settings.write_text(yaml.safe_dump(run.params.raw))
+    settings.write_text(yaml.safe_dump(run.params.file.plain()))
     checks = save(tmp_path / "checks", Finding(WARNING, "leak", hostile, hostile), *many("odd", 7))
     command = ["step", "report", *run.metrics, "--results", run.results, "--data", run.data]
     command += ["--comparison", run.comparison, "--pairs", run.pairs, "--checks", checks]

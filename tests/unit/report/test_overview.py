@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
@@ -11,13 +10,13 @@ import pytest
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison.pairs import PairedRow
-from known_unknowns.config import Params
 from known_unknowns.engines.respondents import BEHAVIOURS
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.overview import Overview, baselines_in_words, matrix, table
 from known_unknowns.report.page import run_of
 from known_unknowns.report.sentences import Facts, module, sentences
+from tests.factories import params_from
 
 from .fake_run import params
 
@@ -44,7 +43,7 @@ def pair(a: str, b: str, difference: float, p: float) -> PairedRow:
 
 
 def overview(*pairs: PairedRow, models: tuple[str, ...] = tuple(NUMBERS), dual: bool = True) -> Overview:
-    raw = json.loads(json.dumps(params().raw))
+    raw = params().file.plain()
     raw["editions"]["pocket"]["models"] = list(models)
     rows = []
     for model in models:
@@ -56,7 +55,7 @@ def overview(*pairs: PairedRow, models: tuple[str, ...] = tuple(NUMBERS), dual: 
             parts = {"recognised": blank, "recognised_refused": blank - 0.1, "recognised_abstained": 0.1}
             rows += [metric(model, "blank", name, value) for name, value in parts.items()]
             rows.append(metric(model, "blank", "accuracy", 0.99))  # not shown
-    return Overview(run_of(Params(raw), MetricIndex(rows), "humblebench"), [], list(pairs))
+    return Overview(run_of(params_from(raw), MetricIndex(rows), "humblebench"), [], list(pairs))
 
 
 def cells(found: Overview) -> dict[str, dict[str, str]]:

@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
 from known_unknowns.report import section as report_section
 from known_unknowns.report import shell
 from known_unknowns.report.page import build
+from tests.factories import params_from
 
 from .conftest import write
 from .fake_run import FakeRun, make, params
@@ -125,7 +125,7 @@ def test_fewer_variants_make_a_smaller_report(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_figures")
 def test_one_parser_and_several_seeds(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original", "shuffled_options"], seeds=2)
-    run.params = Params(dict(run.params.raw) | {"parsers": ["official"]})
+    run.params = params_from(run.params.file.plain() | {"parsers": ["official"]})
     pages = write(run)
     assert "humblebench-parsers" not in {e.attributes.get("id") for e in pages["parsers.html"].elements}
     assert "robust" not in pages[OWN]["humblebench-headline"].text

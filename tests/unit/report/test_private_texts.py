@@ -7,22 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.config import Params
 from known_unknowns.records import Reply
 from known_unknowns.report.private_texts import PrivateTexts
+from tests.factories import params_from
 
 from .conftest import write
 from .fake_run import make
 from .planted import CREDENTIAL, KEY, PLANTED, TEXT, set_environment
 
 HOME, ROOT = Path("/home/me"), Path("/home/me/my project")
+SERVED = {"engine": "openai", "source": "m"}
 SETTINGS = {
     "models": {
-        "a": {"source": "/data/check points/llava", "key_env": "MY_KEY"},
-        "b": {"base_url": "http://10.1.2.3:8000/v1"},
-        "c": {"base_url": "http://data/v1"},
+        "a": SERVED | {"source": "/data/check points/llava", "key_env": "MY_KEY"},
+        "b": SERVED | {"base_url": "http://10.1.2.3:8000/v1"},
+        "c": SERVED | {"base_url": "http://data/v1"},
     },
-    "tracking": {"uri": "https://me:pass@runs.example.org"},
+    "tracking": {
+        "enabled": True,
+        "uri": "https://me:pass@runs.example.org",
+        "artifacts": "mlartifacts",
+        "experiment": "tests",
+    },
 }
 
 
@@ -30,7 +36,7 @@ SETTINGS = {
 def private(monkeypatch: pytest.MonkeyPatch) -> PrivateTexts:
     monkeypatch.setattr(Path, "home", lambda: HOME)
     monkeypatch.setenv("MY_KEY", "0123-abcd-4567")
-    return PrivateTexts.of(Params(SETTINGS), ROOT)
+    return PrivateTexts.of(params_from(SETTINGS), ROOT)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +105,11 @@ def test_no_page_has_a_private_text(tmp_path, monkeypatch):
         models=("oracle", "pocket"),
         reply=lambda model, question, dice: Reply("A") if model == "oracle" else Reply("", error=TEXT),
     )
-    raw = json.loads(json.dumps(run.params.raw))
+    raw = run.params.file.plain()
     raw["benchmarks"]["humblebench"]["data"]["pocket"] = {"source": "folder", "path": "/data/outside/mine"}
     served = {"engine": "openai", "source": "/srv/secret/model", "base_url": "http://10.20.30.40:8000/v1"}
     raw["models"]["pocket"] = served | {"key_env": "PLANTED_CREDENTIAL"}
-    run.params = Params(raw)
+    run.params = params_from(raw)
     engine = run.results / "replies/pocket/humblebench/engine.json"
     facts = {"text": TEXT, "endpoint": served["base_url"], "folder": str(root / "models")}
     engine.write_text(json.dumps(json.loads(engine.read_text()) | {"facts": facts, "about": {TEXT: [TEXT]}}))

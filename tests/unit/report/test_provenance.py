@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.config import Params
 from known_unknowns.data import lock_file
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.report import shell
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.provenance import Data, Model, RunDescription, computations, describe_run, usage
+from tests.factories import params_from
 
 from .fake_run import FakeRun, make, params
 from .pages import parse
@@ -29,11 +29,11 @@ TRANSFORMERS = {"engine": "transformers", "source": "maker/model", "revision": "
 def run(tmp_path_factory) -> FakeRun:
     """A run of one benchmark from the hub and one model of it, with three samples of one respondent."""
     made = make(tmp_path_factory.mktemp("locked"), questions=15, variants_kept=["original"])
-    raw = json.loads(json.dumps(made.params.raw))
+    raw = made.params.file.plain()
     raw["benchmarks"]["humblebench"]["data"][made.params.edition] = HUB
     raw["models"]["pocket"] = TRANSFORMERS
     raw["models"]["oracle"]["samples"] = 3
-    made.params = Params(raw)
+    made.params = params_from(raw)
     return made
 
 
@@ -134,8 +134,8 @@ def test_the_page_says_which_images_may_not_be_passed_on(redistribute, images, s
 
 def test_own_questions_may_not_be_passed_on_and_rendered_ones_may(run, tmp_path):
     own = {"source": "folder", "path": "mine"}
-    raw = json.loads(json.dumps(params("multiple_choice").raw))
+    raw = params("multiple_choice").file.plain()
     raw["benchmarks"]["multiple_choice"]["data"]["pocket"] = own
-    for chosen, restricted in ((Params(raw), ["multiple_choice"]), (params("humblebench"), [])):
+    for chosen, restricted in ((params_from(raw), ["multiple_choice"]), (params("humblebench"), [])):
         described = describe_run(chosen, results=run.results, data=run.data, root=tmp_path)
         assert described.restricted == restricted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +12,12 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.comparison import compare
-from known_unknowns.config import Params
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import answer_colours, answer_shares
 from known_unknowns.report.page import figures_of, run_of
 from known_unknowns.report.section import section
+from tests.factories import params_from
 
 from .conftest import write
 from .fake_run import FakeRun, params
@@ -49,10 +48,10 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRun:
     registered = registry.get
     monkeypatch.setattr(registry, "get", lambda name: PLAIN if name == "plain" else registered(name))
     monkeypatch.setattr(Benchmark, "published", ())
-    raw = json.loads(json.dumps(params().raw))
+    raw = params().file.plain()
     raw["benchmarks"]["plain"] = raw["benchmarks"]["humblebench"] | {"variants": ["original", "blank"]}
     raw["editions"]["pocket"] |= {"benchmarks": ["plain"], "models": ["oracle"]}
-    run = FakeRun(tmp_path, Params(raw))
+    run = FakeRun(tmp_path, params_from(raw))
     rows = [
         Metric("oracle", "plain", variant, 0, parser, OVERALL, name, value, None, None, n, "none")
         for variant in ("original", "blank")

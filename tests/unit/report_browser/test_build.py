@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, OUTCOMES, REFUSED, UNPARSED, Score
 from known_unknowns.report.browser import build, columns, outcomes
 from known_unknowns.report.browser.shards import read
 from tests.cells import ONE
-from tests.factories import question
+from tests.factories import params_from, question
 
 from .rows import rows_of
 from .tiny_run import HOSTILE, KEY, LONG, TinyRun
@@ -158,6 +157,6 @@ def test_an_earlier_folder_is_replaced_unless_a_table_is_missing(run, tmp_path):
     assert not list(tmp_path.iterdir())
     old.parent.mkdir()
     old.write_text("old")
-    without = Params({**run.params.raw, "report": {"images": False}})
+    without = params_from({**run.params.file.plain(), "report": {"images": False}})
     build(without, results=run.folder, data=run.folder, out=out)
     assert not old.exists() and not (tmp_path / "questions" / "images").exists()

@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from known_unknowns.config import Params
 from known_unknowns.records import Reply
 from known_unknowns.report.browser import build
 from known_unknowns.report.browser.shards import read
 from known_unknowns.scoring.table import parse
 from tests.cells import read_questions, read_replies, write_questions, write_replies
+from tests.factories import params_from
 from tests.unit.report.planted import PLANTED, TEXT, set_environment
 
 from .tiny_run import BENCHMARK, VARIANTS, make
@@ -38,9 +38,9 @@ def test_no_shard_has_a_private_text(tmp_path, monkeypatch):
         parse(run.folder / "variants" / BENCHMARK, replies, scores, cells=cells, parsers=run.params.parsers)
         engine = {"entry": {"source": "/srv/secret/model"}, "facts": {"x": TEXT}, "about": {TEXT: str(root)}}
         replies.with_name("engine.json").write_text(json.dumps(engine))
-    raw = json.loads(json.dumps(run.params.raw))
+    raw = run.params.file.plain()
     raw["benchmarks"][BENCHMARK]["data"]["pocket"] = {"source": "folder", "path": "/data/outside/mine"}
-    build(Params(raw), results=run.folder, data=run.folder, out=run.page, root=root)
+    build(params_from(raw), results=run.folder, data=run.folder, out=run.page, root=root)
     shards = {path.name: read(path) for path in run.shards.glob("*.js")}
     for name, content in {run.page.name: run.page.read_bytes(), **shards}.items():
         assert [text for text in [*PLANTED, str(tmp_path)] if text.encode() in content] == [], name

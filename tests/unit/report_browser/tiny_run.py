@@ -19,7 +19,7 @@ from known_unknowns.records import AnsweredTurn, Confidence, Image, Option, Ques
 from known_unknowns.report.browser import build
 from known_unknowns.scoring.table import parse
 from tests.cells import write_replies
-from tests.factories import png
+from tests.factories import params_from, png
 from tests.paths import ROOT
 
 BENCHMARK = "humblebench"
@@ -67,12 +67,12 @@ class TinyRun:
 def make(folder: Path, *further: str) -> TinyRun:
     """Write the tables, the image and the page. The benchmarks ``further`` have the same questions and replies."""
     benchmarks = [BENCHMARK, *further]
-    raw = json.loads(json.dumps(config.load(ROOT / "params.yaml", edition="pocket").raw))
+    raw = config.load(ROOT / "params.yaml", edition="pocket").file.plain()
     raw["editions"]["pocket"] |= {"benchmarks": benchmarks, "models": list(MODELS), "seeds": [0]}
     for benchmark in benchmarks:
         raw["benchmarks"][benchmark]["variants"] = list(VARIANTS)
         raw["benchmarks"][benchmark].pop("seeds", None)
-    params = Params(raw)
+    params = params_from(raw)
     for benchmark in benchmarks:
         _write_tables(folder, params, benchmark)
     run = TinyRun(folder, params)

@@ -19,7 +19,7 @@ from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Answered
 from known_unknowns.scoring.judge import JUDGE, judge_turn, parse_judgement, prompt_for
 from known_unknowns.scoring.table import parse
 from tests.cells import ONE
-from tests.factories import question
+from tests.factories import params_from, question
 from tests.servers.endpoint import MODEL, Endpoint, Request, Response, completion, error
 
 LABELS = tuple("ABCDE")
@@ -92,16 +92,16 @@ def params(server: Endpoint, model: str = "parrot") -> Params:
         "edition": "e",
         "editions": {"e": {"benchmarks": ["humblebench"], "models": ["parrot"], "seeds": [0]}},
         "benchmarks": {
-            "humblebench": {"protocol": "single_turn", "variants": ["original"], "data": {}},
+            "humblebench": {"protocol": "single_turn", "variants": ["original"]},
         },
-        "models": {"parrot": entry, "oracle": {"engine": "oracle"}},
+        "models": {"parrot": entry, "oracle": {"engine": "respondent", "behaviour": "oracle"}},
         "protocols": {"single_turn": {}},
         "variants": {"original": {}},
         "parsers": ["robust", "judge"],
         "judge": {"model": model},
         "statistics": {"confidence": 0.95},
     }
-    return Params(raw)
+    return params_from(raw)
 
 
 REPLIES = {

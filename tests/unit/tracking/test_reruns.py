@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from known_unknowns import json_files
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.tracking import track
 from tests.unit.tracking.logged import CELLS, artifact, cell_of, cells, client, current, history, run_of, runs
 
@@ -21,6 +23,16 @@ def test_a_rerun_changes_nothing(world: World) -> None:
     assert {i: r.to_dictionary() for i, r in after.items()} == {i: r.to_dictionary() for i, r in before.items()}
     for run in cells(world):
         assert history(world, run, "accuracy") == [0.5]
+
+
+def test_replies_that_are_made_again_from_the_journal_are_the_same_runs(world: World) -> None:
+    path = EditionFiles(world.data, world.results).engine("oracle", "humblebench")
+    record = json_files.read(path)
+    json_files.write(path, record | {"newly_asked": 12})
+    first = world.track()
+    json_files.write(path, record | {"newly_asked": 0})
+    assert world.track() == first
+    assert not runs(world, "tags.superseded = 'true'")
 
 
 def test_a_changed_metric_replaces_the_runs_of_its_model_and_no_other(world: World) -> None:

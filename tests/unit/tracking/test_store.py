@@ -136,6 +136,6 @@ def test_runs_go_on_in_a_copied_folder(world: World, monkeypatch: pytest.MonkeyP
     assert artifact(moved, run, "engine.json").is_file()
     assert client(moved).list_artifacts(run.info.run_id)  # MLflow finds them there
     assert {run.info.artifact_uri for run in runs(world)} == before  # the first folder is left alone
-    moved.params.raw["tracking"]["artifacts"] = "elsewhere"
+    moved.raw["tracking"]["artifacts"] = "elsewhere"
     with pytest.raises(DataError, match="keeps its artifacts in"):
         moved.track()

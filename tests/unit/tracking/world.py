@@ -12,6 +12,7 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Option, Question, Reply, Score
+from tests.factories import params_from
 
 MODELS, VARIANTS = ("oracle", "always_a"), ("original", "nota_only_relettered")
 CATEGORIES = ("Object", "Object", "Relation", "Attribute")
@@ -58,7 +59,7 @@ class World:
 
     @property
     def params(self) -> Params:
-        return Params(self.raw)
+        return params_from(self.raw)
 
     @property
     def data(self) -> Path:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.config import Params, Tracking
+from known_unknowns.config import Tracking
 from known_unknowns.errors import DataError
 from known_unknowns.tracking.store import open_store
 from known_unknowns.workflow.opening import open_in_browser, places, report_page
+from tests.factories import params_from
 from tests.unit.report.fake_run import params
 
 TABLE = "#/experiments/1/runs"
@@ -34,7 +35,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def printed(**tracking: object) -> list[str]:
     chosen = params()
     settings = {"enabled": True, "uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "e"} | tracking
-    chosen = Params({**chosen.raw, "tracking": settings})
+    chosen = params_from({**chosen.file.plain(), "tracking": settings})
     return [line[11:] for line in places(chosen, report_page(chosen))]
 
 

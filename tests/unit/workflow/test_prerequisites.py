@@ -17,6 +17,7 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration, prerequisites
 from known_unknowns.workflow import project as projects
 from known_unknowns_benchmarks.multiple_choice import loader
+from tests.factories import with_keys
 from tests.paths import ROOT
 from tests.unit.benchmarks.multiple_choice.own_files import own_folder, row
 
@@ -123,7 +124,7 @@ def test_variants_that_no_question_fits_are_left_out(project):
     assert set(every) - set(texts.variants("multiple_choice")) == {"noise", "gaussian", "blank", "text_only"}
     both, _ = prerequisites.fitted(params, {"multiple_choice": Contents(5, 5, 5)})
     assert both.variants("multiple_choice") == every
-    configuration.check(without_refusal.raw)  # the jobs of the run read it
+    configuration.check(without_refusal.file.plain())  # the jobs of the run read it
 
 
 def test_a_benchmark_without_a_variant_left_is_a_mistake():
@@ -149,7 +150,7 @@ def test_check_params_says_what_the_data_contain(project):
     shutil.copy(ROOT / "params.yaml", project)
     done = CliRunner().invoke(cli.app, ["check", "params", "--edition", "pocket"])
     assert isinstance(done.exception, ConfigError) and "models.pocket.source: there is no folder" in str(done.exception)
-    (project / "params.yaml").write_text(yaml.safe_dump(configured().raw))
+    (project / "params.yaml").write_text(yaml.safe_dump(configured().file.plain()))
     done = CliRunner().invoke(cli.app, ["check", "params"])
     assert done.exit_code == 0
     assert "2 of 2 questions have a refusal option, recognised by its phrasing: 'None of the above' in 2" in done.output
@@ -184,17 +185,16 @@ def test_variants_that_the_last_run_left_out_are_not_compared(project):
     assert prerequisites.as_run(params) == params  # no run yet
     last, _ = prerequisites.fitted(params, {"multiple_choice": Contents(5, 0, 5)})
     (project / "results/mine").mkdir(parents=True)
-    (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.raw))
+    (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.file.plain()))
     assert prerequisites.as_run(params).variants("multiple_choice") == last.variants("multiple_choice")
     assert "nota_only" not in prerequisites.as_run(params).variants("multiple_choice")
 
 
 def test_variants_of_the_edition_that_the_last_run_left_out_are_not_compared(project):
-    params = configured()
-    params.raw["editions"]["mine"]["variants"] = {"multiple_choice": ["original", "nota_only"]}
+    params = with_keys(configured(), editions__mine__variants={"multiple_choice": ["original", "nota_only"]})
     last, _ = prerequisites.fitted(params, {"multiple_choice": Contents(5, 0, 5)})
     (project / "results/mine").mkdir(parents=True)
-    (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.raw))
+    (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.file.plain()))
     assert prerequisites.as_run(params).variants("multiple_choice") == ["original"]
     assert params.variants("multiple_choice") == ["original", "nota_only"]
 

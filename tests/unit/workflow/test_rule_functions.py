@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from known_unknowns.config import Params
 from known_unknowns.workflow import configuration, rule_functions
 from known_unknowns.workflow.rule_functions import RuleFunctions, Targets, any_of
+from tests.factories import params_from
 from tests.paths import ROOT
 
 
@@ -37,14 +37,14 @@ def test_a_pin_is_an_input_if_it_exists(functions: RuleFunctions) -> None:
 
 
 def test_released_replies_get_the_benchmarks_own_questions_if_they_exist(functions: RuleFunctions) -> None:
-    raw = dict(functions.params.raw)
+    raw = functions.params.file.plain()
     entry = raw["benchmarks"]["humblebench"]
     source = {"source": "scenes", "seed": 1, "images": 4, "questions_per_image": 1, "revision": "unpinned"}
     raw["benchmarks"] = raw["benchmarks"] | {"humblebench": entry | {"data": {"pocket": source}}}
     assert functions.own_questions(of(benchmark="humblebench")) == []
-    released = functions.params.raw["benchmarks"]["humblebench"]["data"]["released"]
+    released = functions.params.file.plain()["benchmarks"]["humblebench"]["data"]["released"]
     raw["benchmarks"]["humblebench"]["data"]["pocket"] = released | {"questions": "mine"}
-    functions = RuleFunctions(type(functions.params)(raw), "data/pocket")
+    functions = RuleFunctions(params_from(raw), "data/pocket")
     assert functions.own_questions(of(benchmark="humblebench")) == []
     Path("mine").mkdir()
     Path("mine/questions.parquet").write_bytes(b"")
@@ -58,9 +58,9 @@ def test_only_rendered_data_depend_on_code(functions: RuleFunctions) -> None:
 
 
 def test_an_imported_model_needs_the_variants_that_it_answered(functions: RuleFunctions) -> None:
-    raw = functions.params.raw | {"models": dict(functions.params.raw["models"])}
+    raw = functions.params.file.plain()
     raw["models"]["oracle"] = {"engine": "imported", "cells": {"humblebench": {"noise": [0]}}}
-    functions = RuleFunctions(type(functions.params)(raw), "data/pocket")
+    functions = RuleFunctions(params_from(raw), "data/pocket")
     noise = "<results>/variants/humblebench/noise.parquet"
     assert functions.answered_variants(of(benchmark="humblebench", model="oracle")) == [noise]
     every = Targets(functions.params).variant_tables("humblebench")
@@ -86,9 +86,9 @@ def test_the_files_of_a_model_are_those_of_its_folder_and_of_its_own_adapter(tmp
     for file in files:
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text("")
-    base = params.raw["models"]["pocket"] | {"source": str(tmp_path)}
-    raw = params.raw | {"models": {"plain": base, "adapted": base | {"adapter": "one"}}}
-    found = {name: rule_functions.weights(type(params)(raw), name) for name in ("plain", "adapted")}
+    base = params.file.plain()["models"]["pocket"] | {"source": str(tmp_path)}
+    raw = params.file.plain() | {"models": {"plain": base, "adapted": base | {"adapter": "one"}}}
+    found = {name: rule_functions.weights(params_from(raw), name) for name in ("plain", "adapted")}
     shared = {str(tmp_path / file) for file in ("model.safetensors", "templates/a.jinja")}
     assert set(found["plain"]) == shared
     assert set(found["adapted"]) == shared | {
@@ -110,7 +110,7 @@ RAW = {
         "b": {"engine": "imported", "cells": {"two": {"p": [3]}}},
     },
 }
-TARGETS = Targets(Params(RAW))
+TARGETS = Targets(params_from(RAW))
 
 
 def test_models_with_imported_replies_have_their_cells_only():

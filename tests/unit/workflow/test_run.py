@@ -1,4 +1,4 @@
-"""The lock, the settings and the messages of a run."""
+"""The settings and the messages of a run."""
 
 from __future__ import annotations
 
@@ -11,29 +11,21 @@ import sys
 import pytest
 import yaml
 
-from known_unknowns.config import Params, without_password
-from known_unknowns.errors import MachineError
+from known_unknowns.config import without_password
 from known_unknowns.workflow import configuration, run
+from tests.factories import params_from
 from tests.paths import ROOT
-
-
-def test_only_one_run_holds_the_lock(tmp_path):
-    held = run.lock(tmp_path / "a" / "lock")
-    with pytest.raises(MachineError, match="another run"):
-        run.lock(tmp_path / "a" / "lock")
-    held.close()
-    run.lock(tmp_path / "a" / "lock").close()
 
 
 def test_equal_settings_are_not_written_again(tmp_path):
     path = tmp_path / "params.yaml"
-    run.write_settings(Params({"edition": "mine"}), path)
-    assert yaml.safe_load(path.read_text()) == {"edition": "mine"}
+    run.write_settings(params_from({"edition": "mine"}), path)
+    assert yaml.safe_load(path.read_text())["edition"] == "mine"
     written = path.stat().st_mtime_ns
-    run.write_settings(Params({"edition": "mine"}), path)
+    run.write_settings(params_from({"edition": "mine"}), path)
     assert path.stat().st_mtime_ns == written
-    run.write_settings(Params({"edition": "other"}), path)
-    assert yaml.safe_load(path.read_text()) == {"edition": "other"}
+    run.write_settings(params_from({"edition": "other"}), path)
+    assert yaml.safe_load(path.read_text())["edition"] == "other"
 
 
 @pytest.mark.parametrize("configured", ["--config edition=mine", "--configfile"])
@@ -61,7 +53,7 @@ def test_printed_commands_read_the_configuration_of_the_run(tmp_path, monkeypatc
     assert re.findall(r"Ask them again: \S*known-unknowns (.*)", message) == [f"retry far {options}"]
     chosen = options.split()
     loaded = configuration.load(**({"edition": chosen[1]} if chosen[0] == "--edition" else {"path": chosen[1]}))
-    assert loaded.raw == params.raw
+    assert loaded.file.plain() == params.file.plain()
 
 
 def test_a_failure_shows_the_end_of_each_log_once(tmp_path):

@@ -20,7 +20,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.records import Reply
 from known_unknowns.workflow import configuration, run_plan
 from known_unknowns.workflow.rule_functions import with_shards
-from tests.factories import published_row, variant_entry, write_published
+from tests.factories import published_row, variant_entry, with_keys, write_published
 from tests.paths import ROOT
 
 VARIANTS = ["original", "blank", "nota_only"]
@@ -75,9 +75,8 @@ def plan(params: Params, gpus: int = 1) -> dict[str, dict[str, Any]]:
 
 
 def ask(params: Params, model: str, variants: list[str]) -> None:
-    raw = {**params.raw, "editions": {"one": params.raw["editions"]["one"] | {"variants": {"humblebench": variants}}}}
     model_run.infer(
-        Params(raw),
+        with_keys(params, editions__one__variants={"humblebench": variants}),
         model,
         "humblebench",
         questions=Path("data/full/questions/humblebench"),
@@ -92,7 +91,7 @@ def test_before_the_data_are_there_the_published_number_of_questions_counts(para
     assert {each["new"] for each in found.values()} == {3 * 22831}
     assert not any(each["at_most"] for each in found.values())
     assert run_plan.of_run(params, 1).data == {"humblebench": None}
-    limited = Params({**params.raw, "editions": {"one": params.raw["editions"]["one"] | {"limit": 100}}})
+    limited = with_keys(params, editions__one__limit=100)
     assert {each["new"] for each in plan(limited).values()} == {300}
 
 

@@ -14,6 +14,7 @@ from known_unknowns.config import Params
 from known_unknowns.config.models import Launch
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.selection import STEPS, NotSelected, compared, select
+from tests.factories import params_from
 from tests.paths import ROOT
 
 HOSTED = {"engine": "openai", "source": "parrot", "base_url": "http://127.0.0.1:9/v1", "published": "Parrot"}
@@ -23,7 +24,7 @@ OF = {"model": "hosted", "benchmark": "humblebench", "variant": "noise"}
 @pytest.fixture(scope="module")
 def raw() -> dict[str, Any]:
     """The pocket edition with an endpoint, imported replies and a judge."""
-    found = deepcopy(dict(configuration.load(ROOT / "params.yaml").raw))
+    found = configuration.load(ROOT / "params.yaml").file.plain()
     found["models"] |= {"hosted": HOSTED, "theirs": {"engine": "imported", "cells": {"humblebench": {"noise": [0]}}}}
     found["editions"]["pocket"]["models"] = ["oracle", "pocket", "hosted", "theirs"]
     found["judge"] = {"model": "hosted"}
@@ -32,7 +33,7 @@ def raw() -> dict[str, Any]:
 
 @pytest.fixture
 def params(raw: dict[str, Any]) -> Params:
-    return Params(deepcopy(raw))
+    return params_from(deepcopy(raw))
 
 
 TABLES = {"summarise", "compare", "compare_models", "report", "question_browser", "track"}
@@ -55,7 +56,7 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
     """The steps that Snakemake runs again after a change."""
     other = deepcopy(raw)
     change(other)
-    one, two = Params(raw), Params(other)
+    one, two = params_from(raw), params_from(other)
     return {step for step in STEPS if compared(one, step, **of(step)) != compared(two, step, **of(step))}
 
 
@@ -68,8 +69,9 @@ def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> se
             CONSTRUCT - {"construct_graphs", "construct_release"},
         ),
         ("tracking.experiment", "other", {"track"}),
-        ("judge.prompt", 2, {"judge", *SHOWN}),
-        ("editions.full.models", ["hosted"], {"compare", "report"}),  # the advice has the numbers that it judges
+        ("judge.model", "oracle", {"judge", *SHOWN}),
+        ("editions.full.models", ["hosted"], set()),
+        ("editions.mine", {"benchmarks": ["humblebench"], "models": ["oracle"], "seeds": [0], "data": "full"}, set()),
         ("construction.pocket.seed", 3, CONSTRUCT - {"construct_graphs", "construct_attributes"}),
     ],
 )
@@ -110,7 +112,7 @@ def test_parse_reads_what_the_model_keeps_of_its_replies_to_the_benchmark(raw):
     raw = deepcopy(raw)
     raw["models"]["hosted"] |= {"kept": "is (.)", "asked": {"humblebench": {"kept": "says (.)"}}}
     kept = [
-        select(Params(raw), "parse", model="hosted", benchmark=name).raw["models"]["hosted"].get("kept")
+        select(params_from(raw), "parse", model="hosted", benchmark=name).model("hosted").kept
         for name in ("humblebench", "mmsap")
     ]
     assert kept == ["says (.)", "is (.)"]
@@ -120,18 +122,18 @@ def test_parse_reads_what_the_model_keeps_of_its_replies_to_the_benchmark(raw):
     ("step", "read", "key"),
     [
         ("parse", lambda p: p.statistics, "statistics"),
-        ("parse", lambda p: p.model("hosted"), "models.hosted."),
+        ("parse", lambda p: p.model("hosted").source, "source of OpenAIModel"),
         ("parse", lambda p: p.is_imported("oracle"), "models.oracle"),
-        ("parse", lambda p: p.data("humblebench"), "benchmarks.humblebench.data"),
+        ("parse", lambda p: p.data("humblebench"), "data of BenchmarkEntry"),
         ("parse", lambda p: p.cells("mmsap"), "benchmarks.mmsap"),
-        ("parse", lambda p: p.models, "editions.pocket.models"),
-        ("infer", lambda p: p.benchmarks, "editions.pocket.benchmarks"),
+        ("parse", lambda p: p.models, "models of Edition"),
+        ("infer", lambda p: p.benchmarks, "benchmarks of Edition"),
         ("infer", lambda p: p.judge, "judge"),
         ("infer", lambda p: p.variant("shuffled_all_options"), "variants.shuffled_all_options"),
         ("infer", lambda p: p.protocol_entry("mixed"), "protocols.mixed"),
-        ("questions", lambda p: p.cells("humblebench"), "benchmarks.humblebench.variants"),
-        ("questions", lambda p: p.every_data("humblebench")["full"], None),
-        ("vary", lambda p: p.protocol("humblebench", "noise"), "benchmarks.humblebench.protocol"),
+        ("questions", lambda p: p.cells("humblebench"), "variants of BenchmarkEntry"),
+        ("questions", lambda p: p.benchmark("humblebench").data["full"], None),
+        ("vary", lambda p: p.protocol("humblebench", "noise"), "protocol of BenchmarkEntry"),
         ("probe", lambda p: p.parsers, "parsers"),
         ("report", lambda p: p.constructions, "construction"),
     ],
@@ -182,12 +184,13 @@ def test_a_selection_can_be_passed_to_other_processes(params):
 
 
 @pytest.mark.parametrize("step", ["compare", "report"])
-def test_the_advice_of_a_run_reads_what_its_steps_select(step):
-    """Every edition of the shipped file can be named by the advice of the pocket edition."""
-    params = select(configuration.load(ROOT / "params.yaml", edition="pocket"), step)
+def test_the_advice_of_tables_and_pages_names_no_other_edition(step):
+    """They would have to be made again for each new edition. The end of a run names editions."""
+    whole = configuration.load(ROOT / "params.yaml", edition="pocket")
+    params = select(whole, step)
     for benchmark in params.benchmarks:
-        cells = load(benchmark)
         conditions = Conditions(other_questions="rendered")
-        rows = compare_cells(cells, [], published_rows={}, parsers=["official"], conditions=conditions)
-        found = summarise(rows, params)
-        assert found.steps == summarise(rows, configuration.load(ROOT / "params.yaml", edition="pocket")).steps != ()
+        rows = compare_cells(load(benchmark), [], published_rows={}, parsers=["official"], conditions=conditions)
+        (advice,) = summarise(rows, params).steps
+        assert advice.text.endswith("the questions are rendered; run an edition with the published ones")
+        assert all("make run EDITION=" in found.text for found in summarise(rows, whole).steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration, unrecorded
 from known_unknowns.workflow.run import write_settings
 from known_unknowns.workflow.selection import compared
+from tests.factories import params_from, with_keys
 from tests.paths import ROOT
 
 OF = {"model": "oracle", "benchmark": "humblebench"}
@@ -25,10 +25,10 @@ SCORES, METRICS = (f"results/pocket/{name}/oracle/humblebench/{name}.parquet" fo
 @pytest.fixture
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """The configuration of a finished run of one model and benchmark, in its folder."""
-    raw = dict(configuration.load(ROOT / "params.yaml").raw)
+    raw = configuration.load(ROOT / "params.yaml").file.plain()
     raw["editions"] = raw["editions"] | {"pocket": {"benchmarks": ["humblebench"], "models": ["oracle"], "seeds": [0]}}
     monkeypatch.chdir(tmp_path)
-    params = Params(raw)
+    params = params_from(raw)
     for path in (REPLIES, SCORES, METRICS, "results/pocket/comparison.parquet"):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).touch()
@@ -38,13 +38,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 
 
 def changed(params: Params, path: str, value: Any) -> Params:
-    raw: Any = deepcopy(dict(params.raw))
-    entry = raw
-    *above, last = path.split(".")
-    for key in above:
-        entry = entry[key]
-    entry[last] = value
-    return Params(raw)
+    return with_keys(params, **{path.replace(".", "__"): value})
 
 
 def nothing(path: str) -> bool:
@@ -97,8 +91,8 @@ def test_the_first_step_with_other_settings_is_named(params):
 
 def test_the_data_of_another_edition_are_compared_and_other_data_are_not(params):
     Path(RAW).mkdir(parents=True)
-    other = changed(params, "edition", "other")
-    other.raw["editions"]["other"] = other.raw["editions"]["pocket"] | {"data": "pocket"}
+    edition = params.selected.plain() | {"data": "pocket"}
+    other = with_keys(params, edition="other", editions__other=edition)
     assert files_of(changed(other, "benchmarks.humblebench.data.pocket.images", 3)) == [RAW]
     full = changed(params, "edition", "full")  # its data may be there from a run of long ago
     Path("data/full/raw/humblebench").mkdir(parents=True)

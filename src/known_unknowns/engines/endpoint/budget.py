@@ -36,6 +36,7 @@ class UsageEstimator:
     def bound(self, turn: Turn, output_tokens: int) -> Usage:
         """Return the upper bound of a turn's usage."""
         text = len(turn.text.encode()) + len((self.system or "").encode()) + len(turn.json_schema) + _FRAME_TOKENS
+        text += max((len(option.encode()) for option in turn.continuations or ()), default=0)  # a request for each
         images = sum(self._image_bound(image.width * image.height) for image in turn.images)
         return Usage(text + images, output_tokens)
 

@@ -121,9 +121,15 @@ def request_body(settings: EndpointSettings, model: str, turn: Turn, sent: list[
     return {"model": model, "messages": sent, **settings.parameters(turn)}
 
 
-def parse_body(settings: EndpointSettings, model: str, turn: Turn, body: Any) -> replies.ParsedCompletion:
-    """Parse the body of a response to such a request. Raises the errors of `replies.parse`."""
-    reasoning = replies.Reasoning(settings.reasoning.get("marks"), settings.reasoning.get("opened", False))
+def parse_body(
+    settings: EndpointSettings, model: str, turn: Turn, body: Any, *, opens_reasoning: bool = False
+) -> replies.ParsedCompletion:
+    """Parse the body of a response to such a request. Raises the errors of `replies.parse`.
+
+    ``opens_reasoning`` says that the server's chat template was found to open the reasoning.
+    """
+    opened = settings.reasoning.get("opened", opens_reasoning)
+    reasoning = replies.Reasoning(settings.reasoning.get("marks"), opened)
     return replies.parse(body, turn, model=model, answers_as=settings.answers_as, reasoning=reasoning)
 
 
@@ -169,6 +175,7 @@ class Requester:
     """Sends one question. Holds what the questions of a run share.
 
     ``scores_prompts`` is False once a reply lacked the log-probabilities of its prompt: each request for them is paid.
+    ``opens_reasoning`` says that the server's chat template was found to open the reasoning.
     """
 
     settings: EndpointSettings
@@ -180,6 +187,7 @@ class Requester:
     request_limits: RequestLimits
     model: str
     scores_prompts: bool = True
+    opens_reasoning: bool = False
 
     async def ask(self, pending: PendingTurn) -> Reply:
         """Return the reply.
@@ -295,7 +303,7 @@ class Requester:
 
     def parse_completion(self, body: Any, turn: Turn) -> replies.ParsedCompletion:
         """Parse a completion, and add its price to the details."""
-        received = parse_body(self.settings, self.model, turn, body)
+        received = parse_body(self.settings, self.model, turn, body, opens_reasoning=self.opens_reasoning)
         if received.usage is None or not self.budget.priced:
             return received
         usd = round(self.budget.cost(received.usage)["usd"], 9)

@@ -96,13 +96,13 @@ class EndpointSettings:
         base_url = str(entry.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         if mistake := address_mistake(base_url):  # the address in the environment is not checked with the configuration
             raise ConfigError(mistake, path=f"models.{name}.base_url")
-        values = entry.as_dict()
+        values = entry.plain()
         of_turns = ("images", "prompt", "order", "kept", "asked", "samples")  # they change the turns, or what is read
         if values.pop("launch", None) is not None:
             values["endpoint"] = "launch"
         for key in ("engine", "published", "card", "job", "base_url", "decoding", "image", *of_turns):
             values.pop(key, None)
-        image, decoding = ImageSettings(**entry.image.as_dict()), entry.decoding.as_dict()
+        image, decoding = ImageSettings(**entry.image.plain()), entry.decoding.plain()
         if decoding.pop("sampling", None):
             decoding = {"temperature": None} | decoding  # the server's default, which vLLM reads from the checkpoint
         written = frozenset({*decoding, *values})

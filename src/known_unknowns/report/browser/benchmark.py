@@ -216,4 +216,4 @@ class BenchmarkWriter:
             if path.is_file():
                 engine = json_files.read(path)
                 engines[model] = {key: engine[key] for key in ("entry", "facts", "about") if key in engine}
-        return {"data": self._params.data(self._name).as_dict(), "engines": engines}
+        return {"data": self._params.data(self._name).plain(), "engines": engines}

@@ -32,8 +32,8 @@ from known_unknowns_benchmarks.actiview.format import TYPES
 from known_unknowns_benchmarks.actiview.prompts import shown_views
 from known_unknowns_benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from tests import cells
+from tests.factories import params_from, scripted_reply
 from tests.factories import right as perfect_reply
-from tests.factories import scripted_reply
 from tests.unit.benchmarks.actiview.perceiving import recorded, talk
 from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
 from tests.unit.report.fake_run import params as of_the_repository
@@ -49,13 +49,13 @@ Say = Callable[[Question, Turn], Reply]
 
 def params(kept: Iterable[str] = VARIANTS, *, images: str = "many", **changes: Any) -> Params:
     """The repository's params.yaml with ActiView and three models alone, in the pocket edition."""
-    raw = dict(of_the_repository("actiview").raw)
+    raw = of_the_repository("actiview").file.plain()
     raw["editions"]["pocket"]["models"] = list(MODELS)
     listed = [_listed(name) for name in kept if name not in raw["variants"]]
     variants = [name for name in kept if name in raw["variants"]]
     raw["benchmarks"]["actiview"] |= {"protocols": listed, "variants": variants}
     raw["models"]["pocket"]["images"] = images
-    return Params(raw | changes)
+    return params_from(raw | changes)
 
 
 def _listed(variant: str) -> str | dict[str, str]:
@@ -77,8 +77,8 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
     for model in run.params.models:
         entry = run.params.model(model)
         say: Say = _pocket
-        if entry["engine"] == "respondent":
-            engine = Respondent(entry["behaviour"], RespondentModel(engine="respondent", behaviour=entry["behaviour"]))
+        if isinstance(entry, RespondentModel):
+            engine = Respondent(entry.behaviour, RespondentModel(engine="respondent", behaviour=entry.behaviour))
             say = partial(scripted_reply, engine, folder=folder)
         replies, scores = files.replies(model, "actiview"), files.scores(model, "actiview")
         turns = {}

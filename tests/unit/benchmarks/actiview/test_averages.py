@@ -8,14 +8,15 @@ from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.config import Params
 from known_unknowns.records import AnsweredTurn, Reply
 from tests.cells import write_replies
+from tests.factories import params_from
 
 
 def params(split: int, *more: str) -> Params:
     data = {"source": "git", "repository": "https://github.com/THUNLP-MT/ActiView", "revision": "0" * 40}
-    return Params(
+    return params_from(
         {
             "edition": "full",
-            "editions": {"full": {"benchmarks": ["actiview"], "models": [], "seeds": [0]}},
+            "editions": {"full": {"benchmarks": ["actiview"], "models": ["m"], "seeds": [0]}},
             "benchmarks": {
                 "actiview": {
                     "protocol": "zooming",

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
@@ -22,6 +21,7 @@ from known_unknowns_benchmarks.actiview.metrics import (
 )
 from tests import paths
 from tests.cells import write_questions, write_replies
+from tests.factories import params_from
 from tests.unit.benchmarks.actiview.perceiving import converse, question, recorded
 from tests.unit.metrics.answered import pick
 
@@ -44,14 +44,14 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
     for variant, pairs in cells.items():
         write_questions(folder / "variants", variant, 0, [asked for asked, _ in pairs])
         write_replies(folder / "replies.parquet", variant, 0, [turn for _, turns in pairs for turn in turns])
-    params = Params(
+    params = params_from(
         {
             "edition": "pocket",
             "editions": {"pocket": {"benchmarks": ["actiview"], "models": ["m"], "seeds": [0]}},
             "benchmarks": {"actiview": {"variants": list(cells), "protocol": "full_image"}},
             "variants": {name: {"function": "original"} for name in cells},
             "protocols": {"full_image": {}},
-            "models": {"m": {"engine": "respondent"}},
+            "models": {"m": {"engine": "respondent", "behaviour": "oracle"}},
             "parsers": list(PARSERS),
             "statistics": {"confidence": 0.95},
         }

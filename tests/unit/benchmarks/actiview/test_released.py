@@ -61,7 +61,7 @@ def write(raw, **contents):
         (raw / path).parent.mkdir(parents=True, exist_ok=True)
         (raw / path).write_text(json.dumps(content), encoding="utf-8")
         files.append(asdict(ReleasedFile(path, "c" * 40, name, path, 1)))
-    (raw / MANIFEST).write_text(json.dumps({"entry": ENTRY.as_dict(), "files": files}), encoding="utf-8")
+    (raw / MANIFEST).write_text(json.dumps({"entry": ENTRY.plain(), "files": files}), encoding="utf-8")
     return read_manifest(raw)
 
 

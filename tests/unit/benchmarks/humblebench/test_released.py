@@ -51,7 +51,7 @@ class Folder:
         (self.raw / place).write_text(text, encoding="utf-8")
         blob = sha1(text.encode()).hexdigest()
         self.files.append(ReleasedFile(path, commit, blob, place, len(text.encode())))
-        content = {"entry": entry().as_dict(), "files": [asdict(file) for file in self.files]}
+        content = {"entry": entry().plain(), "files": [asdict(file) for file in self.files]}
         (self.raw / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
 
     def add_model(self, model: str, setting: str, change=lambda lines: lines, *, logged=None) -> None:

@@ -23,7 +23,7 @@ from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from tests import cells
-from tests.factories import scripted_reply
+from tests.factories import params_from, scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
 from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
 from tests.unit.report.fake_run import params as of_the_repository
@@ -37,12 +37,12 @@ def params(
     kept: Iterable[str] = VARIANTS, *, shuffles: int = 2, models: Iterable[str] = MODELS, **changes: Any
 ) -> Params:
     """The repository's params.yaml with MM-SAP alone, in the pocket edition."""
-    raw = dict(of_the_repository("mmsap", models).raw)
+    raw = of_the_repository("mmsap", models).file.plain()
     raw["benchmarks"]["mmsap"] |= {
         "variants": list(kept),
         "seeds": {variant: list(range(shuffles)) for variant in SHUFFLED if variant in kept},
     }
-    return Params(raw | changes)
+    return params_from(raw | changes)
 
 
 def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> FakeRun:
@@ -57,7 +57,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> Fa
         for variant, seed in run.params.cells("mmsap"):
             varied = [variants.apply(run.params.variant(variant), question, seed=seed) for question in asked]
             cells.write_questions(files.variants("mmsap"), variant, seed, varied)
-            protocol = run.params.protocol("mmsap", variant)["name"]
+            protocol = run.params.protocol("mmsap", variant).name
             said[variant, seed] = [
                 turn
                 for q in varied

@@ -15,7 +15,7 @@ from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
 from tests.cells import write_questions, write_replies
-from tests.factories import asked_by, scripted_reply
+from tests.factories import asked_by, params_from, scripted_reply
 
 PARSERS = ("official", "robust", "likelihood")
 Say = Callable[[Turn], Reply]
@@ -85,7 +85,7 @@ def params(cells: Iterable[Cell], **statistics: float) -> Params:
     seeds: dict[str, list[int]] = {}
     for variant, seed in cells:
         seeds.setdefault(variant, []).append(seed)
-    return Params(
+    return params_from(
         {
             "edition": "pocket",
             "editions": {"pocket": {"benchmarks": ["mmsap"], "models": ["m"], "seeds": [0]}},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from known_unknowns.config import TransformersModel
+from known_unknowns.config import TransformersModel, catalogue
 from known_unknowns.engines import Batches
 from known_unknowns.engines._checkpoint import weights_sha256
 from known_unknowns.engines.transformers import TransformersEngine
@@ -61,7 +61,9 @@ def test_the_only_model_in_git_is_small_and_contains_no_code():
 
 def test_every_pocket_model_is_the_pinned_one_or_an_adapter_of_it():
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    models = {name: entry for name, entry in params["models"].items() if entry["engine"] == "transformers"}
+    params["editions"] |= catalogue.entries("editions")
+    entries = catalogue.entries() | params["models"]
+    models = {name: entry for name, entry in entries.items() if entry.get("source") == "models/pocket"}
     assert {entry.get("adapter") for entry in models.values()} == {None, *(folder.name for folder in ADAPTERS)}
     sampled = models.pop("pocket-says-confidence")
     assert set(models) == set(params["editions"]["pocket_siblings"]["models"])
