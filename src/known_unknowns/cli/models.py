@@ -79,7 +79,7 @@ def _print_needs(params: Params, *, as_json: bool) -> None:
     data = Path("data", params.data_name)
     of_models = needs.of_edition(params, data)
     sums = needs.totals(of_models)
-    questions = {name: needs.questions_of(params, name, data) for name in params.benchmarks}
+    questions = {name: needs.questions_of(params, name, data) or needs.QUESTIONS for name in params.benchmarks}
     if as_json:
         found = {"edition": params.edition, "models": list(map(asdict, of_models)), "totals": asdict(sums)}
         print(json.dumps(found | {"questions": questions}, indent=2))

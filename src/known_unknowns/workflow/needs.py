@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from known_unknowns import comparison
-from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, ScenesData, TransformersModel
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.progress import duration
 from known_unknowns.records import OVERALL
@@ -35,7 +35,7 @@ UNKNOWN_GIB = 64.0
 MORE_PER_ATTEMPT = 1.5
 """The factor of the memory of the second attempt, and of each later one."""
 QUESTIONS = 25_000
-"""Number of questions of a benchmark whose table has not been written."""
+"""Number of questions of a benchmark where nothing says it (`questions_of`)."""
 PREFILL_SECONDS, DECODE_SECONDS = 0.035, 0.000125
 """GPU seconds of one turn per billion parameters: for its prompt, and for each new token.
 
@@ -78,9 +78,8 @@ def minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
     entry = params.model(model)
     if entry.job.hours is not None:
         return ceil(60 * entry.job.hours)
-    rows = rows_of(data / "questions" / benchmark / "questions.parquet")
-    questions = min(params.limit or inf, QUESTIONS if rows is None else rows)
-    seconds = _seconds(params, entry, benchmark, int(questions) * params.samples(model))
+    questions = questions_of(params, benchmark, data) or QUESTIONS
+    seconds = seconds_of(params, entry, benchmark, questions * params.samples(model))
     if seconds is None:
         return MAX_MINUTES
     asking = ceil(round(SLACK * seconds / (_shards(entry) or 1) / 60, 6))
@@ -124,8 +123,8 @@ def gpu_seconds(
     return total
 
 
-def _seconds(params: Params, entry: ModelEntry, benchmark: str, questions: int) -> float | None:
-    """Return the estimated duration of all turns; None if it is unknown."""
+def seconds_of(params: Params, entry: ModelEntry, benchmark: str, questions: int) -> float | None:
+    """Return the estimated duration of a turn of each question in each cell, at most; None if it is unknown."""
     if isinstance(entry, RespondentModel):
         return len(params.cells(benchmark)) * questions * entry.seconds_per_reply
     parameters = memory_needs.parameters(entry) if isinstance(entry, TransformersModel) else None
@@ -237,15 +236,19 @@ def totals(needs: Sequence[ModelNeeds]) -> Totals:
     )
 
 
-def questions_of(params: Params, benchmark: str, data: Path) -> int:
-    """Return the number of questions of a benchmark: of its table, else the published one, else an upper estimate."""
-    found = rows_of(data / "questions" / benchmark / "questions.parquet")
-    if found is not None:
-        return found
-    if params.data(benchmark).source == "scenes":
-        return QUESTIONS
-    cells = comparison.load(benchmark)
-    return next((cell.questions for cell in cells if cell.category == OVERALL and cell.questions), QUESTIONS)
+def questions_of(params: Params, benchmark: str, data: Path) -> int | None:
+    """Return how many questions of a benchmark the edition asks, before variants; None if nothing says it.
+
+    It is the number of its table in the folder ``data``, of its entry or the published one, and at most the edition's
+    limit.
+    """
+    found, entry = rows_of(data / "questions" / benchmark / "questions.parquet"), params.data(benchmark)
+    if found is None and isinstance(entry, ScenesData):
+        found = entry.images * entry.questions_per_image
+    if found is None:
+        cells = comparison.load(benchmark)
+        found = next((cell.questions for cell in cells if cell.category == OVERALL and cell.questions), None)
+    return found if found is None else int(min(found, params.limit or inf))
 
 
 def _of_model(params: Params, name: str, entry: TransformersModel | OpenAIModel, data: Path) -> ModelNeeds:
@@ -257,7 +260,10 @@ def _of_model(params: Params, name: str, entry: TransformersModel | OpenAIModel,
         return ModelNeeds(name, runs)
     size = memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")]
     weights, on_cpu = parameters * size, getattr(entry, "device", None) == "cpu"
-    billions, questions = parameters / 1e9, {name: questions_of(params, name, data) for name in params.benchmarks}
+    billions, questions = (
+        parameters / 1e9,
+        {name: questions_of(params, name, data) or QUESTIONS for name in params.benchmarks},
+    )
 
     def hours(*, replies: bool) -> float:
         seconds = (
@@ -285,7 +291,7 @@ def _parameters(entry: TransformersModel | OpenAIModel) -> float | None:
 def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
     """Return the number of questions, and the time and money that they take as far as they are known."""
     entry, samples = params.model(model), params.samples(model)
-    total = questions_of(params, benchmark, Path("data", params.data_name))
+    total = questions_of(params, benchmark, Path("data", params.data_name)) or QUESTIONS
     questions = min(total, limit or total)
     cells = params.cells(benchmark, model)
     variants = len(cells) // samples

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import TypeGuard
 
-from known_unknowns import comparison
-from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, ScenesData, TransformersModel
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
 from known_unknowns.data import hub, lock_file
 from known_unknowns.data.files import human
 from known_unknowns.data.questions import vary
@@ -25,7 +23,7 @@ from known_unknowns.inference import lazy_engine, model_run
 from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.shards import replies_of, shards_of
 from known_unknowns.progress import progress
-from known_unknowns.records import OVERALL, Reply
+from known_unknowns.records import Reply
 from known_unknowns.tables.aligned_text import align
 from known_unknowns.workflow import needs
 from known_unknowns.workflow.prerequisites import last_run
@@ -144,7 +142,7 @@ def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVaria
         count, exact = _new_turns(params, name, benchmark, asked, replies)
         at_most = at_most or not exact
         new.append(count)
-        hours.append(_seconds(entry, count, replies.values(), jobs))
+        hours.append(_seconds(params, entry, benchmark, count, replies.values(), jobs))
         usd.append(_usd(params, name, entry, benchmark, count, replies.values()) if _is_hosted(entry) else 0.0)
     turns, seconds = _sum(new), _sum(hours)
     return ModelPlan(
@@ -170,9 +168,8 @@ def _new_turns(
     cells = params.cells(benchmark, model)
     folder = asked.folder(benchmark)
     if folder is None:
-        questions = _questions(params, benchmark, EditionFiles.of(params))
-        number = None if questions is None else len(cells) * int(min(questions, params.limit or inf))
-        return number, not replies
+        questions = needs.questions_of(params, benchmark, EditionFiles.of(params).data)
+        return None if questions is None else len(cells) * questions, not replies
     entry = params.model(model).asked_in(benchmark)
     engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark)) if replies else None
     if engine is not None:
@@ -185,25 +182,17 @@ def _new_turns(
     return number, not replies  # the recorded ones may be of another edition or with other settings
 
 
-def _questions(params: Params, benchmark: str, files: EditionFiles) -> int | None:
-    """Return the number of a benchmark's questions: of its table, else of its entry or the published one."""
-    rows, entry = needs.rows_of(files.question_table(benchmark)), params.data(benchmark)
-    if rows is not None:
-        return rows
-    if isinstance(entry, ScenesData):
-        return entry.images * entry.questions_per_image
-    cells = comparison.load(benchmark)
-    return next((cell.questions for cell in cells if cell.category == OVERALL and cell.questions), None)
-
-
-def _seconds(entry: ModelEntry, new: int | None, replies: Iterable[Reply], jobs: int) -> float | None:
-    """Return the duration of so many turns at the mean time of the recorded ones."""
-    measured = [reply.seconds for reply in replies if reply.seconds]
-    if isinstance(entry, RespondentModel):
-        measured = [entry.seconds_per_reply]
-    if not new or not measured:
+def _seconds(
+    params: Params, entry: ModelEntry, benchmark: str, new: int | None, replies: Iterable[Reply], jobs: int
+) -> float | None:
+    """Return the duration of so many turns at the mean time of the recorded ones, else by `needs.seconds_of`."""
+    if not new:
         return 0.0 if new == 0 else None
-    return new * fmean(measured) / jobs / (entry.concurrency if isinstance(entry, OpenAIModel) else 1)
+    measured = [reply.seconds for reply in replies if reply.seconds]
+    if measured and not isinstance(entry, RespondentModel):
+        return new * fmean(measured) / jobs / (entry.concurrency if isinstance(entry, OpenAIModel) else 1)
+    estimated = needs.seconds_of(params, entry, benchmark, 1)
+    return None if estimated is None else new * estimated / len(params.cells(benchmark)) / jobs
 
 
 def _is_hosted(entry: ModelEntry) -> TypeGuard[OpenAIModel]:
@@ -274,7 +263,8 @@ def as_text(plan: RunPlan) -> str:
     notes = [
         f"Data to download: {', '.join(f'{name} {_size(size)}' for name, size in plan.data.items())}.",
         "New turns have no recorded reply. Later turns of a question are not counted; equal turns are asked once.",
-        "Hours follow from the times of recorded replies, without loading, and are unknown for a model without any.",
+        "Hours follow from the times of recorded replies, without loading. Before any, those of models in this process",
+        "are estimates for an A100 and the longest replies; others are unknown.",
     ]
     if dates := ", ".join(plan.prices_as_of):
         notes += [

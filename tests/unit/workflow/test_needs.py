@@ -37,7 +37,8 @@ def params_of(entry: dict[str, Any], tokens: int = 200) -> Params:
     """A configuration in which the model m is asked the original questions of one benchmark."""
     raw = dict(RAW) | {"edition": "one", "models": {"m": entry}}
     raw["editions"] = {"one": {"data": "pocket", "benchmarks": ["humblebench"], "models": ["m"], "seeds": [0]}}
-    data = RAW["benchmarks"]["humblebench"]["data"]
+    scenes = RAW["benchmarks"]["humblebench"]["data"]["pocket"]
+    data = {"pocket": scenes | {"images": 2_500, "questions_per_image": 10}}  # 25,000 questions
     raw["benchmarks"] = {"humblebench": {"protocol": "single_turn", "variants": ["original"], "data": data}}
     raw["protocols"] = RAW["protocols"] | {"single_turn": {"max_new_tokens": tokens}}
     return configuration.check(raw)

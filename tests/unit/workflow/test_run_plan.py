@@ -102,7 +102,9 @@ def test_what_is_not_known_is_none(params: Params) -> None:
     assert {name: each["hours"] for name, each in found.items()} == {
         "oracle": 0,
         "slow": pytest.approx(3 * 22831 * 1.8 / 3600),
-        **dict.fromkeys(("hosted", "priceless", "thinks", "thinks_briefly", "local", "without_card", "server")),
+        # 8 billion parameters, for each 0.035 s for a prompt and 0.000125 s for each of at most 16 tokens
+        "local": pytest.approx(3 * 22831 * 8 * (0.035 + 0.000125 * 16) / 3600),
+        **dict.fromkeys(("hosted", "priceless", "thinks", "thinks_briefly", "without_card", "server")),
     }
     size = 16_000_000_000  # 8 billion parameters in 16 bits
     assert {name: each["download"] for name, each in found.items()} == {
@@ -167,8 +169,8 @@ def test_the_command_prints_one_table_with_a_total_or_json(params: Params) -> No
     lines = text.output.splitlines()
     assert lines[0] == "Plan of the edition one with at most 8 GPUs; nothing is started"
     rows = {line.split()[0]: line.split() for line in lines[3:13]}
-    assert rows["local"] == ["local", "68,493", "8", "x", "1", "unknown", "16.0", "GB", "-"]
-    hours, size, usd = ["34.25", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["36.21", "+", "unknown"]
+    assert rows["local"] == ["local", "68,493", "8", "x", "1", "0.70", "16.0", "GB", "-"]
+    hours, size, usd = ["34.95", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["36.21", "+", "unknown"]
     assert rows["all"] == ["all", "616,437", *hours, *size, *usd]
     assert "Data to download: humblebench unknown." in lines
     found = json.loads(CliRunner().invoke(cli.app, ["plan", "run", "--json"]).output)
