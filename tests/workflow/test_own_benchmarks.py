@@ -61,6 +61,10 @@ def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> tu
     package.mkdir()
     (package / "__init__.py").write_text(benchmark, encoding="utf-8")
     (package / "published.yaml").write_text(published, encoding="utf-8")
+    (line,) = blocks(PAGE, "toml")
+    section = '[project.entry-points."known_unknowns.benchmarks"]\n'
+    listing = project.root / "pyproject.toml"
+    listing.write_text(listing.read_text(encoding="utf-8").replace(section, section + line), encoding="utf-8")
     (project.root / "my_data").mkdir()
     (project.root / "my_data/questions.csv").write_text(QUESTIONS, encoding="utf-8")
 

@@ -18,7 +18,6 @@ from known_unknowns.comparison import (
     REPRODUCED,
     ComparisonRow,
     Conditions,
-    MetricIndex,
     compare,
     compare_cells,
     load,
@@ -28,6 +27,7 @@ from known_unknowns.comparison import (
 from known_unknowns.comparison.margins import Flips
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from tests.factories import params_from
 from tests.paths import ROOT
