@@ -19,6 +19,7 @@ from known_unknowns_construction.generation import run_generator
 from known_unknowns_construction.importing import store_file
 from known_unknowns_construction.masks import colour_of
 from known_unknowns_construction.scene_graph import Node, Relation, SceneGraph
+from known_unknowns_pocket.scenes import model as scenes
 from tests.servers.endpoint import Endpoint, Response, completion
 
 CHOICES = ["A.red", "B.blue", "C.green", "D.pink", "E.None of above"]
@@ -76,6 +77,10 @@ def generated(tmp_path_factory):
         again = run_generator("figure_a1", generator, graphs, **settings)
         asked = sum(bool(request.question) for request in end.log)
     return first, again, requests, asked
+
+
+def test_the_endpoint_knows_the_colours_and_shapes_of_the_scenes():
+    assert dict(scenes.COLOURS) == scripted_endpoint.COLOURS and scripted_endpoint.SHAPES == scenes.SHAPES
 
 
 def test_every_kind_of_reply_is_a_candidate_or_a_counted_rejection(generated):

@@ -15,7 +15,7 @@ from PIL import Image
 
 import known_unknowns
 from known_unknowns import tables
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.evaluation import Evaluation
 from known_unknowns.records import Image as ImageRecord
 from known_unknowns.records import Option, Question
@@ -148,6 +148,19 @@ def test_the_page_has_the_numbers_and_escapes_replies(folder, tmp_path):
     links = set(re.findall(r'href="([^"#]+)', page.partition("<script")[0]))
     assert not links, "a page that stands alone links to no other"
     assert list((tmp_path / "pages/questions").rglob("*.js"))
+
+
+def test_a_folder_of_other_files_beside_the_page_is_not_replaced(folder, tmp_path):
+    result = evaluate(folder, lambda prompt, images: "A")
+    for place, name in (("table", "questions.csv"), ("pictures", "images/a.png")):
+        own = tmp_path / place / "questions" / name
+        own.parent.mkdir(parents=True)
+        own.write_text("mine")
+        with pytest.raises(DataError, match=r"questions.*other files.*another folder"):
+            result.report(tmp_path / place / "page.html")
+        assert own.read_text() == "mine"
+    first = result.report(tmp_path / "page.html").read_bytes()
+    assert result.report(tmp_path / "page.html").read_bytes() == first  # its own folder is replaced
 
 
 def test_a_letter_of_a_removed_option_is_wrong_and_not_unusable(folder):

@@ -6,6 +6,7 @@ The page is a template, a style sheet and the scripts of ``static/`` in the fram
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark import registry
+from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.progress import progress
 from known_unknowns.report import shell
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 SHARDS = "questions"
 """The folder of the shards, beside the page."""
+_IMAGES, _SHARD = "images", re.compile(r"[0-9a-f]{16}\.js")
+"""What is in it: a folder, and the names of shards."""
 _STATIC = Path(__file__).parent / "static"
 SCRIPTS = [
     f"{name}.js"
@@ -59,9 +63,10 @@ def build(
     in memory. What is private is removed. Without images (``report.images`` of the configuration), the page shows their
     digests. ``root`` is the project's folder, by default the working folder. With a ``summary``, the page stands alone:
     it links to no other page, and shows wrong answers first. Raises DataError if a table of the edition's folders
-    ``results`` and ``data`` is absent or invalid.
+    ``results`` and ``data`` is absent or invalid, or if a folder ``questions`` with other files would be replaced.
     """
     private = PrivateTexts.of(params, root or Path.cwd())
+    _check_replaceable(out.parent / SHARDS)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{SHARDS}."))
     try:
@@ -71,7 +76,7 @@ def build(
         with progress("question browser", cells) as advance:
             for name in params.benchmarks:
                 writer = BenchmarkWriter(params, name, shards, private, results=results, data=data)
-                writer.images_to = folder / "images" if params.report.images else None
+                writer.images_to = folder / _IMAGES if params.report.images else None
                 described.append(writer.write(advance))
         manifest: dict[str, Any] = {
             "edition": params.edition,
@@ -98,6 +103,14 @@ def build(
         summary=summary,
     )
     write_text(out, text)
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Raise DataError if a folder has other files than those of a page, such as the user's own questions."""
+    found = (path.name for path in folder.iterdir()) if folder.is_dir() else ()
+    names = [name for name in found if not name.startswith(".")]  # of the system, and of Snakemake
+    if any(name != _IMAGES and not _SHARD.fullmatch(name) for name in names) or names == [_IMAGES]:
+        raise DataError("has other files, which the data of the page would replace; name another folder", file=folder)
 
 
 def data_block(value: Any) -> str:
