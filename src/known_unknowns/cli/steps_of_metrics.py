@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns import metrics as measuring
 from known_unknowns.cli.options import (
     PARAMS,
     Digests,
@@ -18,6 +17,7 @@ from known_unknowns.cli.options import (
     RepliesTable,
     VariantFolder,
 )
+from known_unknowns.metrics import measure as measuring
 from known_unknowns.metrics import summary
 from known_unknowns.workflow import end_products, selection
 

@@ -3,10 +3,3 @@
 `proportions` defines the metrics of all benchmarks, `confidence` those of a model's confidences,
 `known_unknowns.benchmark.metrics` how a benchmark adds its own, and `intervals` the confidence intervals.
 """
-
-from __future__ import annotations
-
-from known_unknowns.metrics.intervals import clustered_interval
-from known_unknowns.metrics.measure import headline, measure
-
-__all__ = ["clustered_interval", "headline", "measure"]

@@ -20,21 +20,21 @@ from known_unknowns.metrics.consistency import option_codes
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, AnsweredTurn, sample_of
 from known_unknowns.scoring import confidence as of_dialogue
-from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, REFUSAL, SAMPLES, SHUFFLES, SOURCES, VERBALISED
 from known_unknowns.scoring.likelihood import LEAST_MASS, label_mass
 from known_unknowns.tables import CONFIDENCES, table_of
+from known_unknowns.tables.confidence_sources import (
+    COLUMNS,
+    KNOWN,
+    LETTERS,
+    OPTION_TEXT,
+    OPTION_TEXT_SUM,
+    REFUSAL,
+    SAMPLES,
+    SHUFFLES,
+    VERBALISED,
+)
 from known_unknowns.tables.parquet import Source
 
-PARSER = "robust"
-"""The parser of the answers that confidences are about."""
-OPTION_TEXT_SUM = f"{OPTION_TEXT}_sum"
-COLUMNS = tuple(
-    name for source in SOURCES for name in ((source, OPTION_TEXT_SUM) if source == OPTION_TEXT else (source,))
-)
-"""Names of the sources and their forms in tables and metrics, in the order of pages."""
-KNOWN = "known"
-"""Share of the attempts whose confidence is known; of the source `REFUSAL`, share of the refusals whose answer without
-the refusal option is known. Its method has the reason why a source has no value."""
 NOT_AGAIN = (
     "undefined: no refused question is asked again without the refusal option, as the protocol forced_choice does"
 )

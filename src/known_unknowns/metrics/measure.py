@@ -17,7 +17,7 @@ from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.confidence import Statistic, widened
-from known_unknowns.metrics.confidence_sources import KNOWN, PARSER, Confidences, blocks, with_agreement
+from known_unknowns.metrics.confidence_sources import Confidences, blocks, with_agreement
 from known_unknowns.metrics.consistency import across_samples
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.proportions import (
@@ -34,6 +34,7 @@ from known_unknowns.metrics.proportions import (
 from known_unknowns.metrics.score_tables import LABEL_MASS, CommonQuestions, ScoreTable, load
 from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import OVERALL, SAMPLE, Metric, runs_name, sample_of
+from known_unknowns.tables.confidence_sources import KNOWN, PARSER
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
@@ -408,13 +409,3 @@ def _null_undefined(
         else metric
         for metric in metrics
     ]
-
-
-def headline(metrics: Iterable[Metric]) -> list[Metric]:
-    """Select one row per metric: the mean over seeds if there is one, else the row of the first seed."""
-    chosen: dict[tuple[str, ...], Metric] = {}
-    for metric in metrics:
-        key = (metric.model, metric.benchmark, metric.variant, metric.parser, metric.category, metric.name)
-        if key not in chosen or metric.seed is None:
-            chosen[key] = metric
-    return list(chosen.values())

@@ -13,12 +13,13 @@ from known_unknowns.benchmark.metrics import Ratio, RiskCoverage, ScoreArrays, S
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
-from known_unknowns.metrics.confidence_sources import PARSER, Confidences, low_mass
+from known_unknowns.metrics.confidence_sources import Confidences, low_mass
 from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers, read_scores, read_turns
 from known_unknowns.scoring.likelihood import LIKELIHOOD, label_mass
 from known_unknowns.tables import Part
+from known_unknowns.tables.confidence_sources import PARSER
 
 LABEL_MASS = "label_mass"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from, with_keys

@@ -14,10 +14,9 @@ from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.data.questions import vary
 from known_unknowns.inference.model_run import infer
-from known_unknowns.metrics import measure
 from known_unknowns.metrics.confidence_sources import Confidences, agreement, low_mass, with_agreement
 from known_unknowns.metrics.consistency import option_codes
-from known_unknowns.metrics.measure import metrics_of, with_shared_confidences
+from known_unknowns.metrics.measure import measure, metrics_of, with_shared_confidences
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.dialogues import score_turn

@@ -11,7 +11,7 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.inference.model_run import infer
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Reply, Score
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.scoring.table import parse
