@@ -5,15 +5,10 @@ The module of a command is imported when the command is chosen.
 
 from __future__ import annotations
 
-import errno
 import inspect
 import os
-import re
-import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import requires
-from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -22,9 +17,9 @@ from typer.core import TyperGroup
 
 from known_unknowns import entry_points
 from known_unknowns.entry_points import of_group
-from known_unknowns.errors import ConfigError, DamagedError, KnownUnknownsError, MachineError
 from known_unknowns.version import __version__
 from known_unknowns.workflow import run_lock
+from known_unknowns.workflow.error_line import error_line
 
 HELP = """Reproduce benchmarks of the abstention of multimodal LLMs.
 
@@ -174,63 +169,13 @@ def _version(
         raise typer.Exit
 
 
-def _set_aside(error: Exception) -> str:
-    """Rename a damaged file that a run of the workflow makes again, if this is a job of one; return what was done."""
-    if not isinstance(error, DamagedError) or JOB_SETTINGS not in os.environ or not error.file.is_file():
-        return ""
-    parts = Path(os.path.relpath(error.file)).parts
-    if parts[0] != "results" and not (parts[0] == "data" and "questions" in parts):
-        return ""
-    record = error.file.with_name("engine.json")
-    if record.is_file() and b'"engine": "imported"' in record.read_bytes():
-        return ""  # no run makes these replies
-    aside = error.file.with_name(f"{error.file.name}.damaged")
-    error.file.rename(aside)
-    return f" (it was renamed to {aside.name}; the next run makes it again)"
-
-
-_MACHINE_ERRORS = frozenset(
-    (
-        *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP),
-        *(errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ESTALE),
-        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
-    )
-)
-"""Numbers of system errors that the user can correct. Others, such as a missing file, may be faults of the package."""
-
-
-def _extra_with(module: str) -> str:
-    """Return the extra of this distribution that installs a module; empty if none does."""
-    package = re.escape(module.partition(".")[0].replace("_", "-"))
-    for requirement in requires("known-unknowns") or ():
-        if found := re.match(rf"{package}(?:-python)?\b[^;]*;.*extra == ['\"](\w+)['\"]", requirement):
-            return found[1]
-    return ""
-
-
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
-    job = run_lock.join_run() if JOB_SETTINGS in os.environ else None
+    is_job = JOB_SETTINGS in os.environ
+    job = run_lock.join_run() if is_job else None
     try:
-        app()
-    except KnownUnknownsError as error:
-        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK"):
-            raise
-        print(f"known-unknowns: error: {error}{_set_aside(error)}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except ModuleNotFoundError as error:
-        extra = _extra_with(error.name or "")
-        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or not extra:
-            raise
-        install = f"install it with  pip install 'known-unknowns[{extra}]'"
-        print(f"known-unknowns: error: this needs the package {error.name}; {install}", file=sys.stderr)
-        sys.exit(ConfigError.exit_code)
-    except OSError as error:
-        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or error.errno not in _MACHINE_ERRORS:
-            raise
-        where = f"{error.filename}: " if error.filename is not None else ""
-        print(f"known-unknowns: error: {where}{error.strerror}; correct this and run again", file=sys.stderr)
-        sys.exit(MachineError.exit_code)
+        with error_line(is_job=is_job):
+            app()
     finally:
         if job is not None:
             job.close()
