@@ -6,7 +6,6 @@ The module of a command is imported when the command is chosen.
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
@@ -18,7 +17,6 @@ from typer.core import TyperGroup
 from known_unknowns import entry_points
 from known_unknowns.entry_points import of_group
 from known_unknowns.version import __version__
-from known_unknowns.workflow import run_lock
 from known_unknowns.workflow.error_line import error_line
 
 HELP = """Reproduce benchmarks of the abstention of multimodal LLMs.
@@ -35,9 +33,6 @@ Exit codes: 0 success; 1 a check found a difference, or an unexpected error;
 4 a fault of the machine or the network, 5 a signal: run the same again.
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
-
-JOB_SETTINGS = "KNOWN_UNKNOWNS_PARAMS"
-"""An environment variable of the jobs of the workflow (`workflow.run.SETTINGS_VARIABLE`)."""
 
 COMMANDS = {
     "known_unknowns.cli.project": {
@@ -76,26 +71,8 @@ COMMANDS = {
     "known_unknowns.cli.models": {
         "models list": "List models, their memory and their published rows.",
     },
-    "known_unknowns.cli.steps_of_models": {
+    "known_unknowns.cli.probe_model": {
         "models probe": "Check that a model is there and can answer.",
-        "step questions": "Convert published files to questions and images.",
-        "step vary": "Apply a variant of params.yaml to questions.",
-        "step infer": "Ask a model all questions of a benchmark.",
-        "step judge": "Ask the judge which options the replies give.",
-        "step parse": "Parse a model's replies with every parser.",
-    },
-    "known_unknowns.cli.steps_of_metrics": {
-        "step measure": "Compute every metric with its confidence interval.",
-        "step summarise": "Write headline metrics, leaderboard and records.",
-    },
-    "known_unknowns.cli.steps_of_edition": {
-        "step compare": "Compare published numbers with those of this run.",
-        "step report": "Write the report as HTML pages that open offline.",
-        "step question-browser": "Write the page that searches questions and replies.",
-        "step track": "Log the results as MLflow runs.",
-        "step import-released": "Write released replies as the workflow writes replies.",
-        "step released-numbers": "Write the numbers that were released with replies.",
-        "step reply-tables": "Compare parsers, variants and models by question.",
     },
 }
 """The modules with commands, each with its line in ``--help``. Other packages add theirs.
@@ -107,9 +84,6 @@ its commands is chosen, so that it imports at its top what its commands need.
 GROUPS = {
     "plan": "Plan a run: what it will ask, and what that takes.",
     "models": "List the models, or check one.",
-    "step": """Run one step of the workflow by hand.
-
-The workflow runs them in this order; each writes the files that the next one reads. rules/ has the command lines.""",
 }
 """The groups of commands with their help, listed after the other commands."""
 
@@ -171,11 +145,5 @@ def _version(
 
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
-    is_job = JOB_SETTINGS in os.environ
-    job = run_lock.join_run() if is_job else None
-    try:
-        with error_line(is_job=is_job):
-            app()
-    finally:
-        if job is not None:
-            job.close()
+    with error_line():
+        app()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -58,13 +58,6 @@ Seeds = Annotated[
 Names = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
 
 
-class NotSelected(LookupError):
-    """A job read a key of the configuration that its step does not select."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"{key} is not among what this step reads; select it in workflow/selection.py")
-
-
 class Entry(BaseModel):
     """A part of params.yaml with typed fields. Types are strict, and unknown keys are errors."""
 
@@ -83,13 +76,6 @@ class Entry(BaseModel):
     def plain(self) -> dict[str, Any]:
         """Return the keys that were set, with plain values: what a file has."""
         return self.model_dump(exclude_unset=True)
-
-    if not TYPE_CHECKING:  # only for fields that `workflow.selection` left out
-
-        def __getattr__(self, name: str) -> Any:
-            if name in type(self).model_fields:
-                raise NotSelected(f"{name} of {type(self).__name__}")
-            return super().__getattr__(name)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:

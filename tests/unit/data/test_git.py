@@ -279,13 +279,14 @@ def test_the_first_fetch_locks_an_abbreviated_commit(server, tmp_path, capsys):
     key, params = f"https://github.com/{REPOSITORY}@{commits[0][:9]}", configured(of)
     lock_command.run(params, lock_path=lock)
     assert lock_file.read(lock) == {}  # the first fetch locks it
-    fetch_module.fetch(params, "humblebench", out, lock_path=lock)
+    fetch_module.fetch("humblebench", params.data("humblebench"), out, lock_path=lock)
     assert {name: found.commit for name, found in lock_file.read(lock).items()} == {key: commits[0]}
     assert f"locked for the first time: {key}" in capsys.readouterr().err
     assert lock_command.run(params, check=True, lock_path=lock)
     # From then on, the lock decides: with another full name under the key, files are those of that commit.
     lock_file.write({key: lock_file.LockEntry(commits[2], {})}, lock)
-    fetch_module.fetch(configured(of | {"further_revisions": []}), "humblebench", out, lock_path=lock)
+    other = configured(of | {"further_revisions": []}).data("humblebench")
+    fetch_module.fetch("humblebench", other, out, lock_path=lock)
     assert {file.commit for file in git.read_manifest(out)} == {commits[2]}
     assert not lock_command.run(params, check=True, lock_path=lock)
     lock_command.run(params, update=True, lock_path=lock)

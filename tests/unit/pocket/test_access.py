@@ -32,6 +32,6 @@ def test_a_benchmark_may_have_its_own_renderer(monkeypatch) -> None:
 
 
 def test_train_is_a_command() -> None:
-    result = CliRunner().invoke(app, ["step", "train", "--help"])
+    result = CliRunner().invoke(app, ["train", "--help"])
     assert result.exit_code == 0
     assert "--smoke" in result.output
