@@ -1,11 +1,9 @@
-# Compute confidences, and metrics with intervals from scores, and write the summaries for people, DVC and the report.
+# Compute confidences, and metrics with intervals from answers, and write the summaries for people, DVC and the report.
 
 
 rule measure:
     input:
-        variants=FUNCTIONS.answered_variants,
-        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
-        replies="<results>/replies/{model}/{benchmark}/replies.parquet",
+        "<results>/answers/{model}/{benchmark}/answers.parquet",
     output:
         metrics="<results>/metrics/{model}/{benchmark}/metrics.parquet",
         confidence="<results>/confidence/{model}/{benchmark}/confidence.parquet",
@@ -21,11 +19,9 @@ rule measure:
     params:
         read=FUNCTIONS.read("measure"),
         code=FUNCTIONS.code("measure"),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
     shell:
-        "python -m known_unknowns step measure {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
-        " --scores {input.scores} --replies {input.replies} --out {output.metrics} --confidence {output.confidence}"
-        " > {log} 2>&1"
+        "python -m known_unknowns step measure {wildcards.model} {wildcards.benchmark} --answers {input}"
+        " --out {output.metrics} --confidence {output.confidence} > {log} 2>&1"
 
 
 rule summarise:

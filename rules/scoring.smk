@@ -43,7 +43,8 @@ rule parse:
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
         judgements=JUDGEMENTS,
     output:
-        "<results>/scores/{model}/{benchmark}/scores.parquet",
+        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
+        answers="<results>/answers/{model}/{benchmark}/answers.parquet",
     log:
         "<logs>/parse/{model}/{benchmark}.log",
     retries: 0
@@ -62,4 +63,4 @@ rule parse:
         ],
     shell:
         "python -m known_unknowns step parse {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
-        " --replies {input.replies} --out {output} {params.judgements} > {log} 2>&1"
+        " --replies {input.replies} --out {output.scores} --answers {output.answers} {params.judgements} > {log} 2>&1"

@@ -15,8 +15,6 @@ from known_unknowns.cli.options import (
     MetricTables,
     Out,
     ParamsFile,
-    RepliesTable,
-    VariantFolder,
 )
 from known_unknowns.metrics import summary
 from known_unknowns.workflow import end_products, selection
@@ -25,9 +23,7 @@ from known_unknowns.workflow import end_products, selection
 def measure(
     model: str,
     benchmark: str,
-    variants: VariantFolder,
-    scores: Annotated[Path, typer.Option(help="The table of the model's scores on the benchmark.")],
-    replies: RepliesTable,
+    answers: Annotated[Path, typer.Option(help="The table of the model's answers to the benchmark.")],
     out: Out,
     confidence: Annotated[Path | None, typer.Option(help="Also write the confidences of each question here.")] = None,
     params: ParamsFile = PARAMS,
@@ -35,9 +31,7 @@ def measure(
 ) -> None:
     """Compute every metric with its confidence interval, and the model's confidence in each answer."""
     chosen = selection.load(params, "measure", edition=edition, model=model, benchmark=benchmark)
-    files = {"variants": variants, "scores": scores, "replies": replies}
-    kept = getattr(chosen.model(model), "kept", None)
-    measuring.measure(chosen, model, benchmark, **files, out=out, confidence=confidence, kept=kept)
+    measuring.measure(chosen, model, benchmark, answers=answers, out=out, confidence=confidence)
 
 
 def summarise(

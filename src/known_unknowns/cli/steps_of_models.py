@@ -144,18 +144,21 @@ def parse(
     variants: VariantFolder,
     replies: RepliesTable,
     out: Out,
+    answers: Annotated[Path, typer.Option(help="The table of answers to write, from which metrics are computed.")],
     judgements: Annotated[
         Path | None, typer.Option(help="The judge's judgements; without it, the judge is left out.")
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Parse every reply of a model to a benchmark with every parser, and write the scores."""
+    """Parse every reply of a model to a benchmark with every parser, and write the scores and the answers."""
     chosen = selection.load(params, "parse", edition=edition, model=model, benchmark=benchmark)
     parsers = [name for name in chosen.parsers if name != JUDGE or judgements is not None]
     kept = getattr(chosen.model(model), "kept", None)
     cells = chosen.cells(benchmark, model)
-    parse_replies(variants, replies, out, cells=cells, parsers=parsers, judgements=judgements, kept=kept)
+    parse_replies(
+        variants, replies, out, cells=cells, parsers=parsers, judgements=judgements, kept=kept, answers=answers
+    )
 
 
 def judge(

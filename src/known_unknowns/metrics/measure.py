@@ -48,33 +48,29 @@ def measure(
     model: str,
     benchmark: str,
     *,
-    variants: Path,
-    scores: Path,
-    replies: Path,
+    answers: Path,
     out: Path,
     confidence: Path | None = None,
-    kept: str | None = None,
 ) -> None:
     """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
 
-    The table of the confidences of each question is written to ``confidence``.
+    ``answers`` is the table of the model's answers. The table of the confidences of each question is written to
+    ``confidence``.
 
     With several seeds or samples, rows with seed None follow: means over all of them, undefined if the metric of any
-    is. `headline` selects them. ``variants`` is the benchmark's folder of variants. ``kept`` is the pattern of what the
-    official parser reads of a reply (`known_unknowns.benchmark.kept_part`).
+    is. `headline` selects them.
 
     Raises
     ------
     DataError
-        If scores are missing, doubled or of other questions; it names the file and the question.
+        If answers are missing, or are to other questions with another seed; it names the file and the question.
     """
-    cells, parsers = params.cells(benchmark, model), params.parsers
-    answers = read(variants, scores, replies, benchmark=benchmark, cells=cells, parsers=parsers, kept=kept)
+    table = read(answers, benchmark, cells=params.cells(benchmark, model), parsers=params.parsers)
     if confidence is not None:
-        rows = answers[answers["parser"] == PARSER].groupby(["variant", "seed"], sort=False, observed=True)
+        rows = table[table["parser"] == PARSER].groupby(["variant", "seed"], sort=False, observed=True)
         tables.write_cells(confidence, tables.CONFIDENCES, ((at, confidence_table(cell)) for at, cell in rows))
     metrics = metrics_of(
-        answers,
+        table,
         params.statistics,
         model=model,
         benchmark=benchmark,
@@ -107,7 +103,7 @@ def metrics_of(
     Parameters
     ----------
     answers : DataFrame
-        The table of answers (`known_unknowns.metrics.answers.frame`). The seeds and samples of a variant are combined.
+        The table of answers (`known_unknowns.metrics.answers`). The seeds and samples of a variant are combined.
     statistics : Statistics
         Settings of the intervals.
     model, benchmark : str
@@ -148,11 +144,12 @@ def _of_cells(
     by_seed = {}
     for seed, cell in cells.items():
         by_seed[seed] = _estimates(blank.benchmark, cell, members[seed], labels, content_free=content_free)
+    right_labels = {seed: cell["right_label"].to_numpy() for seed, cell in cells.items()}
     found = []
     for of, rows in _rows(blank, by_seed, confidence):
         category = rows[0].category
         shown = list(cells) if of is None else [of]
-        right = np.concatenate([cells[at]["right_label"].to_numpy()[members[at][category]] for at in shown])
+        right = np.concatenate([right_labels[at][members[at][category]] for at in shown])
         found += [*rows, *_derived(rows, right)]
     return found
 
@@ -175,8 +172,8 @@ def _estimates(
     clusters = cell["cluster"].to_numpy()
     all_ratios = ratios(cell, labels, content_free=content_free) | dict(own) | mass(cell)
     by_category = ratio_estimates(all_ratios, members, clusters)
-    for category, flags in members.items():
-        by_category[category] = by_category[category].undefine(undefined_ratios(cell, flags))
+    for category, reasons in undefined_ratios(cell, members).items():
+        by_category[category] = by_category[category].undefine(reasons)
     for name, curve in hooks.curves(cell).items():
         if curve.defined:
             for category, flags in members.items():
@@ -359,14 +356,14 @@ def _members(
 ) -> tuple[dict[str, np.ndarray], dict[str, list[set[str]]]]:
     """Flags of the common questions of each category, and by category the ids of each variant that another lacks."""
     of_cells = [categories(benchmark, cell) for cell in cells]
-    shared = cells[0].index.isin(common)
-    members = {category: flags[shared] for category, flags in of_cells[0].items()}
-    left_out = {}
+    shared = [cell.index.isin(common) for cell in cells]
+    members = {category: flags[shared[0]] for category, flags in of_cells[0].items()}
+    left_out: dict[str, list[set[str]]] = {}
     for category in dict.fromkeys(name for of_cell in of_cells for name in of_cell):
-        left_out[category] = [
-            set(cell.index[of_cell[category]]).difference(common) if category in of_cell else set()
-            for cell, of_cell in zip(cells, of_cells, strict=True)
-        ]
+        left_out[category] = []
+        for cell, of_cell, is_shared in zip(cells, of_cells, shared, strict=True):
+            lost = cell.index[of_cell[category] & ~is_shared] if category in of_cell else ()
+            left_out[category].append(set(lost))
     return {category: flags for category, flags in members.items() if flags.any()}, left_out
 
 
