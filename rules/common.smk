@@ -18,6 +18,7 @@ if SOURCE.is_dir():
     sys.path.insert(0, str(SOURCE))
 
 from known_unknowns.config import read as read_config
+from known_unknowns.engines import memory_needs
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.shards import shards_of
 from known_unknowns.variants import corrections
@@ -144,7 +145,9 @@ def print_plan():
     """Print what a run of the edition would ask, unless the dry run is of single files."""
     if not workflow.dag_settings.targets:
         try:
-            print(run_plan.as_text(run_plan.of_run(PARAMS, GPUS)), file=sys.stderr)
+            memory = memory_needs.this_machine().gpu_gib if GPUS else None
+            plan = run_plan.of_run(PARAMS, GPUS, memory)
+            print(run_plan.as_text(plan), file=sys.stderr)
         except KnownUnknownsError as error:
             print(f"No plan: {error}", file=sys.stderr)
 

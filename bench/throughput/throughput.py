@@ -28,9 +28,9 @@ import transformers  # noqa: E402
 from bench.throughput import data, loops, measure, memory, model, peers, random_model, report, vllm_offline  # noqa: E402
 from bench.throughput.floor import Flops  # noqa: E402
 
-LOOPS = ("ours", "ours-off", "plain-1", "plain-4", "humblebench", "lmms-eval", "vlmevalkit")
+LOOPS = ("ours", "ours-off", "plain-1", "plain-4", "humblebench", "lmms-eval")
 VLLM = "vllm"
-OWN_PIXELS = ("lmms-eval-own-pixels", "vlmevalkit-own-pixels")
+OWN_PIXELS = ("lmms-eval-own-pixels",)
 SETS = ("questions", "shuffles", "noise", "single")
 HUMBLEBENCH = ("humblebench", "humblebench-E", "humblebench-GN")
 
@@ -95,16 +95,18 @@ class Setup:
     def make(self, names: list[str]) -> dict[str, loops.Loop]:
         """The loops by the names that they have in the table; first the engines, whose weights others may use.
 
-        vLLM is left out if it does not start, and there are others.
+        A loop of another tool is left out if its package cannot be imported, vLLM also if it does not start; not if it
+        is the only loop.
         """
         makers = self._makers()
         for name in sorted(names, key=lambda name: not name.startswith("ours")):
             try:
                 self.made[name] = makers[name]()
             except Exception as error:
-                if name != VLLM or len(names) == 1:
+                is_left_out = name == VLLM or isinstance(error, ImportError)
+                if not is_left_out or len(names) == 1:
                     raise
-                say(f"vLLM is left out: {type(error).__name__}: {error}")
+                say(f"{name} is left out: {type(error).__name__}: {error}")
         return {self.made[name].name: self.made[name] for name in names if name in self.made}
 
     def _makers(self) -> dict[str, Callable[[], loops.Loop]]:
@@ -114,11 +116,9 @@ class Setup:
             "plain-1": lambda: loops.Plain(self.loaded(), batch_size=1),
             "plain-4": lambda: loops.Plain(self.loaded(), batch_size=4),
             "humblebench": lambda: peers.HumbleBench(self.loaded()),
-            "lmms-eval": lambda: peers.lmms_eval(self.loaded()),
-            "lmms-eval-own-pixels": lambda: peers.lmms_eval(self.loaded(), peers.LMMS_EVAL),
-            "vlmevalkit": lambda: peers.VLMEvalKit(self.loaded()),
+            "lmms-eval": lambda: peers.LmmsEval(self.loaded()),
+            "lmms-eval-own-pixels": lambda: peers.LmmsEval(self.loaded(), peers.LMMS_EVAL),
             VLLM: lambda: vllm_offline.VllmOffline(self.settings, memory=self.options.vllm_memory),
-            "vlmevalkit-own-pixels": lambda: peers.VLMEvalKit(self.loaded(), peers.VLMEVALKIT),
         }
 
     def _ours(self, name: str, sharing: str, note: str) -> loops.Ours:

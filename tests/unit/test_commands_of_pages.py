@@ -29,7 +29,7 @@ RUN_HERE = [
     "known-unknowns models list --absent",
     "known-unknowns models list --as-published humblebench",
     "known-unknowns models list --json",
-    "known-unknowns models list --needs --edition papers",
+    "known-unknowns plan run --edition papers_humblebench --gpus 8",
     "known-unknowns rescore --benchmark humblebench --variant nota_only docs/samples/predictions.jsonl",
     "known-unknowns step --help",
 ]

@@ -12,7 +12,7 @@ import typer
 from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.comparison.pairs import Selection, as_text, compare_selection, write_model_comparison
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.engines import gpus
+from known_unknowns.engines import gpus, memory_needs
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.workflow import configuration, prerequisites, rule_functions, run_plan
@@ -78,6 +78,10 @@ def run(
     gpus_of_run: Annotated[
         int | None, typer.Option("--gpus", min=1, help="The run's GPUs. [default: those of this machine]")
     ] = None,
+    gpu_memory: Annotated[
+        float | None,
+        typer.Option(min=0, help="GiB of each GPU. [default: this machine's; unknown if --gpus is given]"),
+    ] = None,
     as_json: AsJson = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -90,15 +94,18 @@ def run(
     Hours follow from the mean time of the model's recorded replies to the same benchmark. Downloads are the sizes in
     params.lock.yaml, or the number of parameters times the bytes of the dtype. Money follows from prices.yaml in the
     project's folder, whose format is that of the packaged table (known_unknowns/engines/prices.yaml), and else from
-    that table, which has a date. What is not known is "unknown", and null with --json. The judge's requests depend on
-    the replies and are not planned.
+    that table, which has a date. A model that needs more GPUs than there are, or more memory for its weights than a GPU
+    has, is refused, with the two numbers; where they are unknown, nothing is. What is not known is "unknown", and null
+    with --json. The judge's requests depend on the replies and are not planned.
 
     \b
     Examples:
       known-unknowns plan run --edition full
-      known-unknowns plan run --edition papers --gpus 8
+      known-unknowns plan run --edition papers --gpus 8 --gpu-memory 80
     """
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))
     count = max(1, len(gpus.visible())) if gpus_of_run is None else gpus_of_run
-    plan = run_plan.of_run(rule_functions.with_shards(chosen, count), count)
+    if gpu_memory is None and gpus_of_run is None:
+        gpu_memory = memory_needs.this_machine().gpu_gib
+    plan = run_plan.of_run(rule_functions.with_shards(chosen, count), count, gpu_memory)
     print(json.dumps(asdict(plan), indent=2) if as_json else run_plan.as_text(plan))

@@ -80,9 +80,11 @@ def _print_needs(params: Params, *, as_json: bool) -> None:
     of_models = needs.of_edition(params, data)
     sums = needs.totals(of_models)
     questions = {name: needs.questions_of(params, name, data) or needs.QUESTIONS for name in params.benchmarks}
+    gpu_gib = memory_needs.this_machine().gpu_gib
+    refused = {each.model: memory_needs.shortage(params.model(each.model), gpu_gib) for each in of_models}
     if as_json:
         found = {"edition": params.edition, "models": list(map(asdict, of_models)), "totals": asdict(sums)}
-        print(json.dumps(found | {"questions": questions}, indent=2))
+        print(json.dumps(found | {"questions": questions, "refused": refused}, indent=2))
         return
     rows = [(each.model, each.runs, *map(_number, (each.disk_gb, each.memory_gib)), _hours(each)) for each in of_models]
     print(*align([("model", "runs", "disk GB", "memory GiB", "GPU hours"), *rows]), sep="\n")
@@ -94,6 +96,11 @@ def _print_needs(params: Params, *, as_json: bool) -> None:
         "GPU hours are estimates for an A100: for the prompts - with replies of the maximum length.\n"
         f"Questions x variants and seeds: {asked}."
     )
+    for model, why in refused.items():
+        if why is not None:
+            print(f"{model} {why}.")
+    if gpu_gib is None:
+        print("This machine has no GPU: whether the models fit into one is not known.")
 
 
 def _print_as_published(rows: Sequence[settings.Reproducibility], *, as_json: bool) -> None:

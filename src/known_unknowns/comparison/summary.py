@@ -14,7 +14,8 @@ from known_unknowns.comparison import conditions as condition
 from known_unknowns.comparison.compare import OFFICIAL, ComparisonRow
 from known_unknowns.comparison.published import load
 from known_unknowns.comparison.verdicts import UNJUDGED, counts
-from known_unknowns.config import Params, catalogue
+from known_unknowns.config import Params, catalogue, parse
+from known_unknowns.config.sections import Edition
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import OVERALL
 
@@ -123,37 +124,43 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
 
 
 def _published_data(benchmark: str, params: Params) -> Iterator[Step]:
-    """Yield a step for each edition that asks the published questions, with the numbers that it can judge."""
+    """Yield steps that ask the published questions, with the numbers that they can judge.
+
+    Of editions that judge equally many, the step names the one that asks least.
+    """
     title = registry.get(benchmark).title
-    for edition in _editions(benchmark, params, without=("scenes",)):
+    cheapest: dict[int, tuple[int, str]] = {}
+    for edition in _editions(benchmark, params, {**catalogue.editions(), **params.file.editions}, without=("scenes",)):
         with suppress(ConfigError):  # an edition with a mistake, which a run of it names
-            if number := len(judgeable(benchmark, params, edition)):
-                text = f"{title}: the questions are rendered; ask the published ones: make run EDITION={edition}"
-                yield Step(number, text)
+            selected = _selected(params, edition)
+            number = len(judgeable(benchmark, selected))
+            cells = sum(len(selected.cells(each, model)) for each in selected.benchmarks for model in selected.models)
+            cheapest[number] = min(cheapest.get(number, (cells, edition)), (cells, edition))
+    for number, (_, edition) in cheapest.items():
+        if number:
+            yield Step(
+                number, f"{title}: the questions are rendered; ask the published ones: make run EDITION={edition}"
+            )
 
 
-def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCell]:
-    """Return the published numbers that a run of an edition judges if all its questions are the published ones.
+def _selected(params: Params, edition: str) -> Params:
+    """Return the configuration with an edition of it or of the catalogue selected, and the entries that it names."""
+    return parse(params.file.plain() | {"edition": edition})
+
+
+def judgeable(benchmark: str, params: Params) -> list[PublishedCell]:
+    """Return the published numbers that a run judges if all its questions are the published ones.
 
     They are those of rows that its models correspond to and are asked like, of variants with the published protocol.
     """
-    entry = params.file.editions[edition]
-    entries = {name: params.model(name) for name in entry.models}
-    entries = {name: model for name, model in entries.items() if "published" in model.model_fields_set}
-    if entry.published_models:
-        known = catalogue.models()
-        entries |= {name: model for name, model in known.items() if model.published_row(benchmark)}
-    selected = entry.model_copy(update={"models": list(entries)})
-    file = params.file.model_copy(update={"edition": edition, "editions": {edition: selected}, "models": entries})
-    other = Params(file)
-    variants = set(other.variants(benchmark))
+    variants = set(params.variants(benchmark))
     variants |= {c.name for c in registry.get(benchmark).metrics().across_variants if variants.issuperset(c.variants)}
-    variants -= condition.other_protocols(other, benchmark).keys()
-    cells, asked = load(benchmark), condition.asked_as(other, benchmark)
+    variants -= condition.other_protocols(params, benchmark).keys()
+    cells, asked = load(benchmark), condition.asked_as(params, benchmark)
     counts = condition.published_counts(cells)
     rows: dict[str, list[str]] = {}
-    for model in other.models:
-        rows.setdefault(other.published(model, benchmark) or "", []).append(model)
+    for model in params.models:
+        rows.setdefault(params.published(model, benchmark) or "", []).append(model)
     return [
         cell
         for cell in cells
@@ -163,11 +170,11 @@ def judgeable(benchmark: str, params: Params, edition: str) -> list[PublishedCel
     ]
 
 
-def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> list[str]:
-    """Return the names of the editions whose data of a benchmark come from another source than these."""
+def _editions(benchmark: str, params: Params, known: Mapping[str, Edition], *, without: Sequence[str]) -> list[str]:
+    """Return the names of the known editions whose data of a benchmark come from another source than these."""
     data = params.benchmark(benchmark).data
     found = []
-    for name, entry in params.file.editions.items():
+    for name, entry in known.items():
         if benchmark in entry.benchmarks:
             source = data.get(entry.data or name)
             if source is not None and source.source not in without:
@@ -182,7 +189,7 @@ def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[
     title = registry.get(benchmark).title
     place = "to the models of the edition"
     if params.data(benchmark).source == "released":  # no model is asked
-        editions = " or ".join(_editions(benchmark, params, without=("scenes", "released")))
+        editions = " or ".join(_editions(benchmark, params, params.file.editions, without=("scenes", "released")))
         place = f"to an edition with the published data{f' ({editions})' if editions else ''}"
     steps = []
     if unavailable := sum(number for row, number in missing.items() if row in absent):

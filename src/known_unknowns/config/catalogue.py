@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from known_unknowns.config.models import Model, ModelEntry, ModelSettings
+from known_unknowns.config.sections import Edition
 from known_unknowns.entry_points import BENCHMARKS, POCKETS, of_group
 from known_unknowns.yaml_reader import parse_yaml
 
@@ -59,6 +60,12 @@ def models() -> Mapping[str, ModelEntry]:
     """Return every model of the catalogue that answers questions, by name."""
     found = TypeAdapter(dict[str, Model]).validate_python(entries())
     return {name: entry for name, entry in found.items() if isinstance(entry, ModelSettings)}
+
+
+@cache
+def editions() -> Mapping[str, Edition]:
+    """Return every edition of the catalogue, by name."""
+    return TypeAdapter(dict[str, Edition]).validate_python(entries("editions"))
 
 
 def absent() -> dict[str, dict[str, str]]:

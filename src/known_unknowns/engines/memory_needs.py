@@ -40,11 +40,34 @@ def memory_gib(entry: ModelEntry) -> float | None:
 
     It is None if the number of parameters is unknown.
     """
-    card = entry.card if isinstance(entry, LISTED) else None
-    if card is None or card.parameters is None:
-        return None
+    size = weights_bytes(entry) if isinstance(entry, LISTED) else None
+    return None if size is None else with_margin(size / GIB)
+
+
+def weights_bytes(entry: TransformersModel | OpenAIModel) -> float | None:
+    """Return the bytes of a model's weights in its dtype; None if the number of parameters is unknown."""
+    count = parameters(entry)
     dtype = entry.dtype if isinstance(entry, TransformersModel) else "bfloat16"
-    return with_margin(card.parameters * 1e9 * BYTES[dtype] / GIB)
+    return None if count is None else count * BYTES[dtype]
+
+
+def shortage(entry: ModelEntry, gpu_gib: float | None) -> str | None:
+    """Return why the weights of a model cannot be loaded on GPUs of which each has so much memory.
+
+    None if they may fit, and if nothing is known of them or of the memory.
+    """
+    if not isinstance(entry, LISTED) or not entry.gpus or gpu_gib is None:
+        return None
+    launch = entry.launch if isinstance(entry, OpenAIModel) else None
+    size = weights_bytes(entry)
+    if size is None or (launch is not None and launch.quantization):
+        return None
+    gpus = entry.gpus if launch is not None else 1  # the engine `transformers` never splits a model
+    need = size / GIB / gpus
+    if need <= gpu_gib:
+        return None
+    where = "on its GPU" if gpus == 1 else f"on each of its {gpus} GPUs"
+    return f"needs {need:.1f} GiB for its weights {where}, and the GPU has {gpu_gib:.1f} GiB"
 
 
 def with_margin(weights_gib: float) -> float:
@@ -59,12 +82,18 @@ class Machine:
     ram_gib: float
     gpus: tuple[tuple[str, float], ...] = ()
 
+    @property
+    def gpu_gib(self) -> float | None:
+        """The memory of the largest GPU; None if there is none."""
+        return max((memory for _, memory in self.gpus), default=None)
+
     def fits(self, entry: ModelEntry) -> str | None:
         """Return where the model fits (see `ON_GPU`); None if its requirement is unknown."""
         need = memory_gib(entry)
         if need is None:
             return ELSEWHERE if isinstance(entry, OpenAIModel) else None
-        if need <= max((memory for _, memory in self.gpus), default=0.0):
+        shared_by = entry.gpus if isinstance(entry, OpenAIModel) and entry.launch is not None else 1
+        if need / shared_by <= (self.gpu_gib or 0.0) and shared_by <= len(self.gpus):
             return ON_GPU
         return IN_RAM if need <= self.ram_gib and isinstance(entry, TransformersModel) else TOO_LARGE
 
@@ -93,13 +122,13 @@ def require_memory(name: str, entry: TransformersModel, device: str) -> None:
 
     Raises MachineError if the weights alone do not fit.
     """
-    count, free = parameters(entry), free_gib(device)
-    if count is None or free is None:
+    size, free = weights_bytes(entry), free_gib(device)
+    if size is None or free is None:
         return
-    weights = count * BYTES[entry.dtype] / GIB
+    weights, billions = size / GIB, size / BYTES[entry.dtype] / 1e9
     need = weights * MARGIN + WORKING_GIB
     numbers = (
-        f"its {count / 1e9:.2f} billion parameters take {weights:.1f} GiB in {entry.dtype}, about {need:.1f} GiB "
+        f"its {billions:.2f} billion parameters take {weights:.1f} GiB in {entry.dtype}, about {need:.1f} GiB "
         f"with activations, and {free:.1f} GiB are free on {device}"
     )
     if weights > free:

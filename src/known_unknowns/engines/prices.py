@@ -52,12 +52,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens."""
+    """US dollars per million tokens, with a date if it differs from that of the table."""
 
     input: float
     output: float
     cached_input: float
     image_tokens: int
+    as_of: str | None = None
 
     def of(self, usage: Usage) -> float:
         """Return the price of a usage in US dollars."""
@@ -88,13 +89,14 @@ def load(path: Path = TABLE) -> Prices:
 
 
 def find(source: str) -> tuple[Price, str] | None:
-    """Return the price of a model and the date of its table: the project's, or else the packaged one; None if unknown.
+    """Return the price of a model and its date, of the project's table or else the packaged one; None if unknown.
 
     Raises DataError if a table is not valid.
     """
     for path in (PROJECT.absolute(), TABLE):
         if path.is_file() and source in (table := load(path)).models:
-            return table.models[source], table.as_of
+            price = table.models[source]
+            return price, price.as_of or table.as_of
     return None
 
 
@@ -104,6 +106,7 @@ def _price(row: Mapping[str, Any]) -> Price:
         output=float(row["output"]),
         cached_input=float(row.get("cached_input", row["input"])),
         image_tokens=int(row.get("image_tokens", IMAGE_TOKENS)),
+        as_of=str(row["as_of"]) if "as_of" in row else None,
     )
     if min(price.input, price.output, price.cached_input, price.image_tokens) < 0:
         raise ValueError(f"a price is negative: {dict(row)}")

@@ -15,6 +15,7 @@ from PIL import Image as Pillow
 
 from known_unknowns import engines
 from known_unknowns.config import ModelEntry, OpenAIModel, TransformersModel
+from known_unknowns.engines import memory_needs
 from known_unknowns.engines._weights import WEIGHTS, tensors
 from known_unknowns.engines.unusable import ERROR, REJECTED, REMEDIES, class_of
 from known_unknowns.errors import ConfigError, DataError, MachineError
@@ -61,6 +62,10 @@ def probe(model: str, entry: ModelEntry, journals: Path | None = None, *, again:
             return found | {"checked": "settings", "left_out": left_out}
         sees = sees_images(model, entry, left_out)
         return found | {"checked": "endpoint", "endpoint": served, "left_out": left_out, "sees_images": sees}
+    # Found here once, and not in the job of each benchmark and shard.
+    why = memory_needs.shortage(entry, memory_needs.this_machine().gpu_gib)
+    if why is not None:
+        raise MachineError(f"models.{model} {why}; serve it on more GPUs (`launch`), or use another dtype or model")
     if isinstance(entry, TransformersModel) and folder is not None and folder.is_dir():
         from known_unknowns.engines.checkpoint_check import check_checkpoint
 

@@ -9,11 +9,13 @@ replies are kept, and the next attempt continues it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, inf
 from pathlib import Path
+from statistics import fmean
+from typing import TypeGuard
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +24,7 @@ from known_unknowns import comparison
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, ScenesData, TransformersModel
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.progress import duration
-from known_unknowns.records import OVERALL
+from known_unknowns.records import OVERALL, Reply
 
 RESPONDENTS = "respondents"
 """The group of the jobs of scripted respondents: a cluster runs several of them in one submission."""
@@ -106,38 +108,43 @@ def gpu_seconds(
     params: Params,
     entry: TransformersModel | OpenAIModel,
     benchmark: str,
-    billions: float,
     questions: int,
     *,
     replies: bool = True,
-) -> float:
-    """Return the estimated GPU seconds of a model of ``billions`` of parameters, for one turn of each question.
+) -> float | None:
+    """Return the estimated GPU seconds of a model for one turn of each question in each cell.
 
-    ``replies`` adds replies of the maximum length.
+    ``replies`` adds replies of the maximum length. None if the number of parameters is unknown.
     """
-    total, entry = 0.0, entry.asked_in(benchmark)
+    parameters = memory_needs.parameters(entry)
+    if parameters is None:
+        return None
+    total = 0.0
     for variant, _ in params.cells(benchmark):
-        protocol = params.protocol(benchmark, variant).plain()
-        tokens = entry.decoding.max_new_tokens or protocol.get("max_new_tokens", 0)
-        total += questions * billions * (PREFILL_SECONDS + DECODE_SECONDS * tokens * replies)
+        tokens = reply_tokens(params, entry, benchmark, variant) if replies else 0
+        total += questions * parameters / 1e9 * (PREFILL_SECONDS + DECODE_SECONDS * tokens)
     return total
 
 
 def seconds_of(params: Params, entry: ModelEntry, benchmark: str, questions: int) -> float | None:
-    """Return the estimated duration of a turn of each question in each cell, at most; None if it is unknown."""
+    """Return the estimated duration of a turn of each question in each cell, at most; None if it is unknown.
+
+    The GPUs that share a model divide its time. An endpoint that the job does not start takes an unknown time.
+    """
     if isinstance(entry, RespondentModel):
         return len(params.cells(benchmark)) * questions * entry.seconds_per_reply
-    parameters = memory_needs.parameters(entry) if isinstance(entry, TransformersModel) else None
-    if not isinstance(entry, TransformersModel) or parameters is None:
-        return None
-    total = gpu_seconds(params, entry, benchmark, parameters / 1e9, questions)
-    return total * (CPU_FACTOR if entry.device == "cpu" else 1)
+    if isinstance(entry, OpenAIModel) and entry.launch is not None:
+        total = gpu_seconds(params, entry, benchmark, questions)
+        return None if total is None else total / entry.gpus
+    if isinstance(entry, TransformersModel):
+        total = gpu_seconds(params, entry, benchmark, questions)
+        return total * CPU_FACTOR if total is not None and entry.device == "cpu" else total
+    return None
 
 
 def _weights_gib(entry: TransformersModel | OpenAIModel) -> float:
-    count = memory_needs.parameters(entry)
-    size = memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")]
-    return UNKNOWN_GIB if count is None else count * size / memory_needs.GIB
+    size = memory_needs.weights_bytes(entry)
+    return UNKNOWN_GIB if size is None else size / memory_needs.GIB
 
 
 def _shards(entry: ModelEntry) -> int | None:
@@ -252,40 +259,26 @@ def questions_of(params: Params, benchmark: str, data: Path) -> int | None:
 
 
 def _of_model(params: Params, name: str, entry: TransformersModel | OpenAIModel, data: Path) -> ModelNeeds:
-    parameters = _parameters(entry)
-    if isinstance(entry, OpenAIModel) and parameters is None:
+    size = memory_needs.weights_bytes(entry)
+    if isinstance(entry, OpenAIModel) and size is None and entry.launch is None:
         return ModelNeeds(name, HOSTED)
     runs = IN_PROCESS if isinstance(entry, TransformersModel) else SERVER
-    if parameters is None:
+    if size is None:
         return ModelNeeds(name, runs)
-    size = memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")]
-    weights, on_cpu = parameters * size, getattr(entry, "device", None) == "cpu"
-    billions, questions = (
-        parameters / 1e9,
-        {name: questions_of(params, name, data) or QUESTIONS for name in params.benchmarks},
-    )
-
-    def hours(*, replies: bool) -> float:
-        seconds = (
-            gpu_seconds(params, entry, benchmark, billions, number, replies=replies)
-            for benchmark, number in questions.items()
-        )
-        return 0.0 if on_cpu else round(sum(seconds) / 3600, 1)
-
+    prompts = at_most = 0.0
+    if getattr(entry, "device", None) != "cpu":
+        for benchmark in params.benchmarks:
+            questions = questions_of(params, benchmark, data) or QUESTIONS
+            prompts += gpu_seconds(params, entry, benchmark, questions, replies=False) or 0.0
+            at_most += gpu_seconds(params, entry, benchmark, questions) or 0.0
     return ModelNeeds(
         name,
         runs,
-        disk_gb=round(weights / 1e9, 1),
-        memory_gib=memory_needs.with_margin(weights / memory_needs.GIB),
-        gpu_hours=hours(replies=False),
-        gpu_hours_at_most=hours(replies=True),
+        disk_gb=round(size / 1e9, 1),
+        memory_gib=memory_needs.memory_gib(entry),
+        gpu_hours=round(prompts / 3600, 1),
+        gpu_hours_at_most=round(at_most / 3600, 1),
     )
-
-
-def _parameters(entry: TransformersModel | OpenAIModel) -> float | None:
-    if isinstance(entry, TransformersModel):
-        return memory_needs.parameters(entry)
-    return None if entry.card is None or entry.card.parameters is None else entry.card.parameters * 1e9
 
 
 def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
@@ -299,14 +292,43 @@ def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
     text += f", {samples} samples of each" * (samples > 1)
     if isinstance(entry, TransformersModel):
         return text + _time(params, entry, benchmark, questions * samples)
-    found = prices.find(entry.source) if isinstance(entry, OpenAIModel) else None
-    if found is None:
+    if not is_hosted(entry) or (price := prices.find(entry.source)) is None:
         return text
-    price, as_of = found
-    replies = max(reply_tokens(params, entry, benchmark, variant) for variant, _ in cells)
-    turns = questions * len(cells)
-    usd = price.of(prices.Usage(turns * PROMPT_TOKENS, turns * replies))
-    return f"{text}, about {usd:.2f} USD at the prices of {as_of} and {PROMPT_TOKENS:,} tokens per prompt"
+    turns, as_of = questions * len(cells), f"at the prices of {price[1]}"
+    money = usd(params, model, benchmark, turns, [])
+    if money is None:
+        return f"{text}, an unknown price, because the length of its reasoning has no limit"
+    return f"{text}, at most about {money:.2f} USD {as_of} and {PROMPT_TOKENS:,} tokens per prompt"
+
+
+def is_hosted(entry: ModelEntry) -> TypeGuard[OpenAIModel]:
+    """Return whether a model answers behind an endpoint that the job does not start."""
+    return isinstance(entry, OpenAIModel) and entry.launch is None
+
+
+def usd(params: Params, model: str, benchmark: str, turns: int | None, replies: Iterable[Reply]) -> float | None:
+    """Return the price of so many turns in US dollars; None if it is unknown.
+
+    It follows from the mean usage of ``replies``. Without any, a prompt has `PROMPT_TOKENS`, and a reply and the
+    reasoning before it are as long as they may be.
+    """
+    entry = params.model(model)
+    if not is_hosted(entry) or turns == 0:
+        return 0.0
+    price = prices.find(entry.source)
+    if price is None or turns is None:
+        return None
+    used = [(each.input_tokens, each.output_tokens) for each in replies if each.input_tokens and each.output_tokens]
+    if used:
+        prompt, reply = (fmean(numbers) for numbers in zip(*used, strict=True))
+    else:
+        reasoning = entry.asked_in(benchmark).reasoning
+        if reasoning is not None and reasoning.tokens is None:
+            return None  # it may be any length
+        variants = {variant for variant, _ in params.cells(benchmark, model)}
+        prompt, reply = PROMPT_TOKENS, max(reply_tokens(params, entry, benchmark, variant) for variant in variants)
+        reply += reasoning.tokens or 0 if reasoning is not None else 0
+    return price[0].of(prices.Usage(round(turns * prompt), round(turns * reply)))
 
 
 def reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str) -> int:
@@ -317,12 +339,11 @@ def reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str
 
 
 def _time(params: Params, entry: TransformersModel, benchmark: str, questions: int) -> str:
-    count = memory_needs.parameters(entry)
-    if count is None:
+    seconds = gpu_seconds(params, entry, benchmark, questions)
+    if seconds is None:
         return ""
     machine = memory_needs.this_machine()
     on_gpu = entry.device != "cpu" and bool(machine.gpus)
-    seconds = gpu_seconds(params, entry, benchmark, count / 1e9, questions)
     need = memory_needs.memory_gib(entry)
     memory = "" if need is None else f", {need:g} GiB of memory"
     where = machine.gpus[0][0] if on_gpu else "this CPU"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import TypeGuard
 
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
 from known_unknowns.data import hub, lock_file
@@ -30,7 +29,7 @@ from known_unknowns.workflow.prerequisites import last_run
 from known_unknowns.workflow.selection import compared
 from known_unknowns.workflow.unrecorded import settings_of
 
-UNKNOWN, NONE = "unknown", "-"
+UNKNOWN, NONE, REFUSED = "unknown", "-", "refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,8 @@ class ModelPlan:
         Bytes of weights that are not on this machine.
     usd : float, optional
         Money; 0 for a model that runs here.
+    refused : str, optional
+        Why the model cannot run on the GPUs of the run, if that is known.
     """
 
     model: str
@@ -62,31 +63,44 @@ class ModelPlan:
     hours: float | None
     download: int | None
     usd: float | None
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """The plan of an edition's run: its models, the bytes of its data by benchmark, and the number of GPUs."""
+    """The plan of an edition's run: its models, the bytes of its data by benchmark, and the GPUs with their memory."""
 
     edition: str
     gpus: int | None
     models: Sequence[ModelPlan]
     data: dict[str, int | None]
     prices_as_of: Sequence[str]
+    gpu_gib: float | None = None
 
 
-def of_run(params: Params, gpus: int | None) -> RunPlan:
-    """Return the plan of a run on so many GPUs (None: an unknown number), with the shards that it has there."""
+def of_run(params: Params, gpus: int | None, gpu_gib: float | None = None) -> RunPlan:
+    """Return the plan of a run on so many GPUs of so much memory, with the shards that it has there.
+
+    Both are None if they are unknown; then nothing is refused for them.
+    """
     files = EditionFiles.of(params)
     with TemporaryDirectory(prefix="known-unknowns-") as scratch:
         asked = _AskedVariants(params, files, Path(scratch))
-        models = [_of_model(params, name, files, asked) for name in params.models if not params.is_imported(name)]
+        names = [name for name in params.models if not params.is_imported(name)]
+        models = [_of_model(params, name, files, asked, refusal(params.model(name), gpus, gpu_gib)) for name in names]
     hosted = (params.model(name) for name in params.models)
-    found = [prices.find(entry.source) for entry in hosted if _is_hosted(entry)]
+    found = [prices.find(entry.source) for entry in hosted if needs.is_hosted(entry)]
     dates = sorted({each[1] for each in found if each is not None})
     return RunPlan(
-        params.edition, gpus, models, {name: _data(params, name, files) for name in params.benchmarks}, dates
+        params.edition, gpus, models, {name: _data(params, name, files) for name in params.benchmarks}, dates, gpu_gib
     )
+
+
+def refusal(entry: ModelEntry, gpus: int | None, gpu_gib: float | None) -> str | None:
+    """Return why a model cannot run on so many GPUs of so much memory, each of them; None if nothing is known."""
+    if gpus is not None and entry.gpus > gpus:
+        return f"needs {entry.gpus} GPUs, which are not there"
+    return memory_needs.shortage(entry, gpu_gib)
 
 
 class _AskedVariants:
@@ -133,7 +147,7 @@ class _AskedVariants:
         return self._last is None or settings_of(self._last, step, **names) == compared(self._params, step, **names)
 
 
-def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVariants) -> ModelPlan:
+def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVariants, refused: str | None) -> ModelPlan:
     entry = params.model(name)
     new, hours, usd = [], [], []
     at_most, jobs = False, shards_of(entry) or 1
@@ -143,7 +157,7 @@ def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVaria
         at_most = at_most or not exact
         new.append(count)
         hours.append(_seconds(params, entry, benchmark, count, replies.values(), jobs))
-        usd.append(_usd(params, name, entry, benchmark, count, replies.values()) if _is_hosted(entry) else 0.0)
+        usd.append(needs.usd(params, name, benchmark, count, replies.values()))
     turns, seconds = _sum(new), _sum(hours)
     return ModelPlan(
         name,
@@ -154,6 +168,7 @@ def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVaria
         hours=None if seconds is None else seconds / 3600,
         download=0 if turns == 0 else _weights(entry),
         usd=_sum(usd),
+        refused=refused,
     )
 
 
@@ -195,34 +210,9 @@ def _seconds(
     return None if estimated is None else new * estimated / len(params.cells(benchmark)) / jobs
 
 
-def _is_hosted(entry: ModelEntry) -> TypeGuard[OpenAIModel]:
-    return isinstance(entry, OpenAIModel) and entry.launch is None
-
-
-def _usd(
-    params: Params, model: str, entry: OpenAIModel, benchmark: str, new: int | None, replies: Iterable[Reply]
-) -> float | None:
-    """Return the price at the mean usage of the recorded replies, or at most for so many tokens as are assumed."""
-    found = prices.find(entry.source)
-    if new == 0 or new is None or found is None:
-        return 0.0 if new == 0 else None
-    used = [(each.input_tokens, each.output_tokens) for each in replies if each.input_tokens and each.output_tokens]
-    if used:
-        tokens = [fmean(numbers) for numbers in zip(*used, strict=True)]
-    else:
-        variants = {variant for variant, _ in params.cells(benchmark, model)}
-        longest = max(needs.reply_tokens(params, entry, benchmark, variant) for variant in variants)
-        reasoning = entry.asked_in(benchmark).reasoning
-        if reasoning is not None and reasoning.tokens is None:
-            return None  # it may be any length
-        tokens = [needs.PROMPT_TOKENS, longest + (reasoning.tokens or 0 if reasoning else 0)]
-    usage = prices.Usage(round(new * tokens[0]), round(new * tokens[1]))
-    return found[0].of(usage)
-
-
 def _weights(entry: ModelEntry) -> int | None:
     """Return the bytes of weights to download: those of the lock, or of the number of parameters and the dtype."""
-    if isinstance(entry, RespondentModel) or (isinstance(entry, OpenAIModel) and entry.launch is None):
+    if isinstance(entry, RespondentModel) or needs.is_hosted(entry):
         return 0
     if not isinstance(entry, TransformersModel | OpenAIModel):
         return None
@@ -230,8 +220,8 @@ def _weights(entry: ModelEntry) -> int | None:
         return 0
     if (locked := lock_file.model_entry(entry)) is not None and locked.files:
         return locked.size
-    count = memory_needs.parameters(entry)
-    return None if count is None else round(count * memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")])
+    size = memory_needs.weights_bytes(entry)
+    return None if size is None else round(size)
 
 
 def _data(params: Params, benchmark: str, files: EditionFiles) -> int | None:
@@ -253,26 +243,39 @@ def _sum(values: Iterable[float | None]) -> float | None:
 def as_text(plan: RunPlan) -> str:
     """Return the plan as a table with a total, and what its numbers mean."""
     rows = [("model", "new turns", "GPUs", "hours", "download", "USD")]
+    asked = [each for each in plan.models if each.refused is None]
     for each in plan.models:
-        new, gpus = "at most " * each.at_most + _count(each.new), f"{each.jobs} x {each.gpus}" if each.gpus else NONE
+        gpus = f"{each.jobs} x {each.gpus}" if each.gpus else NONE
+        if each.refused is not None:
+            rows.append((each.model, REFUSED, gpus, NONE, NONE, NONE))
+            continue
+        new = "at most " * each.at_most + _count(each.new)
         rows.append((each.model, new, gpus, _number(each.hours), _size(each.download), _number(each.usd)))
-    totals = {name: [getattr(each, name) for each in plan.models] for name in ("new", "hours", "download", "usd")}
+    totals = {name: [getattr(each, name) for each in asked] for name in ("new", "hours", "download", "usd")}
     new, hours, download, usd = map(_total, totals.values(), (_count, _number, _size, _number))
     rows.append(("all", new, "", hours, download, usd))
     machine = "" if plan.gpus is None else f" with at most {plan.gpus} GPU{'s' * (plan.gpus != 1)}"
     notes = [
         f"Data to download: {', '.join(f'{name} {_size(size)}' for name, size in plan.data.items())}.",
         "New turns have no recorded reply. Later turns of a question are not counted; equal turns are asked once.",
-        "Hours follow from the times of recorded replies, without loading. Before any, those of models in this process",
-        "are estimates for an A100 and the longest replies; others are unknown.",
+        "Hours follow from the times of recorded replies, without loading. Before any, those of models that the run",
+        "loads or serves are estimates for an A100 and the longest replies; those of other endpoints are unknown.",
     ]
     if dates := ", ".join(plan.prices_as_of):
         notes += [
             f"USD follow from prices of {dates} ({prices.PROJECT}, or else the packaged table) and",
             f"the tokens of recorded replies; without any, {needs.PROMPT_TOKENS:,} per prompt and the longest replies.",
         ]
-    too_many = [each for each in plan.models if plan.gpus is not None and each.gpus > plan.gpus]
-    notes += [f"{each.model} needs {each.gpus} GPUs, which are not there." for each in too_many]
+    if plan.gpu_gib is None and any(each.gpus for each in plan.models):
+        notes.append("The memory of the GPUs is not known: whether the models fit is not checked (--gpu-memory GIB).")
+    refused = [f"{each.model} {each.refused}." for each in plan.models if each.refused is not None]
+    if refused:
+        notes += [
+            "",
+            *refused,
+            "Refused models are not in the sums: serve them on more GPUs (`launch`, docs/models.md),",
+        ]
+        notes += ["or leave them out of the edition. `known-unknowns models list --fits` lists those that fit here."]
     return "\n".join([f"Plan of the edition {plan.edition}{machine}; nothing is started", "", *align(rows), "", *notes])
 
 

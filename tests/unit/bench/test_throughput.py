@@ -17,7 +17,6 @@ from bench.throughput import (
     measure,
     memory,
     model,
-    peers,
     random_model,
     report,
 )
@@ -64,7 +63,6 @@ def test_the_published_shape_has_the_published_number_of_parameters():
     [
         lambda loaded, settings: loops.Ours(settings, name="ours", sharing="auto", note=""),
         lambda loaded, settings: loops.Plain(loaded, batch_size=4),
-        lambda loaded, settings: peers.VLMEvalKit(loaded),
     ],
 )
 def test_all_loops_give_the_same_replies(make, loaded, settings, asked, plain):

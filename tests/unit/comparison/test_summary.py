@@ -85,10 +85,22 @@ def test_rendered_questions_need_another_edition_and_the_command_judges_as_many(
 
 def test_the_numbers_of_editions_by_hand():
     """Of the models of the edition full, only Qwen2.5-VL-7B has a published row, and HumbleBench alone has it."""
-    found = {name: len(judgeable(name, params("pocket"), "full")) for name in ("humblebench", "mmsap", "actiview")}
+    found = {name: len(judgeable(name, params("full"))) for name in ("humblebench", "mmsap", "actiview")}
     row = [cell for cell in load("humblebench") if cell.model == "Qwen2.5-VL"]
     asked = {"original", "nota_only", "noise"}
     assert found == {"humblebench": sum(cell.variant in asked for cell in row), "mmsap": 0, "actiview": 0}
+
+
+@pytest.mark.parametrize("benchmark", ["humblebench", "mmsap", "actiview"])
+def test_the_edition_of_a_benchmarks_papers_judges_as_many_as_all_papers_and_is_the_one_to_run(benchmark):
+    whole, own = params("papers"), params(f"papers_{benchmark}")
+    assert judgeable(benchmark, own) == judgeable(benchmark, whole) != []
+    published = {cell.variant for cell in load(benchmark)}
+    assert set(own.variants(benchmark)) <= published and all(own.published(name, benchmark) for name in own.models)
+    rows = compare_cells(load(benchmark), [], published_rows={}, parsers=PARSERS, conditions=Conditions("rendered"))
+    texts = [step.text for step in summarise(rows, params("pocket")).steps]
+    assert any(text.endswith(f"make run EDITION=papers_{benchmark}") for text in texts)
+    assert not any(text.endswith("EDITION=papers") for text in texts)
 
 
 def test_a_model_that_was_asked_otherwise_is_to_be_asked_as_published():

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from known_unknowns.cli import app
 from known_unknowns.config import ModelEntry
 from known_unknowns.config.models import Model
+from known_unknowns.engines import memory_needs
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.probe import probe
@@ -205,6 +206,16 @@ def test_a_small_checkpoint_is_asked_and_a_large_one_only_read(tiny_folder, monk
     change_weights(tiny_folder, with_nan)
     with pytest.raises(ConfigError, match="has NaN"):
         probe("m", of(tiny_folder))
+
+
+def test_weights_that_outgrow_the_gpu_are_refused_before_any_job(monkeypatch):
+    card = {"family": "F", "licence": "MIT", "parameters": 73.4}
+    entry = {"engine": "transformers", "source": "o/n", "revision": "0" * 40, "dtype": "bfloat16", "card": card}
+    monkeypatch.setattr(memory_needs, "this_machine", lambda: memory_needs.Machine(512, (("A card", 79.6),)))
+    with pytest.raises(MachineError, match=r"needs 136.7 GiB .* on its GPU, and the GPU has 79.6 GiB; serve it on"):
+        probe("large", TypeAdapter(Model).validate_python(entry))
+    monkeypatch.setattr(memory_needs, "this_machine", lambda: memory_needs.Machine(512))
+    assert probe("large", TypeAdapter(Model).validate_python(entry))["checked"] == "nothing"
 
 
 def test_the_command_writes_the_result(tmp_path):

@@ -104,7 +104,8 @@ def test_what_is_not_known_is_none(params: Params) -> None:
         "slow": pytest.approx(3 * 22831 * 1.8 / 3600),
         # 8 billion parameters, for each 0.035 s for a prompt and 0.000125 s for each of at most 16 tokens
         "local": pytest.approx(3 * 22831 * 8 * (0.035 + 0.000125 * 16) / 3600),
-        **dict.fromkeys(("hosted", "priceless", "thinks", "thinks_briefly", "without_card", "server")),
+        "server": pytest.approx(3 * 22831 * 8 * (0.035 + 0.000125 * 16) / 4 / 3600),  # on four GPUs
+        **dict.fromkeys(("hosted", "priceless", "thinks", "thinks_briefly", "without_card")),
     }
     size = 16_000_000_000  # 8 billion parameters in 16 bits
     assert {name: each["download"] for name, each in found.items()} == {
@@ -123,6 +124,48 @@ def test_the_gpus_are_those_of_the_jobs(params: Params) -> None:
     assert jobs[8]["oracle"] == jobs[8]["hosted"] == (1, 0)
     assert "server needs 4 GPUs, which are not there." in run_plan.as_text(run_plan.of_run(params, 1))
     assert "which are not there" not in run_plan.as_text(run_plan.of_run(params, 8))
+
+
+@pytest.mark.parametrize(
+    ("changed", "gpu_gib", "expected"),
+    [
+        ({}, 80, "needs 136.7 GiB for its weights on its GPU, and the GPU has 80.0 GiB"),  # 73.4e9 x 2 / 2**30
+        ({}, 136, "needs 136.7 GiB for its weights on its GPU, and the GPU has 136.0 GiB"),
+        ({}, 137, None),
+        ({}, None, None),  # the memory is unknown
+        ({"card": CARD}, 80, None),
+        ({"card": {"family": "F", "licence": "MIT"}}, 80, None),  # the number of parameters is unknown
+        ({"dtype": "float32"}, 137, "needs 273.4 GiB for its weights on its GPU, and the GPU has 137.0 GiB"),
+        ({"device": "cpu"}, 80, None),
+        ({"job": {"gpus": 2}}, 80, "needs 136.7 GiB for its weights on its GPU, and the GPU has 80.0 GiB"),
+    ],
+)
+def test_a_model_that_outgrows_the_gpu_is_refused(
+    params: Params, changed: dict[str, Any], gpu_gib: float | None, expected: str | None
+) -> None:
+    large = LOCAL | {"card": CARD | {"parameters": 73.4}} | changed
+    found = run_plan.of_run(with_keys(params, models__local=large), 8, gpu_gib)
+    assert next(each.refused for each in found.models if each.model == "local") == expected
+
+
+def test_the_gpus_of_a_server_share_its_weights_and_a_refused_model_is_in_no_sum(params: Params) -> None:
+    large = {"source": "o/n", "engine": "openai", "card": CARD | {"parameters": 73.4}}
+    on_one, on_two = (
+        with_keys(params, models__server=large | {"launch": {"tensor_parallel_size": number}}) for number in (1, 2)
+    )
+    text = run_plan.as_text(run_plan.of_run(on_two, 8, 60))
+    assert "is not known" not in text and "memory of the GPUs is not known" in run_plan.as_text(
+        run_plan.of_run(on_two, 8)
+    )
+    assert "server needs 68.4 GiB for its weights on each of its 2 GPUs, and the GPU has 60.0 GiB." in text
+    assert ["server", "refused", "1", "x", "2", "-", "-", "-"] in [line.split() for line in text.splitlines()]
+    of_others = [each for each in run_plan.of_run(on_two, 8, 80).models if each.model != "server"]
+    total = next(line for line in text.splitlines() if line.startswith("all "))
+    assert f"{sum(each.new or 0 for each in of_others):,}" in total
+    assert "server needs" not in run_plan.as_text(run_plan.of_run(on_two, 8, 80))
+    assert "server needs 136.7 GiB for its weights on its GPU" in run_plan.as_text(run_plan.of_run(on_one, 8, 80))
+    quantised = with_keys(params, models__server=large | {"launch": {"quantization": "fp8"}})
+    assert "refused" not in run_plan.as_text(run_plan.of_run(quantised, 8, 80))
 
 
 def test_what_the_journal_has_is_not_new(made: Params) -> None:
@@ -170,7 +213,8 @@ def test_the_command_prints_one_table_with_a_total_or_json(params: Params) -> No
     assert lines[0] == "Plan of the edition one with at most 8 GPUs; nothing is started"
     rows = {line.split()[0]: line.split() for line in lines[3:13]}
     assert rows["local"] == ["local", "68,493", "8", "x", "1", "0.70", "16.0", "GB", "-"]
-    hours, size, usd = ["34.95", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["36.21", "+", "unknown"]
+    # of "slow" 34.25 hours; of "local" on 8 GPUs and of "server" on 2 x 4 GPUs 0.70 each
+    hours, size, usd = ["35.65", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["36.21", "+", "unknown"]
     assert rows["all"] == ["all", "616,437", *hours, *size, *usd]
     assert "Data to download: humblebench unknown." in lines
     found = json.loads(CliRunner().invoke(cli.app, ["plan", "run", "--json"]).output)
