@@ -17,9 +17,9 @@ import pyarrow as pa
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
-from known_unknowns.records import FAILED, OVERALL, SAMPLE, seed_name
+from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, seed_name
 from known_unknowns.scoring.answers import CONFIDENT_PARSER, TEXT, schema_of
-from known_unknowns.scoring.confidence import SAMPLES, SHUFFLES
+from known_unknowns.scoring.confidence import REFUSAL, SAMPLES, SHUFFLES
 from known_unknowns.tables.parquet import Cell, Part
 
 Cells = Mapping[int, pd.DataFrame]
@@ -50,29 +50,29 @@ def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable
 
 def frame(parts: Iterable[tuple[Cell, pa.Table]]) -> pd.DataFrame:
     """Return the answers to several variants and seeds (`scoring.answers.answer_table`), as `complete` returns them."""
-    found = [table.to_pandas().assign(variant=variant, seed=seed) for (variant, seed), table in parts]
-    answers = pd.concat(found, ignore_index=True)
-    texts = answers.select_dtypes(["object", "str"]).columns.difference(["question_id"])
-    return complete(answers.astype(dict.fromkeys(texts, "category")))
+    found = []
+    for (variant, seed), table in parts:
+        named = table.append_column("variant", pa.repeat(variant, len(table)).cast(TEXT))
+        found.append(named.append_column("seed", pa.repeat(seed, len(table))))
+    return complete(pa.concat_tables(found).unify_dictionaries().to_pandas())
 
 
 def complete(answers: pd.DataFrame) -> pd.DataFrame:
     """Return answers with what they show only together.
 
-    These are ``cluster``, the group as a number in the order of the names, and the confidences `SAMPLES` and
-    `SHUFFLES`.
+    These are ``cluster``, the group as a number in the order of the names, and the confidences `SAMPLES`, `SHUFFLES`
+    and `REFUSAL`. ``would_be_right`` becomes a number, NaN if it is not known.
     """
     names = answers["group"].cat
-    clusters = names.reorder_categories(sorted(names.categories)).cat.codes.to_numpy()
-    would_be_right = answers["would_be_right"].astype(float)  # NaN if it is not known
-    answers = answers.assign(cluster=clusters, would_be_right=would_be_right)
     samples = answers["seed"] // SAMPLE
-    return answers.assign(
-        **{
-            SAMPLES: _agreement(answers, answers["seed"] % SAMPLE),
-            SHUFFLES: _agreement(answers, samples).where(_is_shuffled(answers, samples)),
-        }
-    )
+    added = {
+        "cluster": names.reorder_categories(sorted(names.categories)).cat.codes.to_numpy(),
+        "would_be_right": answers["would_be_right"].astype(float),
+        SAMPLES: _agreement(answers, answers["seed"] % SAMPLE),
+        SHUFFLES: _agreement(answers, samples).where(_is_shuffled(answers, samples)),
+        REFUSAL: answers["outcome"].astype(object).map({ANSWERED: 1.0, REFUSED: 0.0, ABSTAINED: 0.0}),
+    }
+    return answers.assign(**added)
 
 
 def _agreement(answers: pd.DataFrame, within: pd.Series) -> pd.Series:
@@ -140,7 +140,7 @@ def categories(benchmark: str, cell: pd.DataFrame) -> dict[str, np.ndarray]:
 def labels_of(answers: pd.DataFrame) -> list[str]:
     """Return all labels that any question offers, sorted."""
     found: set[str] = set()
-    for options in answers["options"].cat.categories:
+    for options in answers["options"].unique():
         found.update(json.loads(options))
     return sorted(found)
 

@@ -24,14 +24,13 @@ COMMANDS = {
 }
 ALONE = {"audit", "licences", "journal", "construct endpoint"}
 """Commands that need no project."""
-NOWHERE = "--variants nowhere --scores nowhere --replies nowhere --out out"
 RAW = "--raw nowhere --variants nowhere --out out"
 IN_A_PROJECT = {
     "step vary pocket noise --questions nowhere --out out": (
         2,
         "benchmarks: 'pocket' is not known; known are actiview, humblebench",
     ),
-    f"step measure oracle pope {NOWHERE}": (2, "benchmarks: 'pope' is not known"),
+    "step measure oracle pope --answers nowhere --out out": (2, "benchmarks: 'pope' is not known"),
     "step question-browser --results no --data no --out q.html": (
         3,
         "no/variants/humblebench/original.parquet: no such",
