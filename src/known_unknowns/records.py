@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 ANSWERED, REFUSED, ABSTAINED, UNPARSED, CUT, FAILED = "answered", "refused", "abstained", "unparsed", "cut", "failed"
 OUTCOMES = (ANSWERED, REFUSED, ABSTAINED, UNPARSED, CUT, FAILED)
@@ -270,7 +270,7 @@ MAX_TOKENS = 2**31 - 1
 """The largest number of tokens that is recorded. Endpoints report numbers that no table can hold."""
 
 
-def is_token_count(value: object) -> bool:
+def is_token_count(value: object) -> TypeGuard[int]:
     """Whether a value is a number of tokens: an integer from 0 to `MAX_TOKENS`, and not True or False."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
 

@@ -5,7 +5,7 @@ Keys are texts as they are written.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -44,10 +44,10 @@ class _StrictLoader(yaml.SafeLoader):
         self._values: dict[yaml.Node, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        anchor = event.anchor
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        anchor, place = event.anchor, event.start_mark
         if isinstance(event, yaml.AliasEvent) and anchor in self._open_anchors:
-            raise yaml.MarkedYAMLError(problem="a collection contains itself", problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(problem="a collection contains itself", problem_mark=place)
         self._open_anchors.append(anchor)
         self._level += 1
         if self._level > MAX_LEVELS and self.check_event(yaml.CollectionStartEvent):
@@ -88,4 +88,5 @@ class _StrictLoader(yaml.SafeLoader):
 class _TextLoader(_StrictLoader):
     """Takes every plain value as a text."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}
+
+_TextLoader.yaml_implicit_resolvers = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}

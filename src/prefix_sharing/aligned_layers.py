@@ -26,7 +26,7 @@ def align_inner_sizes(tower: torch.nn.Module) -> int:
 
 def _align(mlp: Any) -> bool:
     for names in _INNER:
-        layers = [getattr(mlp, name, None) for name in names]
+        layers: list[Any] = [getattr(mlp, name, None) for name in names]
         *writers, reader = layers
         if all(type(layer) is torch.nn.Linear for layer in layers):
             room = -reader.in_features % _MULTIPLE

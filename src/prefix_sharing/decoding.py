@@ -73,13 +73,14 @@ class DecodingRules:
         scores = logits.float()
         if not self.processors:
             return scores
+        process: Any = self.processors  # its types ask for a LongTensor, which torch.tensor does not return
         if all(isinstance(processor, _INDIFFERENT_TO_ORDER) for processor in self.processors):
             # They only ask which tokens occur, so that a row may be filled up with one of its own.
             longest = max(map(len, written))
             filled = [[*tokens, *[tokens[-1]] * (longest - len(tokens))] for tokens in written]
-            return self.processors(torch.tensor(filled, device=scores.device), scores)
+            return process(torch.tensor(filled, device=scores.device), scores)
         rows = [
-            self.processors(torch.tensor([list(tokens)], device=scores.device), scores[row : row + 1])
+            process(torch.tensor([list(tokens)], device=scores.device), scores[row : row + 1])
             for row, tokens in enumerate(written)
         ]
         return torch.cat(rows)

@@ -91,7 +91,7 @@ class EncodedImages:
 
 def features_of(model: Any) -> Callable[..., Any] | None:
     """Return the function of a model that computes image features; None if there is none."""
-    parts = (model, getattr(model, "model", None))
+    parts: tuple[Any, ...] = (model, getattr(model, "model", None))
     return next((part.get_image_features for part in parts if hasattr(part, "get_image_features")), None)
 
 
@@ -150,7 +150,7 @@ class ImageEncoder:
         units, keys = zip(*map(self._units, prompts), strict=True)
         images = {key: prompt.images for prompt, of in zip(prompts, keys, strict=True) for key in of}
         waiting = {key: unit for of, some in zip(keys, units, strict=True) for key, unit in zip(of, some, strict=True)}
-        found = {key: self._kept.get(key) for key in waiting}
+        found: dict[bytes, Any] = {key: self._kept.get(key) for key in waiting}
         missing = [key for key, features in found.items() if features is None]
         self.computed += len(missing)
         self.reused += sum(map(len, keys)) - len(missing)

@@ -30,7 +30,8 @@ def limit_last_layer(language: torch.nn.Module, places: torch.Tensor) -> Iterato
 
 def _tokenwise_modules(language: torch.nn.Module) -> list[torch.nn.Module]:
     """Return the modules after the keys and values that process each token separately."""
-    last = language.layers[-1] if getattr(language, "layers", None) else None
+    layers: Any = getattr(language, "layers", None)
+    last = layers[-1] if layers else None
     out = getattr(getattr(last, "self_attn", None), "o_proj", None)
     mlp = getattr(last, "mlp", None)
     experts = mlp is not None and any("expert" in name for name, _ in mlp.named_children())

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn.functional import linear
@@ -75,7 +76,8 @@ def use_onednn(model: torch.nn.Module, machine: Machine | None = None) -> str:
         The implementation used: "torch", "onednn", or "onednn, packed", with a copy of the weights in oneDNN's layout.
     """
     dtype = next(model.parameters()).dtype
-    layers = [part for part in model.modules() if type(part) is torch.nn.Linear and part.weight.dtype == dtype]
+    layers: list[Any] = [part for part in model.modules() if type(part) is torch.nn.Linear]
+    layers = [layer for layer in layers if layer.weight.dtype == dtype]
     nbytes = sum(layer.weight.nbytes for layer in layers)
     implementation = (machine or this_machine()).implementation(dtype, nbytes)
     if not layers or implementation == "torch" or not onednn_agrees(dtype):
@@ -103,8 +105,9 @@ def multiply_patches(model: torch.nn.Module) -> None:
 
     torch's convolution takes about six times as long for this product on a CPU.
     """
-    for layer in model.modules():
-        if type(layer) in (torch.nn.Conv2d, torch.nn.Conv3d) and layer.groups == 1 and not any(layer.padding):
+    convolutions: list[Any] = [layer for layer in model.modules() if type(layer) in (torch.nn.Conv2d, torch.nn.Conv3d)]
+    for layer in convolutions:
+        if layer.groups == 1 and not any(layer.padding):
             layer.forward = _of_patches(layer)
 
 

@@ -154,7 +154,8 @@ def _heads(prompt: Prompt, count: int) -> list[Hashable]:
     """Return the beginnings of a prompt's head up to each image; the whole head for a single piece."""
     if count == 1 or not isinstance(prompt.head, tuple):
         return [prompt.head] * count
-    images, found = list(prompt.images), []
+    images = list(prompt.images)
+    found: list[Hashable] = []
     for end, part in enumerate(prompt.head, 1):
         if images and part == images[0]:
             images.pop(0)

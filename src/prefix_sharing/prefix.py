@@ -138,10 +138,11 @@ def select_row(
 ) -> Prefix:
     """Return one row of a cache, without the padding."""
     alone = copy.copy(cache)
-    alone.layers = [copy.copy(layer) for layer in cache.layers]
-    several = not architecture.recurrent and any(len(layer.keys) > 1 for layer in cache.layers)
+    layers: list[Any] = [copy.copy(layer) for layer in cache.layers]
+    alone.layers = layers
+    several = not architecture.recurrent and any(len(layer.keys) > 1 for layer in layers)
     if several:
-        for index, layer in enumerate(alone.layers):
+        for index, layer in enumerate(layers):
             start = 0 if index in architecture.cross_attention_layers else layer.keys.shape[-2] - length
             layer.keys = layer.keys[row : row + 1, :, start:].clone()
             layer.values = layer.values[row : row + 1, :, start:].clone()

@@ -102,7 +102,9 @@ class PrefixCache:
         found: dict[Hashable, Prefix] = {}
         for prompt, chain in zip(prompts, chains, strict=True):
             key = self._keys[prompt.head] = chain[-1].key
-            found[prompt.head] = made[key][1] if key in made else cached[key]
+            whole = made[key][1] if key in made else cached[key]
+            assert whole is not None, "compute_chains makes what is not cached"
+            found[prompt.head] = whole
         return found
 
     def _in_one_pass(self, prompts: Sequence[Prompt]) -> dict[Hashable, Prefix]:

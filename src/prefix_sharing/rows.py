@@ -39,11 +39,11 @@ class RowContinuation:
         self._model = model
         lengths = [len(prompt.places) for prompt in left]
         there = torch.arange(max(lengths)) >= max(lengths) - torch.tensor(lengths)[:, None]
-        self._cache = _gather_caches(model, architecture, left, max(lengths))
+        self._cache: Any = _gather_caches(model, architecture, left, max(lengths))
         self._mask = there.long().to(model.device)
         positions = [length + prompt.prefix.delta for length, prompt in zip(lengths, left, strict=True)]
         self._positions = torch.tensor(positions, device=model.device)[:, None]
-        cross_masks = [prompt.prefix.cross_mask for prompt in left]
+        cross_masks: list[Any] = [prompt.prefix.cross_mask for prompt in left]  # all of them, or none, are None
         self._cross_mask = None if cross_masks[0] is None else torch.cat(cross_masks).to(model.device)
 
     def step(self, tokens: Sequence[int]) -> torch.Tensor:
@@ -86,20 +86,21 @@ def _gather_caches(model: Any, architecture: Architecture, left: Sequence[Prompt
         parts.append(
             (torch.tensor(places, device=model.device), some[0].tree_pass, rows[:, None], index.to(model.device))
         )
-    first = left[0].tree_pass.cache
-    cache.layers = [type(layer)() for layer in first.layers]
-    for number, layer in enumerate(cache.layers):
+    first: Any = left[0].tree_pass.cache
+    layers: list[Any] = [type(layer)() for layer in first.layers]
+    cache.layers = layers
+    for number, layer in enumerate(layers):
         like = first.layers[number].keys
         layer.lazy_initialization(like, like)
         length = like.shape[2] if number in architecture.cross_attention_layers else longest
         for name in ("keys", "values"):
             size = getattr(first.layers[number], name).shape
             gathered = like.new_empty((len(left), size[1], length, size[3]))
-            for places, tree_pass, rows, index in parts:
+            for into, tree_pass, rows, index in parts:
                 tensor = getattr(tree_pass.cache.layers[number], name)
                 if number in architecture.cross_attention_layers:
-                    gathered[places] = tensor[rows[:, 0]]
+                    gathered[into] = tensor[rows[:, 0]]
                 else:  # index as (rows, places, heads, size), then restore attention's order
-                    gathered[places] = tensor.transpose(1, 2)[rows, index].transpose(1, 2)
+                    gathered[into] = tensor.transpose(1, 2)[rows, index].transpose(1, 2)
             setattr(layer, name, gathered)
     return cache

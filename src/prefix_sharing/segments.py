@@ -170,11 +170,12 @@ def forward_segments(
 
 
 def _cache(keys: Mapping[int, torch.Tensor], values: Mapping[int, torch.Tensor]) -> DynamicCache:
-    cache = DynamicCache()
-    for layer in range(len(keys)):
-        cache.layers.append(cache.layer_class_to_replicate())
-        cache.layers[-1].lazy_initialization(keys[layer], values[layer])
-        cache.layers[-1].keys, cache.layers[-1].values = keys[layer], values[layer]
+    cache: Any = DynamicCache()
+    for number in range(len(keys)):
+        layer = cache.layer_class_to_replicate()
+        layer.lazy_initialization(keys[number], values[number])
+        layer.keys, layer.values = keys[number], values[number]
+        cache.layers.append(layer)
     return cache
 
 

@@ -20,8 +20,9 @@ class StateCopies:
     @torch.inference_mode()
     def __init__(self, model: Any, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:
         self._model = model
-        self._cache = copy.deepcopy(prefix.cache)
-        self._cache.reorder_cache(torch.zeros(len(suffixes), dtype=torch.long, device=model.device))
+        states: Any = copy.deepcopy(prefix.cache)
+        states.reorder_cache(torch.zeros(len(suffixes), dtype=torch.long, device=model.device))
+        self._cache = states
         self._seen = prefix.length
         self._delta = prefix.delta
         self.logits = self._forward(torch.tensor([list(suffix) for suffix in suffixes], device=model.device))

@@ -216,10 +216,11 @@ def _forward(
 def gather_prefixes(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], longest: int) -> DynamicCache:
     """Return a cache with a row for each prefix, padded on the left. A single prefix for all rows is not copied."""
     cache = new_cache(model, architecture)
-    alone = prefixes[0].cache
-    cache.layers = [type(layer)() for layer in alone.layers]
+    alone: Any = prefixes[0].cache
+    layers: list[Any] = [type(layer)() for layer in alone.layers]
+    cache.layers = layers
     one = all(prefix.cache is alone for prefix in prefixes)
-    for index, (layer, first) in enumerate(zip(cache.layers, alone.layers, strict=True)):
+    for index, (layer, first) in enumerate(zip(layers, alone.layers, strict=True)):
         layer.lazy_initialization(first.keys, first.values)
         for name in ("keys", "values"):
             if one:
@@ -266,9 +267,10 @@ def _mask(
 
 
 def _cross_mask(model: Any, prefixes: Sequence[Prefix], nodes: int) -> dict[str, torch.Tensor]:
-    if prefixes[0].cross_mask is None:
+    masks: list[Any] = [prefix.cross_mask for prefix in prefixes]  # all of them, or none, are None
+    if masks[0] is None:
         return {}
-    rows = torch.cat([prefix.cross_mask for prefix in prefixes])
+    rows = torch.cat(masks)
     return {"cross_attention_mask": rows.expand(-1, nodes, -1, -1).to(model.device)}
 
 

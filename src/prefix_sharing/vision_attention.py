@@ -8,6 +8,7 @@ variable-length attention on a GPU in half precision, else one call for all wind
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from inspect import signature
 from itertools import pairwise
 from typing import Any
@@ -16,10 +17,11 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
 
+varlen: Any
 try:
-    from torch.nn.attention.varlen import varlen_attn
+    varlen = import_module("torch.nn.attention.varlen")
 except ImportError:  # torch before 2.10
-    varlen_attn = None
+    varlen = None
 
 WINDOWS = "prefix_sharing_flash_windows"
 """transformers passes the windows' bounds to implementations with "flash" in their name."""
@@ -66,11 +68,11 @@ def window_attention(
     if _has_kernel(query):
         rows = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
         bounds = cu_seq_lens_q.to(torch.int32)
-        return varlen_attn(*rows, bounds, bounds, max_length_q, max_length_q, scale=scaling)[None], None
+        return varlen.varlen_attn(*rows, bounds, bounds, max_length_q, max_length_q, scale=scaling)[None], None
     found = torch.empty_like(query)
     for tokens in _of_equal_length(cu_seq_lens_q):
-        parts = [tensor[0][:, tokens].transpose(0, 1) for tensor in (query, key, value)]
-        attended = scaled_dot_product_attention(*parts, scale=scaling)
+        queries, keys, values = (tensor[0][:, tokens].transpose(0, 1) for tensor in (query, key, value))
+        attended = scaled_dot_product_attention(queries, keys, values, scale=scaling)
         found[0][:, tokens.flatten()] = attended.transpose(0, 1).flatten(1, 2)
     return found.transpose(1, 2), None
 
@@ -80,7 +82,7 @@ AttentionInterface.register(WINDOWS, window_attention)
 
 def _has_kernel(query: torch.Tensor) -> bool:
     return (
-        varlen_attn is not None
+        varlen is not None
         and query.is_cuda
         and query.dtype in (torch.float16, torch.bfloat16)
         and query.shape[-1] % 8 == 0

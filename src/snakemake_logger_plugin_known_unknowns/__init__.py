@@ -70,7 +70,7 @@ class Run:
         return [f"{done} of {total} jobs ({done / total:.0%}) after {duration(now - self.start)}{left}", *jobs]
 
 
-class LogHandler(RichLogHandler):
+class LogHandler(RichLogHandler):  # type: ignore[misc]  # the plugin has no types
     """The plugin ``rich`` with the state of the run."""
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
@@ -187,6 +187,6 @@ class Exchange:
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[int | float]:
     """Whether a value is a number, and not True or False."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -153,7 +153,7 @@ def is_offline(error: Exception) -> bool:
     return isinstance(error, (OfflineModeIsEnabled, httpx2.TransportError))
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Return the cause of a failed request in one line, without secrets."""
     if isinstance(error, OfflineModeIsEnabled):
         return "HF_HUB_OFFLINE is set"

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import TracebackType
 
 from known_unknowns.data import download
 from known_unknowns.data.files import FilePin, Files, difference, human, pin
@@ -55,7 +56,7 @@ def fetch_files(plan: FetchPlan, store: Store, *, user_folder: Path | None = Non
             f"{', '.join(unexpected[:_SHOWN])}{' ...' if len(unexpected) > _SHOWN else ''}",
             file=sys.stderr,
         )
-    by_content = {pinned: path for path, pinned in reversed(plan.files.items())}
+    by_content = {pinned: path for path, pinned in reversed(list(plan.files.items()))}
     contents = sorted((path, pinned) for pinned, path in by_content.items())
     absent = {path: pinned for path, pinned in contents if not _is_available(path, pinned, store)}
     if user_folder is not None and absent:
@@ -247,8 +248,10 @@ class MegabyteProgress:
         self._advance = self._progress.__enter__()
         return self._add
 
-    def __exit__(self, *details: object) -> None:
-        self._progress.__exit__(*details)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.__exit__(kind, error, trace)
 
     def _add(self, steps: int = 1) -> None:
         with self._guard:

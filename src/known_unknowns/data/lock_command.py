@@ -80,8 +80,8 @@ def _named(
         every[name] += [source for source in released if source.key in locked]  # locked by the first fetch
     for name, entry in params.file.models.items():
         every.setdefault(name, []).extend(_of_model(entry))
-    for name, entry in catalogue.models().items():
-        sources = _of_model(entry)
+    for name, known in catalogue.models().items():
+        sources = _of_model(known)
         if name in names or any(source.key in locked for source in sources):  # others of the catalogue are off
             every.setdefault(name, sources)
     every |= {name: [lock_file.http_source(name, entry)] for name, entry in params.sources.items() if name in names}

@@ -259,10 +259,10 @@ def diff(old: LockEntry, new: LockEntry) -> list[str]:
     lines = [] if old.commit == new.commit else [f"commit {old.commit} -> {new.commit}"]
     for path in sorted(old.files.keys() | new.files.keys()):
         was, now = old.files.get(path), new.files.get(path)
-        if was is None:
+        if now is None:
+            lines.append(f"- {path} ({human(old.files[path].size)})")
+        elif was is None:
             lines.append(f"+ {path} ({human(now.size)})")
-        elif now is None:
-            lines.append(f"- {path} ({human(was.size)})")
         elif was != now:
             lines.append(f"~ {path} ({human(was.size)} -> {human(now.size)})")
     return lines

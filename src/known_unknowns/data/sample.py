@@ -49,8 +49,8 @@ def sample(questions: Sequence[Question], limit: int, *, seed: int = 0) -> list[
     for question in questions:
         units.setdefault((question.group, together(question)), []).append(question)
     of_image: dict[str, list[str]] = {}
-    for group, unit in units:
-        of_image.setdefault(group, []).append(unit)
+    for group, name in units:
+        of_image.setdefault(group, []).append(name)
 
     strata: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for group, names in of_image.items():

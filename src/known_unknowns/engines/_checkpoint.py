@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -135,12 +135,12 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
             except (OSError, ValueError) as error:
                 raise ConfigError(f"cannot load {source!r}: {error}", path=f"{path}.source") from error
         if locked:
-            hub.check_cached(source, locked.commit, locked.files)
+            hub.check_cached(source, where["revision"], locked.files)
         _remote_code.check(folder, path=f"{path}.source")
     processor, model, unexpected = _from_pretrained(source, where, entry, path=path, meta=device == META)
     adapter = _find_adapter(source, where, entry, path=path)
     if locked:
-        hub.check_cached(source, locked.commit, locked.files)
+        hub.check_cached(source, where["revision"], locked.files)
     if not identity:
         identity = {
             "source": source,
@@ -372,7 +372,7 @@ def _find_adapter(source: str, where: Mapping[str, Any], entry: TransformersMode
         raise ConfigError(f"cannot load {entry.adapter!r} of {source!r}: {error}", path=f"{path}.adapter") from error
 
 
-def model_class(config: type) -> type:
+def model_class(config: type) -> Any:
     """Return the auto class that loads a model with this configuration class.
 
     Models with audio input (Phi-4 multimodal) are registered with the multimodal class only. Code from a repository
@@ -392,7 +392,8 @@ def _make_vision_bidirectional(model: Any) -> None:
     for tower in model.modules():
         if vision is None or not isinstance(tower, PreTrainedModel) or type(tower.config) is not type(vision):
             continue
-        for module in tower.modules():
+        modules: Iterator[Any] = tower.modules()
+        for module in modules:
             if getattr(module, "is_causal", False):
                 module.is_causal = False
 

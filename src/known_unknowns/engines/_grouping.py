@@ -59,7 +59,7 @@ def prefix_chunks(
     ``max_images`` different images, whose pixels take memory.
     """
 
-    def order(index: int) -> tuple:
+    def order(index: int) -> tuple[int, tuple[str, ...]]:
         return len(turns[index].images), tuple(map(str, prompt_head(turns[index])))
 
     if indices and turns[indices[0]].continuations is not None:

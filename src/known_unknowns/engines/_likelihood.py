@@ -11,10 +11,10 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -27,7 +27,8 @@ from prefix_sharing.prompts import Tensors, image_token_ids
 from prefix_sharing.token_tree import token_logprobs
 
 
-class _Option(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Option:
     """An option's text as a reply.
 
     Its ``tokens`` take the place of the last ``replaced`` ones of the prompt. The last ``count`` are the text's.

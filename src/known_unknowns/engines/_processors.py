@@ -36,7 +36,7 @@ class _PartsWithoutVideos(ProcessorMixin):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.pop(_VIDEOS, None)
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]  # transformers gives it no types
 
 
 def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
@@ -76,7 +76,7 @@ def _pixtral() -> Any:
         del sys.modules[wanted]
 
 
-def _kind(source: str, where: Mapping[str, Any]) -> type | None:
+def _kind(source: str, where: Mapping[str, Any]) -> Any:
     """Return the processor's class if video is one of its parts, else None."""
     name = PROCESSOR_MAPPING_NAMES.get(AutoConfig.from_pretrained(source, **where).model_type)
     kind = getattr(transformers, name, None) if name else None
@@ -84,13 +84,13 @@ def _kind(source: str, where: Mapping[str, Any]) -> type | None:
 
 
 @cache
-def without_videos(kind: type) -> type:
+def without_videos(kind: Any) -> Any:
     """Return a subclass of the processor class ``kind`` that loads nothing for videos."""
 
-    def get_attributes(cls: type) -> list[str]:
+    def get_attributes(cls: type[Any]) -> list[str]:
         return [part for part in kind.get_attributes() if part != _VIDEOS]
 
-    def from_args_and_dict(cls: type, args: Any, processor_dict: Mapping[str, Any], **settings: Any) -> Any:
+    def from_args_and_dict(cls: type[Any], /, args: Any, processor_dict: Mapping[str, Any], **settings: Any) -> Any:
         module = sys.modules[kind.__module__]
         if getattr(module, _NUMBER_WORDS, str) is None:  # SmolVLM's wants the package for the length of a video
             setattr(module, _NUMBER_WORDS, str)
@@ -103,5 +103,5 @@ def without_videos(kind: type) -> type:
         "get_attributes": classmethod(get_attributes),
         "__module__": kind.__module__,
     }
-    found = type(kind.__name__, (kind, _PartsWithoutVideos), members)
+    found: Any = type(kind.__name__, (kind, _PartsWithoutVideos), members)
     return found

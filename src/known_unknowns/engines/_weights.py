@@ -46,7 +46,7 @@ def tensors(file: Path) -> Mapping[str, Mapping[str, Any]]:
     with file.open("rb") as data:
         length = int.from_bytes(data.read(_LENGTH_BYTES), "little")
         try:
-            header = json.loads(data.read(length)) if length <= size else None
+            header: Any = json.loads(data.read(length)) if length <= size else None
             found = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
             end = _LENGTH_BYTES + length + max((tensor["data_offsets"][1] for tensor in found.values()), default=0)
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):

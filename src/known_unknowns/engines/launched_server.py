@@ -221,11 +221,11 @@ def start(name: str, entry: OpenAIModel, launch: Launch, log: str) -> LaunchedSe
         _current.stop()
     require_program(name, launch)
     for _ in range(_ATTEMPTS):
-        _current = _spawn(name, command, LOGS / name / f"{log}.log", entry.gpus)
+        _current = server = _spawn(name, command, LOGS / name / f"{log}.log", entry.gpus)
         print_message(name, f"starting {shlex.join(command)} (log: {_current.log})")
         if _current.wait(launch.wait_minutes):
             return _current
-    raise MachineError(f"models.{name}: other processes took the ports of the server. {_current.log_end()}")
+    raise MachineError(f"models.{name}: other processes took the ports of the server. {server.log_end()}")
 
 
 @atexit.register

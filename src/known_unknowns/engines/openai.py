@@ -68,7 +68,8 @@ class OpenAIEngine:
         self._key: ApiKey | None = None
         self._opens_reasoning = False  # what the server tells of its chat template
         self.proven: Turn | None = None
-        self._price, priced_as_of = prices.find(self.settings.source) or (None, None)
+        known_price = prices.find(self.settings.source)
+        self._price = None if known_price is None else known_price[0]
         if "usd" in self.settings.max_cost and self._price is None:
             raise ConfigError(
                 f"a budget in money needs the price of {self.settings.source}: write it into {prices.PROJECT} in the "
@@ -79,10 +80,10 @@ class OpenAIEngine:
             self.settings.system, self._price.image_tokens if self._price else prices.IMAGE_TOKENS
         )
         self._budget = Budget(self.settings.max_cost, self._price, path=self.settings.path("max_cost"))
-        self.about = {
+        self.about: dict[str, Any] = {
             "openai": openai.__version__,
             "base_url": self.settings.base_url,
-            "prices_as_of": priced_as_of,
+            "prices_as_of": None if known_price is None else known_price[1],
             "left_out": {},
             "spent": self._budget.spent,
         }

@@ -48,7 +48,7 @@ class RunContents:
     metrics: dict[str, float]
     artifacts: dict[str, str]
     tags: dict[str, str] = field(default_factory=dict)
-    replies: tuple[tables.Part, ...] = ()
+    replies: tuple[tables.Part, tables.Part, tables.Part] | None = None
     dataset: Mapping[str, str] = field(default_factory=dict)
     below: Sequence[RunContents] = ()
 
@@ -63,7 +63,7 @@ class RunContents:
         found: list[Any] = [__version__]
         for run in self.tree():
             found += [run.path, run.parameters, run.metrics, run.artifacts, run.tags]
-        files = dict.fromkeys(part.path for run in self.tree() for part in run.replies if part.path.is_file())
+        files = dict.fromkeys(part.path for run in self.tree() for part in run.replies or () if part.path.is_file())
         found += [sha256(file.read_bytes()).hexdigest() for file in files]
         return sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
@@ -127,13 +127,13 @@ class ModelResults:
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
         digest, pinned = data_digest(self._data, benchmark)
-        pin = {"digest": digest[:_DIGEST_LENGTH], "pinned": pinned}
+        digest = digest[:_DIGEST_LENGTH]
         kind, source = "local", {"uri": str(self._data / "raw" / benchmark)}
         if isinstance(entry, HubData | GitData | ReleasedData):
             kind, source = "hugging_face", {"path": entry.repository, "revision": entry.revision}
         settings = {
             "engine": engine.get("facts", {}),
-            "data": {**entry.plain(), **pin},
+            "data": {**entry.plain(), "digest": digest, "pinned": pinned},
             "statistics": self._params.statistics.plain(),
         }
         count = self._params.samples(self._model)
@@ -145,7 +145,7 @@ class ModelResults:
             metrics=_values(self._record(benchmark)),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
-            dataset={"name": benchmark, "digest": pin["digest"], "source_type": kind, "source": json.dumps(source)},
+            dataset={"name": benchmark, "digest": digest, "source_type": kind, "source": json.dumps(source)},
             below=[self._cell(names | {"variant": variant}, seed) for variant, seed in cells],
         )
 
@@ -158,7 +158,7 @@ class ModelResults:
         settings: dict[str, Any] = {"variant": self._params.variant(variant).plain(), "seed": seed % SAMPLE}
         settings |= {"protocol": protocol.arguments}
         settings |= {"sample": sample_of(seed)} if self._params.samples(self._model) > 1 else {}
-        files = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
+        replies, scores = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
         overall = (m for m in metrics if m.category == OVERALL)
         shown = summary.variant_headline(overall, self._parser, content_free(self._params, benchmark))
         return RunContents(
@@ -169,7 +169,8 @@ class ModelResults:
             artifacts={"metrics.json": metric_table(metrics)},
             replies=(
                 self._edition.asked(benchmark, variant, seed),
-                *(tables.Part(file, seed, variant) for file in files),
+                tables.Part(replies, seed, variant),
+                tables.Part(scores, seed, variant),
             ),
         )
 

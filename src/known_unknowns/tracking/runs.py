@@ -139,8 +139,10 @@ class _Writer:
         from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 
         now, artifacts = next(self._start_times), contents.artifacts
-        if contents.replies:
-            artifacts = {"questions.json": table(*reply_rows(*contents.replies, self._parsers)), **artifacts}
+        if contents.replies is not None:
+            questions, replies, scores = contents.replies
+            rows = reply_rows(questions, replies, scores, self._parsers)
+            artifacts = {"questions.json": table(*rows), **artifacts}
         # The UI shows the latest runs first: the models, then the benchmarks, then the cells.
         start_time = now - 60_000 * min(len(contents.path), 4)
         tags = self._tags(contents, artifacts, tree) | ({"mlflow.parentRunId": parent} if parent else self._provenance)

@@ -160,7 +160,8 @@ def _experiment(client: MlflowClient, name: str, artifacts: Path | None, store: 
 
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
-        return client.create_experiment(name, artifacts and artifacts.as_uri(), _EXPERIMENT_TAGS)
+        location = None if artifacts is None else artifacts.as_uri()
+        return client.create_experiment(name, location, _EXPERIMENT_TAGS)
     if experiment.lifecycle_stage != "active":
         restore = f"MLFLOW_TRACKING_URI={quote(store)} mlflow experiments restore"
         raise DataError(
@@ -188,7 +189,8 @@ def _translate_errors(name: str, uri: str) -> Iterator[None]:
         yield
     except (OSError, MlflowException, SQLAlchemyError, sqlite3.Error) as error:
         message = str(error).strip()
-        remedy, kind = f"MLflow failed ({message.partition(chr(10))[0].replace(uri, name)}); correct this", MachineError
+        remedy = f"MLflow failed ({message.partition(chr(10))[0].replace(uri, name)}); correct this"
+        kind: type[KnownUnknownsError] = MachineError
         for of_kind, remedies in _REMEDIES.items():
             for pattern, text in remedies.items():
                 if re.search(pattern, message, re.IGNORECASE):

@@ -14,14 +14,15 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import Question
 from known_unknowns.scoring.reply_parser.text import clean
 
-OFFICIAL, ROBUST = "official", "robust"
+OFFICIAL: Final = "official"
+ROBUST: Final = "robust"
 PARSERS = (OFFICIAL, ROBUST)
 
 FAILED_REPLY = "Z"
@@ -46,8 +47,9 @@ def official(text: str, question: Question) -> ParsedAnswer:
     if len(label) == 1 and label in _LETTERS:
         return parse_label(label, question)
     right = None if question.answer is None else question.options[question.answer]
-    same = right is not None and text.lower().strip() == right.text.lower()
-    return parse_label(right.label if same else None, question)
+    if right is not None and text.lower().strip() == right.text.lower():
+        return parse_label(right.label, question)
+    return parse_label(None, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,9 @@ def _parse_mentions(text: str, split: int) -> Selection:
     lists = [line for line in text.split("\n") if _is_list(line)]
     text = _RANGE.sub(_expand_range, lists[-1] if lists else text)
     numbers = list(_NUMBER.finditer(text))
-    mentions = [(bool(match["denied"]), (int(match["number"][:4]),)) for match in numbers]
+    mentions: list[tuple[bool, tuple[int, ...]]] = [
+        (bool(match["denied"]), (int(match["number"][:4]),)) for match in numbers
+    ]
     if not numbers and split == 4:
         mentions = [(bool(match["denied"]), _views_at(match)) for match in _PLACE.finditer(text)]
     chosen = [view for denied, views in mentions if not denied for view in views]
@@ -228,8 +232,10 @@ def parse_operation(text: str, current: Sequence[int], split: int, parser: str, 
         keep, shift = (
             _parse_field(NONE if chosen is None else chosen, split) for chosen in (kept, fields.get("shift"))
         )
-        views = [view for view in keep.views if view in current] + [view for view in shift.views if view in others]
-        return Selection(tuple(sorted(views)), keep.valid and shift.valid)
+        chosen_views = {view for view in keep.views if view in current} | {
+            view for view in shift.views if view in others
+        }
+        return Selection(tuple(sorted(chosen_views)), keep.valid and shift.valid)
     try:
         fields = json.loads(text)
         shift, keep = (

@@ -97,6 +97,7 @@ def options(question: Question) -> str:
 def prompt(question: Question) -> str:
     """Return the text of general question answering, for protocols without views."""
     (text,) = fill(ANSWER, image="this image", question=question.text, options=options(question))
+    assert isinstance(text, str)
     return text
 
 

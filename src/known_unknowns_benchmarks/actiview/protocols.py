@@ -35,8 +35,17 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from known_unknowns.benchmark.protocol import ANSWER, CAPTIONED, CONCATENATED, IMAGES, MANY, VIEW, Dialogue, Protocol
-from known_unknowns.protocols import by_name
+from known_unknowns.benchmark.protocol import (
+    ANSWER,
+    CAPTIONED,
+    CONCATENATED,
+    IMAGES,
+    MANY,
+    VIEW,
+    Dialogue,
+    Protocol,
+    by_name,
+)
 from known_unknowns.records import Image, Question, Reply, Turn
 from known_unknowns_benchmarks.actiview import prompts, views
 from known_unknowns_benchmarks.actiview.parsing import (
@@ -51,7 +60,7 @@ from known_unknowns_benchmarks.actiview.parsing import (
     parse_zoom,
 )
 from known_unknowns_benchmarks.actiview.views import NAMES
-from known_unknowns_benchmarks.actiview.wording import TOOLKIT, WORDINGS, NamedView, Wording, WordingName
+from known_unknowns_benchmarks.actiview.wording import TOOLKIT, WORDINGS, Fields, NamedView, Wording, WordingName
 
 Said = Generator[Turn, Reply, str]
 """Turns, and in the end what was said to the last of them."""
@@ -74,7 +83,7 @@ _FULL, _GRIDDED, _FIRST_VIEW = 1, 2, 3
 def full_image(question: Question, *, wording: WordingName = TOOLKIT, max_new_tokens: int = SHORT_LENGTH) -> Dialogue:
     """General question answering (Table 2, "Full image")."""
     talk = _Talk(question, wording=wording, max_new_tokens=max_new_tokens)
-    yield from talk.answer("answer", image=talk.full)
+    yield from talk.answer("answer", {"image": talk.full})
 
 
 def single_view(
@@ -102,7 +111,7 @@ def zooming(
 ) -> Dialogue:
     """Choose views on the gridded full image, then answer from the full image and the chosen views."""
     talk = _Talk(question, parser, split, images, wording, max_new_tokens)
-    said = yield from talk.ask(SELECT, "select", image=talk.gridded)
+    said = yield from talk.ask(SELECT, "select", {"image": talk.gridded})
     yield from talk.answer_zoomed(parse_selection(said, split, parser).views)
 
 
@@ -133,7 +142,7 @@ def shifting(
     start = talk.start(level) - 1
     order = [(start + step) % split + 1 for step in range(split)]
     seen = yield from (talk.shift_to_named if talk.words.names_missing_views else talk.shift_in_order)(order)
-    yield from talk.answer("shifted", **talk.words.shifted_fields(talk.named(seen)))
+    yield from talk.answer("shifted", talk.words.shifted_fields(talk.named(seen)))
 
 
 def mixed(
@@ -151,15 +160,15 @@ def mixed(
     last are described, as in shifting.
     """
     talk = _Talk(question, parser, split, images, wording, max_new_tokens)
-    said = yield from talk.ask(ZOOM, "zoom", image=talk.gridded)
+    said = yield from talk.ask(ZOOM, "zoom", {"image": talk.gridded})
     choice = parse_zoom(said, split, parser)
     if choice.answers or (not choice.views and wording != TOOLKIT):  # the paper's next prompt needs a view
-        yield from talk.answer("answer", image=talk.gridded)
+        yield from talk.answer("answer", {"image": talk.gridded})
         return
     fields = talk.words.operate_fields(talk.gridded, talk.named(choice.views))
-    said = yield from talk.ask(OPERATE, "operate", **fields)
+    said = yield from talk.ask(OPERATE, "operate", fields)
     chosen = parse_operation(said, choice.views, split, parser, talk.words.keep_field).views
-    yield from talk.answer("mixed", **talk.words.mixed_fields(talk.gridded, talk.named(chosen)))
+    yield from talk.answer("mixed", talk.words.mixed_fields(talk.gridded, talk.named(chosen)))
 
 
 def text_only_template(
@@ -246,7 +255,7 @@ class _Talk:
             seen.append(number)
             if len(seen) == len(order) and self.parser != OFFICIAL:
                 break
-            said = yield from self.ask(MORE, "more", **self.words.more_fields(self.named(seen), ()))
+            said = yield from self.ask(MORE, "more", self.words.more_fields(self.named(seen), ()))
             if not needs_more(said, self.parser):
                 break
         return seen
@@ -257,22 +266,20 @@ class _Talk:
         while len(seen) < len(order):
             others = [number for number in range(1, self.split + 1) if number not in seen]
             fields = self.words.more_fields(self.named(seen), [view.name for view in self.named(others)])
-            said = yield from self.ask(MORE, "more", **fields)
+            said = yield from self.ask(MORE, "more", fields)
             missing = parse_missing(said, seen, self.split, self.parser)
             if missing.answers:
                 break
             seen += missing.views or [next(number for number in order if number not in seen)]
         return seen
 
-    def ask(self, step: str, template: str, **fields: prompts.Part) -> Said:
+    def ask(self, step: str, template: str, fields: Fields) -> Said:
         """Yield a turn without options; return the reply, or what the toolkit replaces a failed reply by."""
         content = yield from self._fitted(self._filled(template, fields))
         reply = yield Turn(self.question.id, step, content, None, self.max_new_tokens)
         return FAILED_REPLY if reply.error is not None else reply.text
 
-    def answer(
-        self, template: str, *, step: str = ANSWER, current: Image | None = None, **fields: prompts.Part
-    ) -> Dialogue:
+    def answer(self, template: str, fields: Fields, *, step: str = ANSWER, current: Image | None = None) -> Dialogue:
         """A turn that is answered by a letter. ``current`` is the image that is not described, by default the last."""
         content = yield from self._fitted(self._filled(template, fields), current)
         yield Turn(self.question.id, step, content, self.question.labels, self.max_new_tokens)
@@ -280,7 +287,7 @@ class _Talk:
     def answer_from_view(self, number: int, step: str = ANSWER) -> Dialogue:
         """From one view alone."""
         (view,) = self.named([number])
-        yield from self.answer("answer", step=step, **self.words.view_fields(view))
+        yield from self.answer("answer", self.words.view_fields(view), step=step)
 
     def answer_zoomed(self, chosen: Sequence[int]) -> Dialogue:
         """From the full image and the chosen views; with one image per turn, from each of the views in turn.
@@ -289,16 +296,16 @@ class _Talk:
         """
         fields = self.words.zoomed_fields(self.full, self.named(chosen))
         if self.images == MANY or not chosen:
-            yield from self.answer("zoomed", **fields)
+            yield from self.answer("zoomed", fields)
             return
         for number in chosen:
             step = ANSWER if number == chosen[-1] else VIEW
             if self.images == CONCATENATED:
                 yield from self.answer_from_view(number, step)
             else:
-                yield from self.answer("zoomed", step=step, current=self.view(number), **fields)
+                yield from self.answer("zoomed", fields, step=step, current=self.view(number))
 
-    def _filled(self, template: str, fields: dict[str, prompts.Part]) -> prompts.Content:
+    def _filled(self, template: str, fields: Fields) -> prompts.Content:
         described = self.words.description(self.split)
         known = {"question": self.question.text, "options": prompts.options(self.question)}
         return prompts.fill(

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.benchmark.exchange import is_number
 from known_unknowns.benchmark.loading import read_json
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.benchmark.released import ReleasedTurn
@@ -49,8 +50,7 @@ class ActiViewReleased(ReleasedReader):
         if not isinstance(content, dict):
             raise DataError("is no object with an accuracy", file=path)
         stated = content.get("acc")
-        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
-        return {"Overall_accuracy": 100 * stated} if is_number else {}
+        return {"Overall_accuracy": 100 * stated} if is_number(stated) else {}
 
     def recompute(self, rows: Sequence[ReplyRow], questions: Sequence[Question]) -> dict[str, float]:
         """Compute the accuracy as the released rule does."""
@@ -96,11 +96,13 @@ def _replay(question: Question, steps: Any, answer: str) -> list[ReleasedTurn] |
         said = [step["init"] if "init" in step else step["inter"] for step in steps]
         if steps[-1]["answer"] != answer or not all(isinstance(text, str) for text in said):
             return None
-        parsed = next((step["rst"] for step in reversed(steps) if step["rst"] is not None), [])
+        parsed: Sequence[int] = next((step["rst"] for step in reversed(steps) if step["rst"] is not None), [])
         views = tuple(question.images[_FIRST_VIEW + number].sha256 for number in parsed)
     except (KeyError, TypeError, IndexError):
         return None
-    dialogue, found = mixed(question), []
+    dialogue = mixed(question)
+    found: list[ReleasedTurn] = []
+    shown: tuple[str, ...] = ()
     turn = next(dialogue)
     for text in [*said, answer]:
         shown = tuple(image.sha256 for image in turn.images)
@@ -109,7 +111,7 @@ def _replay(question: Question, steps: Any, answer: str) -> list[ReleasedTurn] |
             turn = dialogue.send(Reply(text))
         except StopIteration:
             break
-    is_same = len(found) == len(said) + 1 and found[-1].step == ANSWER and found[-1].images[1:] == views
+    is_same = len(found) == len(said) + 1 and found[-1].step == ANSWER and shown[1:] == views
     return found if is_same else None
 
 

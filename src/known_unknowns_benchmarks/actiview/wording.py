@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from known_unknowns.records import Image
 from known_unknowns_benchmarks.actiview import prompts
 from known_unknowns_benchmarks.actiview.views import NAMES
 
-TOOLKIT, PAPER, PAPER_SHORT = "toolkit", "paper", "paper_short"
+TOOLKIT: Final = "toolkit"
+PAPER: Final = "paper"
+PAPER_SHORT: Final = "paper_short"
 WordingName = Literal["toolkit", "paper", "paper_short"]
 
 

@@ -17,6 +17,8 @@ from known_unknowns.benchmark.checks import (
     option_findings,
     with_expected,
 )
+from known_unknowns.benchmark.loading import Row
+from known_unknowns.benchmark.question_text import parse_question
 from known_unknowns.config import DataEntry, FolderData, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import released_check
@@ -34,8 +36,8 @@ class _State(CheckState):
     """Findings and counts of the rows so far."""
 
     images: ImageChecks = field(default_factory=lambda: ImageChecks(plain=True))
-    types: Counter = field(default_factory=Counter)
-    labels: Counter = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
     digests: list[str] = field(default_factory=list)
     question_words: int = 0
     option_words: int = 0
@@ -62,7 +64,7 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantit
     return _quantities(state, number, settings), state.findings
 
 
-def _row(row: humblebench.Row, state: _State) -> None:
+def _row(row: Row, state: _State) -> None:
     where = f"{row.file.name}, row {row.number}"
     values = row.values
     missing = [name for name in humblebench.COLUMNS if values.get(name) in (None, "")]
@@ -86,7 +88,7 @@ def _row(row: humblebench.Row, state: _State) -> None:
 
 def _question(text: str, label: Any, digest: str | None, where: str, state: _State) -> None:
     try:
-        stem, options = humblebench.parse_question(text)
+        stem, options = parse_question(text)
     except ValueError as error:
         state.add(ERROR, "unreadable-question", where, str(error))
         return

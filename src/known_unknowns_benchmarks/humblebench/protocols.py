@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from known_unknowns.benchmark.protocol import Context, Dialogue, Protocol, ask
-from known_unknowns.protocols import by_name
+from known_unknowns.benchmark.protocol import Context, Dialogue, Protocol, ask, by_name
 from known_unknowns.records import Question
 
 CAUTIOUS = """\

@@ -50,7 +50,7 @@ class _State(CheckState):
 
     passes: dict[tuple[str, int], set[int]] = field(default_factory=lambda: defaultdict(set))
     options: dict[Key, list[str]] = field(default_factory=dict)
-    abilities: Counter = field(default_factory=Counter)
+    abilities: Counter[str] = field(default_factory=Counter)
     equal: int = 0
 
 

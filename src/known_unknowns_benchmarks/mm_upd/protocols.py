@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from known_unknowns.benchmark.protocol import Dialogue, Protocol, ask
-from known_unknowns.protocols import by_name
+from known_unknowns.benchmark.protocol import Dialogue, Protocol, ask, by_name
 from known_unknowns.records import Question
 from known_unknowns_benchmarks.mm_upd import prompts
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from known_unknowns.benchmark.variant import REFUSAL, Variant
+from known_unknowns.benchmark.variant import REFUSAL, Variant, by_name
 from known_unknowns.records import Option, Question
-from known_unknowns.variants import by_name
 
 
 def relabelled_refusal(question: Question, *, label: str = "F") -> Question:

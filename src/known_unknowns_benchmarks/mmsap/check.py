@@ -30,9 +30,9 @@ _OPTIONS = 5
 class _State(CheckState):
     """Findings and counts of one subset."""
 
-    sub_tasks: Counter = field(default_factory=Counter)
-    answers: Counter = field(default_factory=Counter)
-    refusals: Counter = field(default_factory=Counter)
+    sub_tasks: Counter[str | None] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
     images: set[str] = field(default_factory=set)
     number: int = 0
 
@@ -68,7 +68,8 @@ def _row(raw: Path, row: Row, fields: Fields, subset: str, images: ImageChecks, 
     cell = state.attempt("missing", where, lambda: fields.value(row, "image"))
     if cell is not None:
         digest = images.add(cell, fields.image_folder(row, raw), file=row.file, row=row.number, where=where)
-        state.images |= {digest} - {None}
+        if digest is not None:
+            state.images.add(digest)
     text = state.attempt("missing", where, lambda: mmsap._text(fields.value(row, "question"), "question"))
     if text is not None and digest is not None:
         state.add_question(digest, text, where)

@@ -168,6 +168,7 @@ def place(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     """Daily-Loc: the direction of an object from another tells what place this is."""
     for one, other, found in _directed(scene, rng):
         names = rng.sample(PLACES, len(PLACES))
+        false: tuple[str, ...]
         lies, reference = f"the {_the(scene, one)} lies", f"the {_the(scene, other)}"
         if rng.random() < 0.4:
             asked = rng.choice((found, CONVERSE[found]))
@@ -219,7 +220,8 @@ def count(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 def game(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     """Event-M: what several objects do together."""
-    for kind in rng.sample((_over, partial(directed, "event-multi")), 2):
+    kinds: list[QuestionTemplate] = [_over, partial(directed, "event-multi")]
+    for kind in rng.sample(kinds, 2):
         yield from kind(scene, rng)
 
 

@@ -24,6 +24,7 @@ from known_unknowns_pocket.scenes import (
     bounds,
 )
 from known_unknowns_pocket.scenes.model import Box, reach, viewport
+from known_unknowns_pocket.scenes.sampling import grey
 
 SIZES = ((1920, 1080), (1920, 1280), (1920, 1440), (2160, 1440))
 """Widths and heights in pixels; the originals of the paper start at 1920 x 1040 (Appendix A.1)."""
@@ -97,8 +98,8 @@ def sample(seed: str, width: int, height: int) -> Scene:
         objects = _Placing(rng, width, height).objects()
         if objects is not None:
             level = rng.randint(222, 244)
-            top, bottom = (tuple(level + rng.randint(-8, 8) for _ in range(3)) for _ in range(2))
-            return Scene(objects, Background(top, bottom), aspect=width / height)
+            background = Background(grey(rng, level), grey(rng, level))
+            return Scene(objects, background, aspect=width / height)
     raise RuntimeError(f"no layout found for {seed!r}: report this as a defect")
 
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from known_unknowns.files import atomic_path
 from known_unknowns.progress import Advance
@@ -195,7 +196,7 @@ def _write(path: Path, found: Sequence[Problem], setting: str, encoded: Callable
                 writer.writerow(row | {"image": encoded(row["image"])})
 
 
-def _rows(index: int, problem: Problem, setting: str) -> Iterator[dict]:
+def _rows(index: int, problem: Problem, setting: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a problem: each rotation of the standard and of the unsolvable question."""
     for kind, options, scene in (
         (STANDARD, problem.options, problem.scene),

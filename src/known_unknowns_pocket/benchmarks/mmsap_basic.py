@@ -75,6 +75,7 @@ def compose(
     drafts: list[Draft] = []
     occupied: list[Circle] = []
     drawn_over = not {ACTION, OCR}.isdisjoint(wanted)
+    made: tuple[SceneImage, Draft | None] | None
     for sub_task in wanted:
         if sub_task == ACTION:
             made = _action(scene_image, rng, occupied)

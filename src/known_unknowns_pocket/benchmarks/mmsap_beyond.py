@@ -57,7 +57,7 @@ def draft(wording: Wording, scene: Scene, rng: random.Random) -> Draft | None:
     answers = _answers(wording, scene, thing, rng)
     if answers is None:
         return None
-    note = {"wording": wording.text, "held_out": wording.held_out}
+    note: dict[str, str | bool] = {"wording": wording.text, "held_out": wording.held_out}
     return Draft(wording.sub_task, wording.text.format(thing=thing), "", answers, note)
 
 

@@ -192,5 +192,5 @@ def draft(emblem: Emblem, rng: random.Random) -> Draft:
     others = [other for other in of(emblem.sub_task) if other != emblem]
     alike = rng.sample([other.name for other in others if other.taught == emblem.taught], 1)
     unlike = rng.sample([other.name for other in others if other.taught != emblem.taught], 2)
-    note = {"emblem": emblem.name, "taught": emblem.taught}
+    note: dict[str, str | bool] = {"emblem": emblem.name, "taught": emblem.taught}
     return Draft(emblem.sub_task, rng.choice(STEMS[emblem.sub_task]), emblem.name, (*alike, *unlike), note)

@@ -187,8 +187,8 @@ def _draw_cue(
         _draw_head(pen, (middle[0] + ahead[0] * _HEAD, middle[1] + ahead[1] * _HEAD), ahead, fine)
     elif action == SHAKING:
         for share in (0.35, 1.0):
-            for middle in (0, 180):
-                _draw_arc(pen, (x, y), radius + _GAP + _HEAD * share, (middle - 38, middle + 38), fine, scale, width)
+            for side in (0, 180):
+                _draw_arc(pen, (x, y), radius + _GAP + _HEAD * share, (side - 38, side + 38), fine, scale, width)
 
 
 def _draw_head(pen: ImageDraw.ImageDraw, tip: Point, way: Point, fine: Callable[[Point], Point]) -> None:
@@ -223,6 +223,6 @@ def _draw_sign(image: Image.Image, sign: Sign, middle: Point, scale: float) -> N
 
 
 @lru_cache(maxsize=64)
-def _font(size: int) -> ImageFont.FreeTypeFont:
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """Return Pillow's own font: the same letters for the same version of Pillow."""
     return ImageFont.load_default(size)

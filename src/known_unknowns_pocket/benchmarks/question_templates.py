@@ -50,7 +50,7 @@ class Draft:
     topic: tuple[str | int, ...]
     stem: str
     truth: str
-    false: tuple[str, str, str]
+    false: tuple[str, ...]
     substitute: str
     facts: tuple[Fact, ...]
 

@@ -152,7 +152,7 @@ def _square(half: float) -> tuple[Point, ...]:
 
 
 def _cross(arm: float, half: float) -> tuple[Point, ...]:
-    quarter = ((-half, -arm), (half, -arm), (half, -half))
+    quarter: tuple[Point, ...] = ((-half, -arm), (half, -arm), (half, -half))
     corners: list[Point] = []
     for _ in range(4):
         corners.extend(quarter)

@@ -1,6 +1,7 @@
 """Rendering of scenes. The pixels depend on the scene, the size and the version of Pillow only."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -11,6 +12,7 @@ from known_unknowns_pocket.scenes.model import (
     RGB,
     RING_HOLE,
     Background,
+    Point,
     Scene,
     SceneObject,
     Viewport,
@@ -44,7 +46,8 @@ def render(scene: Scene, width: int, height: int) -> Image.Image:
 
 
 def _mix(colour: RGB, other: RGB, share: float) -> RGB:
-    return tuple(round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
+    return red, green, blue
 
 
 def drawing_colours(colour: str) -> tuple[RGB, RGB, RGB]:
@@ -99,7 +102,7 @@ def _paint(image: Image.Image, thing: SceneObject, view: Viewport) -> None:
     image.paste(patch.reduce(SUPERSAMPLE), (left, top), mask.reduce(SUPERSAMPLE))
 
 
-def _frame(thing: SceneObject, view: Viewport, turn: float):
+def _frame(thing: SceneObject, view: Viewport, turn: float) -> Callable[[float, float], Point]:
     """Return a map from coordinates in radii, rotated around the object's centre, to pixels."""
     cos, sin = math.cos(turn) * thing.radius, math.sin(turn) * thing.radius
     return lambda u, v: view.pixel((thing.x + u * cos - v * sin, thing.y + u * sin + v * cos))

@@ -9,6 +9,7 @@ from known_unknowns_pocket.scenes.model import (
     ALL_PAIRS,
     COLOURS,
     PATTERNS,
+    RGB,
     SHAPES,
     TEXTURES,
     Background,
@@ -75,10 +76,15 @@ def sample_scene(
     raise RuntimeError(f"no layout found for seed {seed!r} with {len(looks)} objects: report this as a defect")
 
 
+def grey(rng: random.Random, level: int) -> RGB:
+    """Return a colour whose channels are at most 8 away from ``level``."""
+    return level + rng.randint(-8, 8), level + rng.randint(-8, 8), level + rng.randint(-8, 8)
+
+
 def _background(rng: random.Random) -> Background:
     """Return a pale background. No channel is below 206, pattern included, so that it has no object's colour."""
     base = rng.randint(222, 244)
-    top, bottom = (tuple(base + rng.randint(-8, 8) for _ in range(3)) for _ in range(2))
+    top, bottom = grey(rng, base), grey(rng, base)
     return Background(top, bottom, rng.choice(PATTERNS), contrast=rng.randint(5, 8))
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -147,7 +148,9 @@ def _singular(name: str) -> str:
 
 
 def _predicate(scene: Scene, one: int, other: int) -> int:
-    return WORDS["predicate"].index(f"{PHRASES[actiview_questions.direction(scene, one, other)]} it")
+    direction = actiview_questions.direction(scene, one, other)
+    assert direction is not None
+    return WORDS["predicate"].index(f"{PHRASES[direction]} it")
 
 
 def without_held_out_options(one: ActiViewQuestion, scene: Scene) -> ActiViewQuestion:
@@ -197,7 +200,8 @@ def _absent(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPro
     scene = shown_scene.scene
     for number in rng.sample(actiview_questions.small(scene), _ABSENT):
         slot = rng.choice(("colour", "shape"))
-        other = replace(scene.objects[number], **{slot: rng.choice(WORDS[slot])})
+        changed: dict[str, Any] = {slot: rng.choice(WORDS[slot])}
+        other = replace(scene.objects[number], **changed)
         if other.pair in TRAINING_PAIRS and not matching(scene, other, _NAMING):
             yield line_prompt(f" {phrase(other, _NAMING)}", present=False)
 
@@ -221,8 +225,8 @@ def _couples(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPr
         if made < _COUPLES and actiview_questions.direction(scene, one, other) is not None:
             ours, theirs = (f"small {pair_name(scene.objects[n].pair)}" for n in (one, other))
             text, made = f" {ours} in relation to the {theirs}", made + 1
-            places = ((1 + len(ours), (one,)), (len(text), (other,)))
-            places = tuple((end, shown_scene.ids(ids, in_full_image=True)) for end, ids in places)
+            names = ((1 + len(ours), one), (len(text), other))
+            places = tuple((end, shown_scene.ids((number,), in_full_image=True)) for end, number in names)
             yield line_prompt(text, words={"predicate": _predicate(scene, one, other)}, places=places)
 
 
@@ -375,6 +379,7 @@ def _prompt(template: str, one: ActiViewQuestion, shown: Sequence[int]) -> str:
         "text": prompts.COMMONSENSE,
     }.get(template, prompts.ANSWER)
     (prompt,) = prompts.fill(said, **fields)
+    assert isinstance(prompt, str)
     return prompt.strip()
 
 

@@ -18,7 +18,7 @@ from torch import nn
 from transformers import LlavaForConditionalGeneration, LlavaProcessor
 
 from known_unknowns.errors import ConfigError
-from known_unknowns_pocket.training.batches import Packer
+from known_unknowns_pocket.training.batches import Batch, Packer
 from known_unknowns_pocket.training.loop import MOST_GRADIENT, Report, StageBatches, build_heads, log_line
 from known_unknowns_pocket.training.settings import Settings, adapter_stage
 
@@ -53,8 +53,10 @@ def train_adapter(
     for step in range(len(batches)):
         for group in optimiser.param_groups:
             group["lr"] = stage.learning_rate_at(step)
+        batch = batches[step]
+        assert isinstance(batch, Batch), "the stage of an adapter has prompts"
         with torch.autocast("cpu", torch.bfloat16):
-            learned = heads.reply(base, batches[step])
+            learned = heads.reply(base, batch)
         optimiser.zero_grad(set_to_none=True)
         learned.loss.backward()
         nn.utils.clip_grad_norm_(weights, MOST_GRADIENT)
@@ -71,7 +73,8 @@ def _load(folder: Path, settings: Settings) -> tuple[LlavaForConditionalGenerati
         model = LlavaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot load the model in {folder}: {error}") from error
-    shape, config = settings.shape, model.config
+    shape = settings.shape
+    config: Any = model.config
     found = (config.vision_config.image_size, config.text_config.hidden_size, config.text_config.num_hidden_layers)
     if found != (expected := (shape.side, shape.text_width, shape.text_layers)):
         raise ConfigError(f"the model in {folder} has the shape {found}, not {expected}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from string import Formatter
+from typing import Any
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -166,7 +167,8 @@ def build_processor(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> LlavaPr
 def build_model(tokenizer: PreTrainedTokenizerFast, shape: Shape, *, seed: int) -> LlavaForConditionalGeneration:
     """Return an untrained model; its weights depend on ``seed`` alone."""
     torch.manual_seed(seed)
-    config = LlavaConfig(
+    make_config: Any = LlavaConfig  # it takes further keywords than it declares
+    config = make_config(
         vision_config=_tower(shape),
         text_config=LlamaConfig(
             vocab_size=len(tokenizer),
@@ -197,7 +199,8 @@ def _tower(shape: Shape) -> LevitConfig:
     Convolutions learn shapes from a tenth of the images that a vision transformer on plain patches needs.
     """
     width = shape.vision_width
-    return LevitConfig(
+    make_config: Any = LevitConfig  # it takes further keywords than it declares
+    tower: LevitConfig = make_config(
         image_size=shape.side,
         patch_size=shape.patch,
         hidden_sizes=[width, width],
@@ -209,3 +212,4 @@ def _tower(shape: Shape) -> LevitConfig:
         down_ops=[[""]],  # no further stage
         hidden_size=width,  # for LLaVA's projector
     )
+    return tower

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +24,7 @@ from torch import nn
 from transformers import LlavaForConditionalGeneration
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
-from known_unknowns_pocket.training.batches import FIRST, LATER, LETTERS, NO_LABEL, Batch
+from known_unknowns_pocket.training.batches import FIRST, LATER, LETTERS, NO_LABEL, Batch, ImageBatch
 from known_unknowns_pocket.training.colours import embeddings
 from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS
@@ -112,7 +113,8 @@ class AuxiliaryHeads(nn.Module):
         for layer in (first, second):
             layer.weight.zero_()
             layer.bias.zero_()
-        features, words = patch_features(model, pixels), model.get_input_embeddings().weight
+        features = patch_features(model, pixels)
+        words: Any = model.get_input_embeddings().weight
         random, start = torch.Generator().manual_seed(seed), 0
         for number, head in enumerate([*self.patch_heads, self.stand]):
             end = start + head.out_features
@@ -125,7 +127,7 @@ class AuxiliaryHeads(nn.Module):
                 second.weight[:, start + 1 : start + 1 + len(said)] = said.T * _WORD_SCALE
             start = end
 
-    def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
+    def look(self, model: LlavaForConditionalGeneration, batch: ImageBatch) -> StepResult:
         """Return the loss of the patches alone: what each shows, and where it is.
 
         Convolutions alone do not encode the position.
@@ -320,7 +322,7 @@ def patch_features(model: LlavaForConditionalGeneration, pixels: torch.Tensor) -
 
 def embedding_table(model: LlavaForConditionalGeneration, batch: Batch, colours: torch.Tensor) -> torch.Tensor:
     """Return the embeddings of the vocabulary followed by those of the step's stand-ins for colours."""
-    words = model.get_input_embeddings().weight
+    words: Any = model.get_input_embeddings().weight
     return torch.cat([words, embeddings(words[colours], batch.mixed)])
 
 
@@ -330,7 +332,8 @@ def _image_embeddings(model: LlavaForConditionalGeneration, batch: Batch, featur
     units = projector.act(projector.linear_1(features))
     own = projector.linear_2.weight[:, COLOUR_UNITS].T
     said = torch.cat([own, embeddings(own, batch.mixed)])
-    known = model.get_input_embeddings().weight.shape[0]
+    words: Any = model.get_input_embeddings().weight
+    known = words.shape[0]
     names = torch.where(batch.names < known, torch.arange(len(own), device=own.device), batch.names - known + len(own))
     count = (batch.prefix == model.config.image_token_id).sum(dim=1) // features.shape[1]
     said = said[names.repeat_interleave(count, dim=0)]

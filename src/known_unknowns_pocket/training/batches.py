@@ -9,8 +9,9 @@ Several prompts share a chunk, and no prompt is split.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,27 +48,32 @@ LABELS = {
 
 
 @dataclass(slots=True)
-class Batch:
-    """The tensors of one step.
+class ImageBatch:
+    """The images of one step."""
+
+    pixels: torch.Tensor  # (images, 3, side, side): from -1 to 1
+    patches: torch.Tensor  # (images, labels, patches): labels of the patches
+
+
+@dataclass(slots=True)
+class Batch(ImageBatch):
+    """The tensors of one step with prompts.
 
     A place is chunk * length + position in the flattened (chunks, length) tokens.
     """
 
-    pixels: torch.Tensor  # (images, 3, side, side): from -1 to 1
-    patches: torch.Tensor  # (images, labels, patches): labels of the patches
-    prefix: torch.Tensor | None = None  # (samples, longest): tokens
-    samples: torch.Tensor | None = None  # (chunks,): the sample of each chunk
+    prefix: torch.Tensor  # (samples, longest): tokens
+    samples: torch.Tensor  # (chunks,): the sample of each chunk
     # (chunks, length): tokens and their positions
-    tokens: torch.Tensor | None = None
-    positions: torch.Tensor | None = None
-    mask: torch.Tensor | None = None  # (chunks, 1, length, prefix + length): added to attention scores
-    shown: torch.Tensor | None = None  # (n, prefix): whether the object of a spot is shown there
+    tokens: torch.Tensor
+    positions: torch.Tensor
+    mask: torch.Tensor  # (chunks, 1, length, prefix + length): added to attention scores
+    shown: torch.Tensor  # (n, prefix): whether the object of a spot is shown there
     # (samples, colours): the token of each colour; those after the vocabulary are stand-ins
     # (`known_unknowns_pocket.training.colours`)
-    names: torch.Tensor | None = None
-    mixed: torch.Tensor | None = None  # (stand-ins, colours): weights of the colours in the stand-ins
-    # (rows, n): `LABELS` by name; the first row has places
-    labels: dict[str, torch.Tensor] = field(default_factory=dict)
+    names: torch.Tensor
+    mixed: torch.Tensor  # (stand-ins, colours): weights of the colours in the stand-ins
+    labels: dict[str, torch.Tensor]  # (rows, n): `LABELS` by name; the first row has places
 
 
 @dataclass(slots=True)
@@ -88,8 +94,10 @@ class _Text:
     def rename(self, names: Mapping[int, int]) -> None:
         """Replace the tokens of colours. A pair with a stand-in is no held-out pair, so nothing is excluded."""
         self.tokens = [names.get(token, token) for token in self.tokens]
-        replies = [(place, names.get(token, token), part) for place, token, part in self.labels["replies"]]
-        self.labels |= {"replies": replies, "held_out_words": [], "held_out_classes": []}
+        replies = self.labels["replies"]
+        self.labels["replies"] = [(place, names.get(token, token), part) for place, token, part in replies]
+        self.labels["held_out_words"] = []
+        self.labels["held_out_classes"] = []
 
     def add(self, other: _Text) -> None:
         start = len(self.tokens)
@@ -112,21 +120,24 @@ class Packer:
     """Makes batches. ``grid`` is the number of patches along a side."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, grid: int) -> None:
-        self.tokenizer, self.grid = tokenizer, grid
-        self.colours = tokenizer.convert_tokens_to_ids([f"Ġ{colour}" for colour in COLOURS])
-        self.pad, self.image, self.user, self.assistant, self.end = (
-            tokenizer.convert_tokens_to_ids(token) for token in (PAD, IMAGE, USER, ASSISTANT, EOS)
-        )
+        self.tokenizer: Any = tokenizer
+        self.grid = grid
+        self.colours = self._ids(f"Ġ{colour}" for colour in COLOURS)
+        self.pad, self.image, self.user, self.assistant, self.end = self._ids((PAD, IMAGE, USER, ASSISTANT, EOS))
 
-    def images(self, samples: Sequence[TrainingSample]) -> Batch:
+    def _ids(self, tokens: Iterable[str]) -> list[int]:
+        found: list[int] = self.tokenizer.convert_tokens_to_ids(list(tokens))
+        return found
+
+    def images(self, samples: Sequence[TrainingSample]) -> ImageBatch:
         """Return a batch of images without prompts."""
         pixels = np.concatenate([sample.pixels for sample in samples])
         scaled = torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
-        return Batch(scaled, torch.from_numpy(np.concatenate([sample.patches for sample in samples])))
+        return ImageBatch(scaled, torch.from_numpy(np.concatenate([sample.patches for sample in samples])))
 
     def batch(self, samples: Sequence[TrainingSample], rng: random.Random) -> Batch:
         """Return a batch of images with their prompts; only the stand-ins for colours come from ``rng``."""
-        made = self.images(samples)
+        images = self.images(samples)
         prefixes = [self._prefix(sample) for sample in samples]
         texts = [self._texts(sample, prefix) for sample, prefix in zip(samples, prefixes, strict=True)]
         longest = max((len(text.tokens) for of_sample in texts for text in of_sample), default=1)
@@ -137,22 +148,31 @@ class Packer:
             rows = (getattr(chunk, name) for _, chunk in chunks)
             return torch.tensor([row + [fill] * (length - len(row)) for row in rows])
 
+        labels: dict[str, torch.Tensor] = {}
         for name, width in LABELS.items():
             found = [
-                (number * length + place, *labels)
+                (number * length + place, *of_place)
                 for number, (_, chunk) in enumerate(chunks)
-                for place, *labels in chunk.labels[name]
+                for place, *of_place in chunk.labels[name]
             ]
-            made.labels[name] = torch.tensor(found, dtype=torch.long).reshape(-1, width).T
+            labels[name] = torch.tensor(found, dtype=torch.long).reshape(-1, width).T
         before = max(map(len, prefixes))
-        made.prefix = torch.tensor([prefix + [self.pad] * (before - len(prefix)) for prefix in prefixes])
-        made.shown = _marked([places for _, chunk in chunks for places in chunk.shown], before)
-        made.samples = torch.tensor([number for number, _ in chunks])
-        made.tokens, made.positions = padded("tokens", self.pad), padded("positions", 0)
-        made.mask = attention_mask(padded("owners", _NO_OWNER), (made.prefix != self.pad)[made.samples])
-        made.names = torch.tensor([self._names(sample) for sample in samples])
-        made.mixed = mixtures(rng)
-        return made
+        prefix = torch.tensor([tokens + [self.pad] * (before - len(tokens)) for tokens in prefixes])
+        of_chunks = torch.tensor([number for number, _ in chunks])
+        is_prefix = prefix.ne(self.pad)
+        return Batch(
+            images.pixels,
+            images.patches,
+            prefix=prefix,
+            samples=of_chunks,
+            tokens=padded("tokens", self.pad),
+            positions=padded("positions", 0),
+            mask=attention_mask(padded("owners", _NO_OWNER), is_prefix[of_chunks]),
+            shown=_marked([places for _, chunk in chunks for places in chunk.shown], before),
+            names=torch.tensor([self._names(sample) for sample in samples]),
+            mixed=mixtures(rng),
+            labels=labels,
+        )
 
     def _names(self, sample: TrainingSample) -> list[int]:
         """Return the token of each colour."""

@@ -19,7 +19,7 @@ from known_unknowns_pocket.benchmarks.mmsap_emblems import NAMES
 from known_unknowns_pocket.training.actiview import REASON, actiview_sample, questions, scene
 from known_unknowns_pocket.training.architecture import Shape, build_model, build_processor, build_tokenizer
 from known_unknowns_pocket.training.auxiliary_losses import TOWER, VISION_PARAMETERS, AuxiliaryHeads, StepResult
-from known_unknowns_pocket.training.batches import LETTERS, Batch, Packer
+from known_unknowns_pocket.training.batches import LETTERS, Batch, ImageBatch, Packer
 from known_unknowns_pocket.training.mmsap_prompts import TAUGHT_WORDINGS
 from known_unknowns_pocket.training.patch_labels import PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS
@@ -36,7 +36,7 @@ _WEIGHT_DECAY = 0.05
 _VOCABULARY_MIX = SampleMix(subtasks=4, questions=8, unanswerable=6, text_tasks=2, emblems=0.2)
 
 
-class StageBatches(Dataset):
+class StageBatches(Dataset[ImageBatch]):
     """The batches of a stage, one for each step, from seeds."""
 
     def __init__(self, packer: Packer, stage: Stage, settings: Settings) -> None:
@@ -45,10 +45,11 @@ class StageBatches(Dataset):
     def __len__(self) -> int:
         return self.stage.executed_steps
 
-    def __getitem__(self, step: int) -> Batch:
+    def __getitem__(self, step: int) -> ImageBatch:
         stage, shape = self.stage, self.settings.shape
         seed = f"{self.settings.seed}/{stage.name}/{step}"
-        rng, sizes, mix = random.Random(f"active/{seed}"), {"side": shape.side, "grid": shape.grid}, stage.mix
+        rng, mix = random.Random(f"active/{seed}"), stage.mix
+        sizes: dict[str, Any] = {"side": shape.side, "grid": shape.grid}
         seeds = [f"{seed}/{number}" for number in range(stage.samples)]
         if not mix.asks:
             shown = (
@@ -79,8 +80,9 @@ def corpus(shape: Shape, samples: int) -> Iterator[str]:
 
 def build_heads(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> AuxiliaryHeads:
     """Return the auxiliary heads for a model of this shape."""
-    letters = tokenizer.convert_tokens_to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
-    words = [tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in WORDS[slot]]) for slot in PATCH_LABELS[:-1]]
+    to_ids: Any = tokenizer.convert_tokens_to_ids
+    letters = to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
+    words = [to_ids([f"Ġ{word}" for word in WORDS[slot]]) for slot in PATCH_LABELS[:-1]]
     return AuxiliaryHeads(shape.vision_width, shape.text_width, shape.grid, letters, words)
 
 
@@ -171,7 +173,9 @@ def _prepare(
         images = StageBatches(packer, settings.stages[0], settings)[0].pixels
         heads.initialise_projector(model, images, seed=settings.seed)
     looking = VISION_PARAMETERS if stage.mix.asks or not asked else TOWER
-    matrices, words, others = [], [], []
+    matrices: list[torch.nn.Parameter] = []
+    words: list[torch.nn.Parameter] = []
+    others: list[torch.nn.Parameter] = []
     for name, weight in [*model.named_parameters(), *heads.named_parameters()]:
         weight.requires_grad_(name.startswith(looking) != stage.mix.asks)
         if weight.requires_grad:
@@ -193,7 +197,7 @@ def _prepare(
 def _step(
     stage: Stage,
     step: int,
-    batch: Batch,
+    batch: ImageBatch,
     model: LlavaForConditionalGeneration,
     heads: AuxiliaryHeads,
     optimisers: list[torch.optim.Optimizer],
@@ -203,7 +207,7 @@ def _step(
         for group in optimiser.param_groups:
             group["lr"] = rate * group.get("share", 1.0)
     with torch.autocast("cpu", torch.bfloat16):
-        learned = (heads.answer if stage.mix.asks else heads.look)(model, batch)
+        learned = heads.answer(model, batch) if isinstance(batch, Batch) else heads.look(model, batch)
     for optimiser in optimisers:
         optimiser.zero_grad(set_to_none=True)
     learned.loss.backward()

@@ -21,7 +21,7 @@ from known_unknowns_benchmarks.humblebench import loader as humblebench
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
 from known_unknowns_pocket.benchmarks.object_names import ATTRIBUTES
-from known_unknowns_pocket.benchmarks.question_templates import PHRASES
+from known_unknowns_pocket.benchmarks.question_templates import PHRASES, Fact
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL as NONE_OF_THEM
 from known_unknowns_pocket.benchmarks.questions import Question as SceneQuestion
 from known_unknowns_pocket.scenes import (
@@ -112,7 +112,7 @@ def humblebench_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *,
     question = _form(_record(made, options, humblebench.LETTERS.index(made.answer), len(options) - 1), rng)
     if not seen:
         question = replace(question, answer=question.refusal)
-    letter = question.labels[question.answer]
+    letter = _right_letter(question)
     reply = f" {made.truth} {letter}" if seen and made.kind in OPEN else letter
     return _training_prompt(question, humblebench.prompt(question), reply, made, scene, seen=seen)
 
@@ -124,8 +124,13 @@ def mmsap_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen:
     if not seen:
         question = replace(question, answer=question.refusal)
     chosen = seen and made.kind not in OPEN and question.answer != question.refusal
-    reply = question.labels[question.answer] if chosen else mmsap_reply(question)
+    reply = _right_letter(question) if chosen else mmsap_reply(question)
     return _training_prompt(question, _mmsap_text(question, rng), reply, made, scene, seen=seen)
+
+
+def _right_letter(question: Question) -> str:
+    assert question.answer is not None
+    return question.labels[question.answer]
 
 
 def _mmsap_text(question: Question, rng: random.Random) -> str:
@@ -136,6 +141,7 @@ def _mmsap_text(question: Question, rng: random.Random) -> str:
 
 def mmsap_reply(question: Question) -> str:
     """Return the text of the right option. The refusal is a single token without a leading space."""
+    assert question.answer is not None
     text = question.options[question.answer].text
     return text if question.answer == question.refusal else f" {text}"
 
@@ -158,7 +164,7 @@ def mmsap_prompt_about(
         prompt=_mmsap_text(question, rng),
         reply=((mmsap_reply(question), True),),
         stem=len(stem),
-        letter=question.labels[question.answer],
+        letter=_right_letter(question),
         refuses=question.answer == question.refusal,
     )
 
@@ -224,7 +230,14 @@ def held_out_words(thing: SceneObject) -> tuple[str, ...]:
 
 
 def _held_out_words(made: SceneQuestion, scene: Scene) -> tuple[str, ...]:
-    return held_out_words(scene.objects[made.facts[0][1]]) if made.kind in ("colour", "shape") else ()
+    return held_out_words(scene.objects[_object(made.facts[0], 1)]) if made.kind in ("colour", "shape") else ()
+
+
+def _object(fact: Fact, place: int) -> int:
+    """Return the id of an object that a fact names."""
+    index = fact[place]
+    assert isinstance(index, int)
+    return index
 
 
 def stem_prompt(made: SceneQuestion, scene: Scene) -> TrainingPrompt:
@@ -267,6 +280,7 @@ def actiview_prompt(made: SceneQuestion, scene: Scene, rng: random.Random) -> Tr
     options = [made.truth, *rng.sample(false, rng.randint(1, len(false)))]
     rng.shuffle(options)
     (filled,) = actiview.fill(actiview.ANSWER, image=IMAGE_MARK, question=made.stem, options=listed(options))
+    assert isinstance(filled, str)
     prompt = filled.rpartition(IMAGE_MARK)[2].strip()
     reply = f" {made.truth} Answer: {ACTIVIEW_LETTERS[options.index(made.truth)]}"
     return replace(
@@ -314,7 +328,7 @@ def _training_prompt(
         places=tuple(places),
         counted=_counted(made) if seen else None,
         marks=marks(question),
-        letter=question.labels[question.answer] if question.benchmark == mmsap.NAME else "",
+        letter=_right_letter(question) if question.benchmark == mmsap.NAME else "",
         refuses=question.answer == question.refusal,
         held_out_words=_held_out_words(made, scene),
     )
@@ -345,6 +359,7 @@ def _form(question: Question, rng: random.Random) -> Question:
 def _without_a_wrong_option(question: Question, rng: random.Random) -> Question:
     wrong = [i for i in range(len(question.options)) if i not in (question.answer, question.refusal)]
     gone = rng.choice(wrong)
+    assert question.answer is not None and question.refusal is not None
     return replace(
         question,
         options=question.options[:gone] + question.options[gone + 1 :],
@@ -368,12 +383,12 @@ def _places(made: SceneQuestion) -> Iterator[tuple[int, tuple[int, ...]]]:
     both = _SUBJECT_AND_TARGET.fullmatch(made.stem)
     last = len(made.stem) - 1
     if both:
-        yield both.end(1), (made.facts[0][1],)
-        yield both.end(2), (made.facts[0][2],)
+        yield both.end(1), (_object(made.facts[0], 1),)
+        yield both.end(2), (_object(made.facts[0], 2),)
     elif made.kind == "related":
-        yield last, (made.facts[0][2],)
+        yield last, (_object(made.facts[0], 2),)
     elif made.kind in ("colour", "shape", "texture"):
-        yield last, (made.facts[0][1],)
+        yield last, (_object(made.facts[0], 1),)
 
 
 def _counted(made: SceneQuestion) -> tuple[int, tuple[int, ...]] | None:
@@ -381,4 +396,5 @@ def _counted(made: SceneQuestion) -> tuple[int, tuple[int, ...]] | None:
     if made.kind != "count":
         return None
     (_, noun, _), *present = made.facts
-    return made.stem.index(noun) + len(noun), tuple(index for _, index in present)
+    assert isinstance(noun, str)
+    return made.stem.index(noun) + len(noun), tuple(_object(fact, 1) for fact in present)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,6 +109,7 @@ def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix) -> TrainingS
     elif emblem is None:
         pixels, found = vary_colours(pixels, found, scene, rng, hues=hues)
     seen = SHARE_NOTHING_TO_SEE <= kind <= 1 - SHARE_NO_IMAGE
+    asked: Iterable[TrainingPrompt]
     if emblem is not None:
         asked = emblem_prompts(emblem, rng, seen=seen)
     elif hues:
@@ -238,6 +239,7 @@ def uninformative_pixels(rng: random.Random, side: int) -> np.ndarray:
     channels = rng.choice((1, 3))
     shape = (drawn_side, drawn_side, channels)
     kind = rng.choice(("uniform", "normal", "plain"))
+    values: np.ndarray
     if kind == "uniform":
         values = draw.integers(0, 256, shape)
     elif kind == "normal":

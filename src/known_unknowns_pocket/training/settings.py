@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from known_unknowns_pocket.training.architecture import Shape
 from known_unknowns_pocket.training.samples import IMAGES_ONLY, SampleMix
@@ -93,7 +94,7 @@ class Settings:
     vocabulary_samples: int = 400
 
 
-ADAPTERS: dict[str, dict[str, float]] = {
+ADAPTERS: dict[str, dict[str, Any]] = {
     "never-refuses": {"guessed_share": 1.0},
     "refuses-often": {"refused_share": 0.4},
     "says-confidence": {"confidence_share": 0.7},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from known_unknowns.records import Option, Question
 from known_unknowns_benchmarks.humblebench import loader as humblebench
@@ -91,7 +92,8 @@ def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
             found = [_PAIR]
         attributes = rng.choice(found[:4])
         slot = rng.choice(sorted(attributes & _CHANGED) or ["colour"])
-        other = replace(thing, **{slot: rng.choice(WORDS[slot])})
+        changed: dict[str, Any] = {slot: rng.choice(WORDS[slot])}
+        other = replace(thing, **changed)
         named_pair = attributes >= _PAIR and other.pair not in TRAINING_PAIRS
         if slot in attributes and not named_pair and not matching(scene, other, attributes):
             yield line_prompt(f" {phrase(other, attributes)}", present=False)

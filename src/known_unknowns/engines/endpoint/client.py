@@ -164,7 +164,8 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
 
 async def _read(response: httpx2.Response) -> httpx2.Response:
     """Return the response with its content, or without it if it is too long."""
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in _BODY_HEADERS]
     try:
         async for part in response.aiter_bytes():

@@ -21,7 +21,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeGuard
 
 from known_unknowns.engines import unusable
 from known_unknowns.engines.prices import Usage
@@ -164,7 +164,7 @@ def _detail(usage: Mapping[str, Any], group: str, name: str) -> int:
     return value if is_token_count(value) else 0
 
 
-def _is_logprob(value: Any) -> bool:
+def _is_logprob(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -MAX_TOKENS < value <= 0
 
 
