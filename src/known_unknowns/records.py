@@ -381,6 +381,77 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a question under one parser: what metrics need of the question, its replies and their scores.
+
+    A benchmark adds columns of its own (`known_unknowns.benchmark.metrics`).
+
+    Parameters
+    ----------
+    question_id, parser : str
+        The question and the name of the parser.
+    category, group : str
+        Those of the question.
+    outcome : str
+        One of `OUTCOMES`. Only the outcomes "answered" and "refused" have a choice.
+    label : str
+        The parsed label; "" if there is none.
+    choice : int
+        Index of the chosen option; -1 if none was chosen.
+    chosen_text : str, optional
+        The text of the chosen option.
+    correct : bool
+        Whether the choice is the answer.
+    right_label, refusal_label : str
+        Labels of the right option and of the refusal; "" if there is none.
+    refusal_is_correct : bool
+        Whether the refusal is the answer.
+    chance : float
+        Probability that a random option is the answer; 0 if no option is.
+    options : str
+        The texts of the options by label, as a JSON object in the order in which they were asked.
+    forced_outcome : str
+        The outcome without the refusal option (the step "forced"); "" if the question was not asked again.
+    forced_correct : bool
+        Whether that answer is right.
+    undefined : str
+        Why the parser's metrics of this variant and seed are undefined; "" if they are defined.
+    label_mass : float, optional
+        The probability of all labels together (`known_unknowns.scoring.likelihood.label_mass`).
+    would_be_right : bool, optional
+        As in `Confidence`, as are the sources of confidence that follow. None under other parsers than "robust".
+    option_text_error, verbalised_error : str, optional
+        The error of the turn that asks for these confidences; "" without one, and None if there was no such turn.
+    """
+
+    question_id: str
+    parser: str
+    category: str
+    group: str
+    outcome: str
+    label: str
+    choice: int
+    chosen_text: str | None
+    correct: bool
+    right_label: str
+    refusal_label: str
+    refusal_is_correct: bool
+    chance: float
+    options: str
+    forced_outcome: str
+    forced_correct: bool
+    undefined: str
+    label_mass: float | None
+    would_be_right: bool | None = None
+    letters: float | None = None
+    option_text: float | None = None
+    option_text_sum: float | None = None
+    verbalised: float | None = None
+    option_text_error: str | None = None
+    verbalised_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Confidence:
     """The confidences of one reply to a question, under the robust parser (docs/metrics.md#confidence).
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,8 @@ def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
         replaced = {"NAME": "parrot-1", "http://localhost:8000/v1": endpoint.url}
         printed = rerun.run(*command("openai:NAME", **replaced), "--limit", "10").stdout
         assert "the endpoint serves it" in printed
+        # All settings once, and a red, a blue and no image: the rule `probe` does not ask again.
+        assert len([request for request in endpoint.log if b"main colour" in request.raw]) == 4
         assert re.search(r"parrot-1 on HumbleBench \(rendered\), 10 of 30 questions", printed)
         assert "Requests that were repeated: 1 (1 status 500)." in printed
         assert re.search(r"^accuracy +0\.0% +\d+\.\d to \d+\.\d +10  original$", printed, re.MULTILINE)
@@ -108,6 +111,17 @@ def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
     assert "report" in planned and not re.search(r"^ *infer +\d", planned, re.MULTILINE)
     page = rerun.root / re.search(r"^Page +(\S+)$", printed, re.MULTILINE)[1]
     assert "parrot-1 on HumbleBench (rendered), 30 of 30 questions" in page.read_text(encoding="utf-8")
+
+
+def test_a_job_that_fails_gives_its_exit_code(rerun):
+    """Bad data end with 3, as they do without the workflow."""
+
+    def pin_other_content(raw: dict[str, Any]) -> None:
+        raw["benchmarks"]["humblebench"]["data"]["pocket"]["revision"] = "0" * 64
+
+    rerun.change_params(pin_other_content)
+    stopped = rerun.run("known-unknowns", "try", "always_a", "--limit", "5", code=3)
+    assert "but params.yaml pins 0000" in stopped.stdout and "the workflow did not finish" in stopped.stdout
 
 
 def test_a_folder_is_checked_and_estimated(fresh, command):

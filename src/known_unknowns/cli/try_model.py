@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,7 +20,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from known_unknowns import config
+from known_unknowns import config, json_files
 from known_unknowns.cli.options import PARAMS
 from known_unknowns.config import ImportedModel, ModelEntry, Params, TransformersModel, catalogue
 from known_unknowns.data.lock_file import is_folder_pin
@@ -100,24 +101,31 @@ def try_(
         print(f"note: {note}")
     if dry_run:
         print(_entry_text(chosen, entry), flush=True)
-    print(f"Model      {chosen.name}: {_checked(probe(chosen.name, entry))}")
+    if not dry_run:
+        _require_project()
+    found = probe(chosen.name, entry, None if dry_run else Path("journal", chosen.name))
+    print(f"Model      {chosen.name}: {_checked(found)}")
     print(f"Estimate   {needs.estimate(trying, chosen.name, benchmark, limit)}", flush=True)
     if dry_run:
         return
-    _require_project()
     files = EditionFiles.of(trying)
     configfile = files.results / "try.yaml"
     write_text(configfile, yaml.safe_dump(added, sort_keys=False, allow_unicode=True))
+    # The result of the rule `probe`, which then does not check the model a second time. An earlier one stays if nothing
+    # was checked, so that nothing that follows from it runs again.
+    record = files.results / "probe" / f"{chosen.name}.json"
+    if found["checked"] != "journal" or not record.is_file():
+        json_files.write(record, found)
     _run(configfile, files.metrics(chosen.name, benchmark))
-    found = result.read(trying, chosen.name, benchmark, files)
-    print(f"\n{found.summary()}")
-    page = found.report(files.results / "questions.html")
+    measured = result.read(trying, chosen.name, benchmark, files)
+    print(f"\n{measured.summary()}")
+    page = measured.report(files.results / "questions.html")
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
     given = [part for option, value in options.items() if value is not None for part in (option, value)]
     given += [part for text in settings or () for part in ("--set", text)]
     everything = shlex.join(["known-unknowns", "try", model, *given])
     print(f"\nPage       {page}")
-    if found.asked < found.total:
+    if measured.asked < measured.total:
         print(f"All        {everything}")
     print(f"Report     snakemake --configfile {configfile}")
 
@@ -182,12 +190,12 @@ def _model(given: str, params: Params, base_url: str | None) -> _Model:
 
 
 def _with_settings(chosen: _Model, settings: list[str], params: Params) -> _Model:
-    """Return the model with keys of its entry, each as KEY=VALUE, under a name of its own."""
+    """Return the model with keys of its entry, each as KEY=VALUE; under a name of its own if they change replies."""
     if not settings:
         return chosen
     known = dict(catalogue.models()) | params.file.models
     entry: Any = known[chosen.name].plain() if chosen.entry is None else chosen.entry
-    name = chosen.name
+    name, keys = chosen.name, set()
     for text in settings:
         key, equals, value = text.partition("=")
         if not equals or not all(key.split(".")):
@@ -197,6 +205,9 @@ def _with_settings(chosen: _Model, settings: list[str], params: Params) -> _Mode
             added = {part: added}
         entry = config.merged(entry, added)
         name += f"-{key.rpartition('.')[2]}-{value}"
+        keys.add(key.partition(".")[0])
+    if keys <= config.typed_model(chosen.name, entry).not_in_the_reply:
+        return _Model(chosen.name, entry, chosen.notes)
     return _Model(_free_name(name, known), entry, chosen.notes)
 
 
@@ -230,6 +241,7 @@ def _require_project() -> None:
 def _run(settings: Path, target: Path) -> None:
     """Run the workflow in this folder up to a file. Its closing message, which is of the whole edition, is left out."""
     command = [sys.executable, "-m", "snakemake", "--configfile", str(settings), "--", str(target)]
+    started = time.time()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     stopped: list[int] = []
 
@@ -247,4 +259,19 @@ def _run(settings: Path, target: Path) -> None:
     if stopped:
         raise StoppedError
     if code:
-        raise MachineError("the workflow did not finish; its last lines say why, and the same command continues")
+        error = MachineError("the workflow did not finish; its last lines say why, and the same command continues")
+        error.exit_code = _exit_code_of_jobs(started) or error.exit_code
+        raise error
+
+
+def _exit_code_of_jobs(started: float) -> int | None:
+    """Return the smallest exit code of the failed jobs of a run in this folder, by Snakemake's log.
+
+    It is that of a mistake of the user (2), if there was one. Snakemake itself ends with 1 whatever failed.
+    """
+    codes: list[int] = []
+    for log in Path(".snakemake", "log").glob("*.log"):
+        if log.stat().st_mtime >= started:
+            text = log.read_text(encoding="utf-8", errors="replace")
+            codes += map(int, re.findall(r"returned non-zero exit status (\d+)\.", text))
+    return min((code for code in codes if code > 1), default=None)

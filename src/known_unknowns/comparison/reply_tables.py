@@ -26,12 +26,11 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns import tables
-from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.edition_files import asked, scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
-from known_unknowns.records import Question
+from known_unknowns.records import ABSTAINED, FAILED, REFUSED, Question, Score
 from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.variants.of_benchmark import content_free
 
@@ -58,12 +57,15 @@ Cells = Iterator[Sequence[Any]]
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant with the scores of every model that has some, by model and parser."""
+    """A variant with the answers of every model that has some, by model and parser.
+
+    The answers are `_answers`. They and the groups, as numbers, have the questions' ids as index.
+    """
 
     name: str
-    groups: np.ndarray
+    groups: pd.Series
     questions: Sequence[Question]
-    answers: Mapping[tuple[str, str], ScoreArrays]
+    answers: Mapping[tuple[str, str], pd.DataFrame]
     content_free: bool = False
 
 
@@ -98,19 +100,35 @@ def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: 
     seed = params.seeds_of(benchmark, variant)[0]
     models = [model for model in params.models if (variant, seed) in params.cells(benchmark, model)]
     if not models:
-        return Variant(variant, np.array([]), (), {})
+        return Variant(variant, pd.Series(dtype=int), (), {})
     questions = tables.read_questions(asked(variants, variant, seed))
+    ids = [question.id for question in questions]
     answers = {}
     for model in models:
         file = tables.Part(scores_table(scores, model, benchmark), seed, variant)
         of_model = final_scores(tables.read_scores(file))
         for parser in (parser for parser in _PARSERS if parser in of_model):
-            if of_model[parser].keys() != {question.id for question in questions}:
+            if of_model[parser].keys() != set(ids):
                 raise DataError("not the scores of these questions; score again", file=file)
-            in_order = [of_model[parser][question.id] for question in questions]
-            answers[model, parser] = ScoreArrays.of(questions, in_order)
+            answers[model, parser] = _answers([of_model[parser][question] for question in ids])
     groups = np.unique([question.group for question in questions], return_inverse=True)[1]
-    return Variant(variant, groups, questions, answers, variant in content_free(params, benchmark))
+    return Variant(
+        variant, pd.Series(groups, index=ids), questions, answers, variant in content_free(params, benchmark)
+    )
+
+
+def _answers(scores: Sequence[Score]) -> pd.DataFrame:
+    """The chosen option, -1 if none was, and flags of some outcomes."""
+    found = pd.DataFrame(scores).set_index("question_id")
+    return pd.DataFrame(
+        {
+            "choice": found["choice"].fillna(-1).astype(int),
+            "correct": found["correct"],
+            "refused": found["outcome"] == REFUSED,
+            "abstained": found["outcome"] == ABSTAINED,
+            "failed": found["outcome"] == FAILED,
+        }
+    )
 
 
 def _parsers(variants: Iterable[Variant], confidence: float) -> Cells:
@@ -120,8 +138,7 @@ def _parsers(variants: Iterable[Variant], confidence: float) -> Cells:
             official, robust = (variant.answers.get((model, parser)) for parser in _PARSERS)
             if official is None or robust is None:
                 continue
-            changed = official.choice != robust.choice
-            changed |= (official.refused != robust.refused) | (official.abstained != robust.abstained)
+            changed = (official != robust)[["choice", "refused", "abstained"]].any(axis=1)
             compared: Sequence[Any] = [None] * (1 + len(_DIFFERENCE))
             if not variant.content_free:
                 difference = _difference(robust.correct, official.correct, variant.groups, confidence)
@@ -131,26 +148,25 @@ def _parsers(variants: Iterable[Variant], confidence: float) -> Cells:
             yield model, variant.name, *counts, official.correct.mean(), *compared, *shares
 
 
-def _difference(first: np.ndarray, second: np.ndarray, groups: np.ndarray, confidence: float) -> list[Any]:
-    found = paired_difference(first.astype(int), second.astype(int), groups, confidence=confidence)
+def _difference(first: pd.Series, second: pd.Series, groups: pd.Series, confidence: float) -> list[Any]:
+    rights = first.to_numpy(int), second.to_numpy(int)
+    found = paired_difference(*rights, groups.to_numpy(), confidence=confidence)
     return [getattr(found, name) for name in _DIFFERENCE]
 
 
 def _sensitivity(base: Variant, variants: Iterable[Variant], confidence: float) -> Cells:
     """The changes of accuracy, and of the shares of refused and abstained questions, when the question is changed."""
-    place = {question.id: index for index, question in enumerate(base.questions)}
     measures = {"accuracy": "correct", "refused": "refused", "abstained": "abstained"}
     for variant in (each for each in variants if each.name != base.name):
-        here = [i for i, question in enumerate(variant.questions) if question.id in place]
-        there = [place[variant.questions[i].id] for i in here]
+        common = variant.groups.index.intersection(base.groups.index, sort=False)
         for (model, parser), changed in variant.answers.items():
             published = base.answers.get((model, parser))
-            if published is None or not here:
+            if published is None or common.empty:
                 continue
             for measure, name in list(measures.items())[variant.content_free :]:
-                first, second = getattr(changed, name)[here], getattr(published, name)[there]
-                difference = _difference(first, second, base.groups[there], confidence)
-                yield model, variant.name, parser, measure, len(here), second.mean(), first.mean(), *difference
+                first, second = changed.loc[common, name], published.loc[common, name]
+                difference = _difference(first, second, base.groups[common], confidence)
+                yield model, variant.name, parser, measure, len(common), second.mean(), first.mean(), *difference
 
 
 def _agreement(variants: Iterable[Variant]) -> Cells:
@@ -166,7 +182,7 @@ def _agreement(variants: Iterable[Variant]) -> Cells:
                 wrong = both & ~first.correct & ~second.correct
                 same = first.choice == second.choice
                 shares = [float(same[of].mean()) if of.any() else None for of in (both, wrong)]
-                kappa = _kappa(first.choice[both], second.choice[both])
+                kappa = _kappa(first["choice"].to_numpy()[both], second["choice"].to_numpy()[both])
                 yield variant.name, parser, a, b, int(both.sum()), shares[0], kappa, int(wrong.sum()), shares[1]
 
 
@@ -185,9 +201,9 @@ def _questions(base: Variant) -> Cells:
     found = [answers for (_, parser), answers in base.answers.items() if parser == "robust"]
     if not found:
         return
-    sums = [np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused", "abstained")]
+    sums = [np.sum([each[name] for each in found], axis=0) for name in ("correct", "refused", "abstained")]
     options = np.arange(max(len(question.options) for question in base.questions))
-    counts = (np.stack([each.choice for each in found])[..., None] == options).sum(axis=0)
+    counts = (np.stack([each["choice"] for each in found])[..., None] == options).sum(axis=0)
     for index, question in enumerate(base.questions):
         top, count = int(counts[index].argmax()), int(counts[index].max())
         label = "" if question.answer is None else question.labels[question.answer]

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import QuestionTurns
-from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.config import Statistics
+from known_unknowns.metrics.answers import frame
 from known_unknowns.metrics.measure import metrics_of
-from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import REFUSED, SAMPLE, AnsweredTurn, Metric, Reply
 from known_unknowns.scoring import PARSERS, WITHOUT_TEXT
-from known_unknowns.scoring.dialogues import combine_views, score_turn
+from known_unknowns.scoring.answers import answer_table
+from known_unknowns.scoring.dialogues import ScoresByTurn, combine_views, score_turn
 from known_unknowns.variants import without_refusal
 
 STATISTICS = Statistics(confidence=0.95)
@@ -62,16 +62,17 @@ def compute_metrics(
     """
     unforced = False
     asks_again = False
-    score_tables = []
+    tables = []
     for number, pairs in enumerate(samples):
         without = set(refusals_without_forced_choice(pairs, parsers))
         completed = [_with_failed_choice(pair) if pair[0].id in without else pair for pair in pairs]
-        scored = {name: _score(name, completed) for name in parsers}
-        score_tables.append(ScoreTable.of(variant, seed + number * SAMPLE, scored))
+        scores = {name: _scores(name, completed) for name in parsers}
+        answers = answer_table(benchmark, completed, parsers, scores, file="the replies")
+        tables.append(((variant, seed + number * SAMPLE), answers))
         unforced |= bool(without)
         asks_again |= any(turn.step == FORCED for _, turns in pairs for turn in turns)
     metrics = metrics_of(
-        score_tables,
+        frame(tables),
         statistics,
         model=model,
         benchmark=benchmark,
@@ -87,21 +88,13 @@ def compute_metrics(
     ]
 
 
-def _score(parser: str, pairs: Sequence[QuestionTurns]) -> ScoredAnswers:
-    """Score all turns. The turn of the step "answer" answers its question."""
-    answers = [answer_of(turns) for _, turns in pairs]
-    scored = [combine_views([score_turn(turn, question, parser) for turn in turns]) for question, turns in pairs]
-    return ScoredAnswers(
-        parser=parser,
-        questions=[question for question, _ in pairs],
-        answers=answers,
-        scores=[scores[answer.turn] for scores, answer in zip(scored, answers, strict=True)],
-        other_scores=[
-            {score.step: score for score in scores if score.turn != answer.turn}
-            for scores, answer in zip(scored, answers, strict=True)
-        ],
-        dialogues=[turns for _, turns in pairs],
-    )
+def _scores(parser: str, pairs: Sequence[QuestionTurns]) -> ScoresByTurn:
+    """Score all turns."""
+    found: ScoresByTurn = {}
+    for question, turns in pairs:
+        for score in combine_views([score_turn(turn, question, parser) for turn in turns]):
+            found[question.id, score.turn] = score
+    return found
 
 
 def answer_of(turns: Sequence[AnsweredTurn]) -> AnsweredTurn:

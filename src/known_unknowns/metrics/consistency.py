@@ -37,78 +37,43 @@ The metrics are defined by this project, not by a paper.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from known_unknowns.benchmark.metrics import Ratio, ScoreArrays
-from known_unknowns.records import ABSTAINED, REFUSED, Question
+from known_unknowns.benchmark.metrics import Ratio
+from known_unknowns.records import ABSTAINED, REFUSED
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def across_seeds(seeds: Sequence[ScoreArrays]) -> dict[str, Ratio]:
+def across_seeds(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:
     """Compute the metrics of the module's table.
 
     Parameters
     ----------
-    seeds : sequence of ScoreArrays
+    cells : sequence of DataFrame
         The answers with each seed, to the same questions in the same order. At least two.
 
     Returns
     -------
     dict from str to Ratio
-        Numerators and denominators, arrays of shape (questions,).
+        Numerators and denominators of shape (questions,).
     """
-    asked = [scored.questions for scored in seeds]
-    same, agreement, content, position, alone, informative = _pair_shares(asked, [scored.choice for scored in seeds])
-    all_questions = np.ones(len(asked[0]))
-    fewest = min((len(q.options) - 2 for q in asked[0] if len(q.options) > 2), default=1)
-    return {
-        "same_answer": Ratio(same, all_questions),
-        "content_agreement": Ratio(agreement, all_questions),
-        "content_kept": Ratio(content, informative),
-        "position_kept": Ratio(position, informative),
-        "position_alone": Ratio(alone, informative, lowest=-1 / fewest),
-    }
-
-
-def across_samples(samples: Sequence[ScoreArrays]) -> dict[str, Ratio]:
-    """Compute the metrics of the module's second table.
-
-    Parameters
-    ----------
-    samples : sequence of ScoreArrays
-        The answers of each sample, to the same questions in the same order. At least two.
-
-    Returns
-    -------
-    dict from str to Ratio
-        Numerators and denominators, arrays of shape (questions,).
-    """
-    answers = np.array([np.where(each.outcome == ABSTAINED, -2, each.choice) for each in samples])
-    times = (answers[:, None] == answers[None]).sum(axis=1)  # how often each sample's answer was given
-    most = times == times.max(axis=0)
-    right = (np.array([each.correct for each in samples]) * most / times).sum(axis=0) / (most / times).sum(axis=0)
-    refused = np.array([np.isin(each.outcome, (REFUSED, ABSTAINED)) for each in samples])
-    all_questions = np.ones(answers.shape[1])
-    return {
-        "majority_accuracy": Ratio(right, all_questions),
-        "answer_changes": Ratio(np.any(answers != answers[0], axis=0), all_questions),
-        "refusal_stability": Ratio(np.all(refused, axis=0), np.any(refused, axis=0)),
-    }
-
-
-def _pair_shares(asked: Sequence[Sequence[Question]], choices: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Numerators of the five metrics, and the share of each question's ordered pairs that are informative.
-
-    ``asked`` has the questions with each seed, ``choices`` the index of the option that was chosen, -1 if none was.
-    """
-    options = option_codes(asked)
+    options = _option_codes(cells)
+    choices = [cell["choice"].to_numpy() for cell in cells]
+    # the text that was chosen, as a number; -1 if none was
     texts = [
-        np.where(c < 0, -1, np.take_along_axis(o, c[:, None], 1)[:, 0]) for o, c in zip(options, choices, strict=True)
+        np.where(choice < 0, -1, np.take_along_axis(codes, choice[:, None], axis=1)[:, 0])
+        for codes, choice in zip(options, choices, strict=True)
     ]
-    pairs = list(permutations(range(len(texts)), 2))
-    agree, content, position, alone, informative = np.zeros((5, len(asked[0])))
+    n = len(cells[0])
+    agree, content, position, alone, informative = np.zeros((5, n))
+    pairs = list(permutations(range(len(cells)), 2))
     for first, second in pairs:
         both = (texts[first] >= 0) & (texts[second] >= 0)
         kept, same_position = texts[first] == texts[second], choices[first] == choices[second]
@@ -118,21 +83,62 @@ def _pair_shares(asked: Sequence[Sequence[Question]], choices: Sequence[np.ndarr
         informative += informs
         content += informs & kept
         position += informs & same_position
+        # a guess keeps the position as often as it chooses any of the k - 2 other options
         others = np.maximum((options[second] >= 0).sum(axis=1) - 2, 0)
-        lost = np.divide(-1.0, others, out=np.zeros(len(others)), where=others > 0)
+        lost = np.divide(-1.0, others, out=np.zeros(n), where=others > 0)
         alone += np.where(informs & ~kept, np.where(same_position, 1.0, lost), 0.0)
+    agree, content, position, alone, informative = (
+        sums / len(pairs) for sums in (agree, content, position, alone, informative)
+    )
     same = (texts[0] >= 0) & np.all([codes == texts[0] for codes in texts], axis=0)
-    return [same.astype(float), *(count / len(pairs) for count in (agree, content, position, alone, informative))]
+    others = (options[0] >= 0).sum(axis=1) - 2
+    fewest = min(others[others > 0], default=1)
+    everything = np.ones(n)
+    return {
+        "same_answer": Ratio(same, everything),
+        "content_agreement": Ratio(agree, everything),
+        "content_kept": Ratio(content, informative),
+        "position_kept": Ratio(position, informative),
+        "position_alone": Ratio(alone, informative, lowest=-1 / fewest),
+    }
 
 
-def option_codes(asked: Sequence[Sequence[Question]]) -> list[np.ndarray]:
+def across_samples(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:
+    """Compute the metrics of the module's second table.
+
+    Parameters
+    ----------
+    cells : sequence of DataFrame
+        The answers of each sample, to the same questions in the same order. At least two.
+
+    Returns
+    -------
+    dict from str to Ratio
+        Numerators and denominators of shape (questions,).
+    """
+    answers = np.array([cell["choice"].mask(cell["outcome"] == ABSTAINED, -2) for cell in cells])
+    correct = np.array([cell["correct"] for cell in cells])
+    refused = np.array([cell["outcome"].isin([REFUSED, ABSTAINED]) for cell in cells])
+    times = (answers[:, None] == answers[None]).sum(axis=1)  # how often each sample's answer was given
+    most = times == times.max(axis=0)
+    right = (correct * most / times).sum(axis=0) / (most / times).sum(axis=0)
+    everything = np.ones(answers.shape[1])
+    return {
+        "majority_accuracy": Ratio(right, everything),
+        "answer_changes": Ratio(np.any(answers != answers[0], axis=0), everything),
+        "refusal_stability": Ratio(np.all(refused, axis=0), np.any(refused, axis=0)),
+    }
+
+
+def _option_codes(cells: Sequence[pd.DataFrame]) -> list[np.ndarray]:
     """The options of the questions with each seed: a number for each text, shape (questions, options); -1 for none."""
+    texts = [[list(json.loads(options).values()) for options in cell["options"]] for cell in cells]
+    most = max(len(of_question) for of_cell in texts for of_question in of_cell)
     known: dict[str, int] = {}
-    most = max((len(question.options) for questions in asked for question in questions), default=1)
     found = []
-    for questions in asked:
-        codes = np.full((len(questions), max(most, 1)), -1)
-        for place, question in enumerate(questions):
-            codes[place, : len(question.options)] = [known.setdefault(o.text, len(known)) for o in question.options]
+    for of_cell in texts:
+        codes = np.full((len(of_cell), max(most, 1)), -1)
+        for place, of_question in enumerate(of_cell):
+            codes[place, : len(of_question)] = [known.setdefault(text, len(known)) for text in of_question]
         found.append(codes)
     return found

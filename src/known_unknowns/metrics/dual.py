@@ -26,11 +26,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from known_unknowns.benchmark.metrics import AcrossVariants, Ratio, ScoreArrays
+from known_unknowns.benchmark.metrics import AcrossVariants, Ratio
 from known_unknowns.metrics.proportions import CHANCE
-from known_unknowns.records import REFUSED
+from known_unknowns.records import ABSTAINED, REFUSED
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from known_unknowns.config import Params
 
 DUAL = "dual_accuracy"
@@ -72,33 +74,32 @@ def combinations(params: Params, benchmark: str) -> tuple[AcrossVariants, ...]:
     return tuple(found)
 
 
-def dual_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
+def dual_accuracy(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:
     """Compute the metrics of the module's table, except ``unpaired``.
 
     Parameters
     ----------
-    answers : sequence of ScoreArrays
+    cells : sequence of DataFrame
         The answers to the published questions, and to the same questions in the same order as changed.
 
     Returns
     -------
     dict from str to Ratio
-        Numerators and denominators, arrays of shape (questions,). Empty if the changed questions have no refusal.
+        Numerators and denominators of shape (questions,). Empty if the changed questions have no refusal.
     """
-    first, second = answers
-    pairs = second.refusal_is_correct
+    published, changed = cells
+    pairs = changed["refusal_is_correct"]
     if len(pairs) and not pairs.any():
         return {}
-    right, refused = first.correct & pairs, (second.outcome == REFUSED) & pairs
-    recognised = refused | (second.abstained & pairs)
-    both, answerable = right & refused, pairs & ~first.refusal_is_correct
-    guesses = first.chance * second.chance * pairs
+    right, refused = published["correct"] & pairs, (changed["outcome"] == REFUSED) & pairs
+    recognised = refused | ((changed["outcome"] == ABSTAINED) & pairs)
+    answerable = pairs & ~published["refusal_is_correct"]
     return {
-        DUAL: Ratio(both, pairs),
-        "dual_accuracy_answerable": Ratio(both & answerable, answerable),
+        DUAL: Ratio(right & refused, pairs),
+        "dual_accuracy_answerable": Ratio(right & refused & answerable, answerable),
         "right_as_published": Ratio(right, pairs),
         "refused_when_changed": Ratio(refused, pairs),
         "recognised_when_changed": Ratio(recognised, pairs),
-        "refused_given_right": Ratio(both, right),
-        CHANCE: Ratio(guesses, pairs),
+        "refused_given_right": Ratio(right & refused, right),
+        CHANCE: Ratio(published["chance"] * changed["chance"] * pairs, pairs),
     }

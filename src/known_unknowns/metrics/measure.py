@@ -1,39 +1,38 @@
-"""Compute the table of metrics of one model on one benchmark from its tables of scores."""
+"""Compute the table of metrics of one model on one benchmark from its table of answers."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
-from known_unknowns.edition_files import asked
-from known_unknowns.errors import DataError
 from known_unknowns.metrics import dual
+from known_unknowns.metrics.answers import Cells, categories, cells_of, labels_of, read, undefined
 from known_unknowns.metrics.confidence import Statistic, widened
-from known_unknowns.metrics.confidence_sources import KNOWN, PARSER, Confidences, blocks, with_agreement
-from known_unknowns.metrics.consistency import across_samples
+from known_unknowns.metrics.confidence_sources import KNOWN, PARSER, blocks, confidence_table
+from known_unknowns.metrics.consistency import across_samples, across_seeds
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.proportions import (
     ABOVE_CHANCE,
     ACCURACY,
     CHANCE,
     CONSTANT_ANSWER,
+    LABEL_MASS,
     SHARE,
     constant_answer,
+    mass,
     ratios,
-    right_labels,
     undefined_ratios,
 )
-from known_unknowns.metrics.score_tables import LABEL_MASS, CommonQuestions, ScoreTable, load
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.records import OVERALL, SAMPLE, Metric, runs_name, sample_of
+from known_unknowns.records import OVERALL, SAMPLE, Metric, runs_name
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
@@ -69,26 +68,13 @@ def measure(
     DataError
         If scores are missing, doubled or of other questions; it names the file and the question.
     """
-    found = [
-        load(variants, scores, replies, variant=variant, seed=seed, parsers=params.parsers, kept=kept)
-        for variant, seed in params.cells(benchmark, model)
-    ]
-    for table in found:
-        first = next(other for other in found if other.variant == table.variant)
-        if table.ids != first.ids:
-            here, there = next(pair for pair in zip_longest(table.ids, first.ids) if pair[0] != pair[1])
-            text = (
-                f"other questions than those of seed {first.seed}, from {there or here!r} on; make the variants again"
-            )
-            raise DataError(text, file=asked(variants, table.variant, table.seed))
-    found = with_shared_confidences(found)
+    cells, parsers = params.cells(benchmark, model), params.parsers
+    answers = read(variants, scores, replies, benchmark=benchmark, cells=cells, parsers=parsers, kept=kept)
     if confidence is not None:
-        rows = (
-            ((t.variant, t.seed), t.confidences.table(confidence, t.ids)) for t in found if t.confidences is not None
-        )
-        tables.write_cells(confidence, tables.CONFIDENCES, rows)
+        rows = answers[answers["parser"] == PARSER].groupby(["variant", "seed"], sort=False, observed=True)
+        tables.write_cells(confidence, tables.CONFIDENCES, ((at, confidence_table(cell)) for at, cell in rows))
     metrics = metrics_of(
-        found,
+        answers,
         params.statistics,
         model=model,
         benchmark=benchmark,
@@ -106,21 +92,8 @@ def _asks_again(params: Params, benchmark: str) -> frozenset[str]:
     return frozenset(variant for variant, name in names.items() if known[name].parses_refusals)
 
 
-def with_shared_confidences(score_tables: Sequence[ScoreTable]) -> list[ScoreTable]:
-    """Add the confidences that need several seeds or samples of a variant."""
-    by_variant: dict[str, dict[int, Confidences]] = {}
-    for table in score_tables:
-        if table.confidences is not None:
-            by_variant.setdefault(table.variant, {})[table.seed] = table.confidences
-    found = {variant: with_agreement(of_variant) for variant, of_variant in by_variant.items()}
-    return [
-        table if table.confidences is None else replace(table, confidences=found[table.variant][table.seed])
-        for table in score_tables
-    ]
-
-
 def metrics_of(
-    score_tables: Sequence[ScoreTable],
+    answers: pd.DataFrame,
     statistics: Statistics,
     *,
     model: str,
@@ -133,8 +106,8 @@ def metrics_of(
 
     Parameters
     ----------
-    score_tables : sequence of ScoreTable
-        One per variant, seed and sample. The tables of one variant are combined over their seeds and samples.
+    answers : DataFrame
+        The table of answers (`known_unknowns.metrics.answers.frame`). The seeds and samples of a variant are combined.
     statistics : Statistics
         Settings of the intervals.
     model, benchmark : str
@@ -150,50 +123,65 @@ def metrics_of(
     -------
     list of Metric
     """
-    score_tables = with_shared_confidences(score_tables)
-    labels = sorted(frozenset().union(*(table.labels for table in score_tables)))
-    groups = np.unique(np.concatenate([table.groups for table in score_tables]))
-    confidence = statistics.confidence
+    cells, labels, confidence = cells_of(answers), labels_of(answers), statistics.confidence
     metrics: list[Metric] = []
-    for variant in dict.fromkeys(table.variant for table in score_tables):
-        runs = [table for table in score_tables if table.variant == variant]
-        right = {run.seed: right_labels(run.arrays[next(iter(run.arrays))].questions) for run in runs}
-        for parser in runs[0].arrays:
+    for variant, of_parsers in cells.items():
+        for parser, by_seed in of_parsers.items():
             blank = Metric(model, benchmark, variant, None, parser, "", "", None, None, None, 0, "")
-            by_seed = {run.seed: _estimates(run, parser, labels, groups, variant in content_free) for run in runs}
-            for seed, rows in _rows(blank, by_seed, confidence):
-                shown = [run for run in runs if seed in (None, run.seed)]
-                right_of = [right[run.seed][run.categories[rows[0].category]] for run in shown]
-                metrics += [*rows, *_derived(rows, np.concatenate(right_of))]
-            metrics += _across_runs(blank, runs, groups, confidence)
+            found = _of_cells(blank, by_seed, labels, confidence, content_free=variant in content_free)
+            found += _across_runs(blank, by_seed, confidence)
             if parser == PARSER:
-                metrics += _of_confidence(blank, runs, groups, confidence, asks_again=variant in asks_again)
-    combined = [*registry.get(benchmark).metrics().across_variants, *combined]
-    for combination in combined:
+                found += _of_confidence(blank, by_seed, confidence, asks_again=variant in asks_again)
+            reasons = {seed: undefined([cell]) for seed, cell in by_seed.items()}
+            metrics += _without_undefined(found, reasons)
+    for combination in [*registry.get(benchmark).metrics().across_variants, *combined]:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
-        metrics += _across_variants(blank, combination, score_tables, groups, confidence)
-    return _null_undefined(metrics, score_tables, combined)
+        metrics += _across_variants(blank, combination, cells, confidence)
+    return metrics
+
+
+def _of_cells(
+    blank: Metric, cells: Cells, labels: Sequence[str], confidence: float, *, content_free: bool
+) -> list[Metric]:
+    """The metrics of each cell, and their means, with those that are computed from them."""
+    members = {seed: categories(blank.benchmark, cell) for seed, cell in cells.items()}
+    by_seed = {}
+    for seed, cell in cells.items():
+        by_seed[seed] = _estimates(blank.benchmark, cell, members[seed], labels, content_free=content_free)
+    found = []
+    for of, rows in _rows(blank, by_seed, confidence):
+        category = rows[0].category
+        shown = list(cells) if of is None else [of]
+        right = np.concatenate([cells[at]["right_label"].to_numpy()[members[at][category]] for at in shown])
+        found += [*rows, *_derived(rows, right)]
+    return found
 
 
 def _estimates(
-    table: ScoreTable, parser: str, labels: Sequence[str], groups: np.ndarray, content_free: bool
+    benchmark: str,
+    cell: pd.DataFrame,
+    members: Mapping[str, np.ndarray],
+    labels: Sequence[str],
+    *,
+    content_free: bool,
 ) -> dict[str, Estimates]:
-    """Estimate all metrics of one variant, seed and parser, by category. ``groups`` are the sorted names of all."""
-    own = table.benchmark_ratios[parser]
-    if taken := [name for name in own if name.startswith(SHARE)]:
-        raise ValueError(
-            f"the metric {taken[0]} of a benchmark: names in {SHARE}... are those of the shares of answers"
-        )
-    all_ratios = ratios(table.arrays[parser], labels, content_free=content_free) | dict(own)
-    column = np.searchsorted(groups, table.groups)
-    by_category = ratio_estimates(all_ratios, table.categories, column)
-    for category, members in table.categories.items():
-        by_category[category] = by_category[category].undefine(undefined_ratios(table.arrays[parser], members))
-    for name, curve in table.curves[parser].items():
+    """Estimate all metrics of one cell, by category; ``members`` are flags of the questions of each."""
+    hooks = registry.get(benchmark).metrics()
+    own = hooks.ratios(cell)
+    for name in own:
+        if name.startswith(SHARE):
+            text = f"the metric {name} of a benchmark: names in {SHARE}... are those of the shares of answers"
+            raise ValueError(text)
+    clusters = cell["cluster"].to_numpy()
+    all_ratios = ratios(cell, labels, content_free=content_free) | dict(own) | mass(cell)
+    by_category = ratio_estimates(all_ratios, members, clusters)
+    for category, flags in members.items():
+        by_category[category] = by_category[category].undefine(undefined_ratios(cell, flags))
+    for name, curve in hooks.curves(cell).items():
         if curve.defined:
-            for category, members in table.categories.items():
-                part = RiskCoverage(*(values[members] for values in curve))
-                by_category[category] = with_area(by_category[category], name, part, column[members])
+            for category, flags in members.items():
+                part = RiskCoverage(curve.confidence[flags], curve.wrong[flags])
+                by_category[category] = with_area(by_category[category], name, part, clusters[flags])
     return by_category
 
 
@@ -264,40 +252,37 @@ def _derived(rows: Sequence[Metric], right: np.ndarray) -> Iterator[Metric]:
     yield from registry.get(accuracy.benchmark).metrics().derived(known)
 
 
-def _across_runs(blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, confidence: float) -> Iterator[Metric]:
+def _across_runs(blank: Metric, cells: Cells, confidence: float) -> Iterator[Metric]:
     """Metrics that compare the seeds of each sample, and the samples of each seed: rows with seed None, no spread."""
-    column = np.searchsorted(groups, runs[0].groups)
-    for compute, part_of, unit in (
-        (registry.get(blank.benchmark).metrics().across_seeds, sample_of, "seeds"),
-        (across_samples, lambda seed: seed % SAMPLE, "samples"),
-    ):
-        parts: dict[int, list[ScoreTable]] = {}
-        for run in runs:
-            parts.setdefault(part_of(run.seed), []).append(run)
-        compared = list(parts.values())
-        if compute is None or len(compared[0]) < 2:
+    compares_seeds = registry.get(blank.benchmark).metrics().compares_seeds
+    first = next(iter(cells.values()))
+    members, clusters = categories(blank.benchmark, first), first["cluster"].to_numpy()
+    of_samples: dict[int, list[pd.DataFrame]] = {}
+    of_seeds: dict[int, list[pd.DataFrame]] = {}
+    for run, cell in cells.items():
+        sample, seed = divmod(run, SAMPLE)
+        of_samples.setdefault(sample, []).append(cell)
+        of_seeds.setdefault(seed, []).append(cell)
+    for compute, compared, unit in ((across_seeds, of_samples, "seeds"), (across_samples, of_seeds, "samples")):
+        runs = len(next(iter(compared.values())))
+        if runs < 2 or (unit == "seeds" and not compares_seeds):
             continue
-        found = [
-            ratio_estimates(compute([run.arrays[blank.parser] for run in part]), runs[0].categories, column)
-            for part in compared
-        ]
-        for category in found[0]:
-            mean = mean_over_seeds([each[category] for each in found]) if len(found) > 1 else found[0][category]
-            suffix = f", over {len(compared[0])} {unit}"
-            yield from _with_intervals(replace(blank, category=category), mean, confidence, suffix=suffix)
+        found = [ratio_estimates(compute(part), members, clusters) for part in compared.values()]
+        for category in members:
+            each = [estimates[category] for estimates in found]
+            mean = mean_over_seeds(each) if len(each) > 1 else each[0]
+            row = replace(blank, category=category)
+            yield from _with_intervals(row, mean, confidence, suffix=f", over {runs} {unit}")
 
 
-def _of_confidence(
-    blank: Metric, runs: Sequence[ScoreTable], groups: np.ndarray, confidence: float, *, asks_again: bool
-) -> Iterator[Metric]:
+def _of_confidence(blank: Metric, cells: Cells, confidence: float, *, asks_again: bool) -> Iterator[Metric]:
     """Metrics of the confidences, over all questions. A source without a value has one row, whose method says why."""
-    found = {run.seed: run.confidences for run in runs if run.confidences is not None}
     row = replace(blank, category=OVERALL)
-    column = np.searchsorted(groups, runs[0].groups)
-    for source, by_seed, statistics, note, absent in blocks(found, column, asks_again=asks_again):
+    for source, by_seed, statistics, note, absent in blocks(cells, asks_again=asks_again):
         if absent:
-            seeds = [*found, *([None] if len(found) > 1 else [])]
-            missing = replace(row, name=f"{KNOWN}.{source}", n=len(runs[0].ids), method=absent)
+            n = len(next(iter(cells.values())))
+            missing = replace(row, name=f"{KNOWN}.{source}", n=n, method=absent)
+            seeds = [*cells, None] if len(cells) > 1 else [*cells]
             yield from (replace(missing, seed=seed) for seed in seeds)
         of_seeds = {seed: {OVERALL: each} for seed, each in by_seed.items()}
         for seed, rows in _rows(row, of_seeds, confidence) if by_seed else ():
@@ -316,98 +301,122 @@ def _of_statistics(metric: Metric, statistics: Sequence[Statistic], note: str) -
 
 
 def _across_variants(
-    blank: Metric,
-    combined: AcrossVariants,
-    score_tables: Sequence[ScoreTable],
-    groups: np.ndarray,
-    confidence: float,
+    blank: Metric, combined: AcrossVariants, cells: Mapping[str, Mapping[str, Cells]], confidence: float
 ) -> Iterator[Metric]:
     """Metrics that combine several variants: with each seed, then the means over seeds."""
-    if any(table.variant == combined.name for table in score_tables):
+    if combined.name in cells:
         raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
-    common = {seed: CommonQuestions.of(of_seed) for seed, of_seed in _tables_by_seed(combined, score_tables).items()}
-    for parser in score_tables[0].arrays if common else ():
-        found = {seed: combined.ratios(part.arrays[parser]) for seed, part in common.items()}
-        if not all(found.values()):
-            return
-        by_seed = {
-            seed: ratio_estimates(found[seed], part.categories, np.searchsorted(groups, part.groups))
-            for seed, part in common.items()
-        }
-        for seed, rows in _rows(replace(blank, parser=parser), by_seed, confidence):
-            parts = list(common.values()) if seed is None else [common[seed]]
-            note = _left_out(combined, rows[0].category, parts)
-            yield from (replace(metric, method=metric.method + note) for metric in rows)
+    if not all(variant in cells for variant in combined.variants):
+        return
+    for parser in cells[combined.variants[0]]:
+        row = replace(blank, parser=parser)
+        by_seed = _combined_cells([cells[variant][parser] for variant in combined.variants], paired=combined.paired)
+        estimates, common, left_out = {}, {}, {}
+        for seed, of_variants in by_seed.items():
+            shared = _common_questions(of_variants)
+            found = combined.ratios(shared)
+            if not found:
+                return
+            members, left_out[seed] = _members(blank.benchmark, of_variants, shared[0].index)
+            common[seed] = {category: int(flags.sum()) for category, flags in members.items()}
+            estimates[seed] = ratio_estimates(found, members, shared[0]["cluster"].to_numpy())
+        rows: list[Metric] = []
+        for of, of_category in _rows(row, estimates, confidence) if estimates else ():
+            parts = list(left_out.values()) if of is None else [left_out[of]]
+            note = _note(combined, of_category[0].category, parts)
+            rows += [replace(metric, method=metric.method + note) for metric in of_category]
         if combined.paired:
-            yield from _unpaired(replace(blank, parser=parser), combined, common)
+            rows += _unpaired(row, combined, common, left_out)
+        runs = {seed: undefined(of_variants) for seed, of_variants in by_seed.items()}
+        yield from _without_undefined(rows, runs)
 
 
-def _tables_by_seed(combined: AcrossVariants, score_tables: Sequence[ScoreTable]) -> dict[int, list[ScoreTable]]:
-    """The tables of the combined variants for each seed that they have in common; none if a variant was not run."""
-    of_each = [{t.seed: t for t in score_tables if t.variant == variant} for variant in combined.variants]
-    if not all(of_each):
-        return {}
-    several = [of_one for of_one in of_each if len(of_one) > 1] or of_each[:1] if combined.paired else of_each
-    seeds = [seed for seed in several[0] if all(seed in of_one for of_one in several)]
-    return {seed: [of_one.get(seed, next(iter(of_one.values()))) for of_one in of_each] for seed in seeds}
+def _combined_cells(of_variants: Sequence[Cells], *, paired: bool) -> dict[int, list[pd.DataFrame]]:
+    """The cells of the combined variants for each seed that they have in common.
+
+    In a pair, a variant that was asked with one seed is combined with every seed of the other.
+    """
+    several = list(of_variants)
+    if paired:
+        several = [cells for cells in of_variants if len(cells) > 1] or several[:1]
+    found = {}
+    for seed in several[0]:
+        if all(seed in cells for cells in several):
+            found[seed] = [cells.get(seed, next(iter(cells.values()))) for cells in of_variants]
+    return found
 
 
-def _left_out(combined: AcrossVariants, category: str, common: Sequence[CommonQuestions]) -> str:
+def _common_questions(cells: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The questions that all cells have, by id, in the order of the first cell."""
+    common = cells[0].index
+    for cell in cells[1:]:
+        common = common[common.isin(cell.index)]
+    return [cell.loc[common] for cell in cells]
+
+
+def _members(
+    benchmark: str, cells: Sequence[pd.DataFrame], common: pd.Index
+) -> tuple[dict[str, np.ndarray], dict[str, list[set[str]]]]:
+    """Flags of the common questions of each category, and by category the ids of each variant that another lacks."""
+    of_cells = [categories(benchmark, cell) for cell in cells]
+    shared = cells[0].index.isin(common)
+    members = {category: flags[shared] for category, flags in of_cells[0].items()}
+    left_out = {}
+    for category in dict.fromkeys(name for of_cell in of_cells for name in of_cell):
+        left_out[category] = [
+            set(cell.index[of_cell[category]]).difference(common) if category in of_cell else set()
+            for cell, of_cell in zip(cells, of_cells, strict=True)
+        ]
+    return {category: flags for category, flags in members.items() if flags.any()}, left_out
+
+
+def _note(combined: AcrossVariants, category: str, left_out: Iterable[Mapping[str, Sequence[set[str]]]]) -> str:
     """The number of questions that are not in all variants, as text; empty if there are none."""
-    counts = {
-        variant: sum(len(part.left_out[category][place]) for part in common if category in part.left_out)
-        for place, variant in enumerate(combined.variants)
-    }
+    counts = dict.fromkeys(combined.variants, 0)
+    for of_seed in left_out:
+        for variant, ids in zip(combined.variants, of_seed.get(category, ()), strict=False):
+            counts[variant] += len(ids)
     stated = [f"{count} of {variant}" for variant, count in counts.items() if count]
     return f"; questions without a counterpart, left out: {', '.join(stated)}" if stated else ""
 
 
-def _unpaired(blank: Metric, combined: AcrossVariants, common: Mapping[int, CommonQuestions]) -> Iterator[Metric]:
+def _unpaired(
+    blank: Metric,
+    combined: AcrossVariants,
+    common: Mapping[int, Mapping[str, int]],
+    left_out: Mapping[int, Mapping[str, Sequence[set[str]]]],
+) -> Iterator[Metric]:
     """The share of questions that a variant lacks, by category: one row per seed, then the mean over seeds."""
-
-    def row(seed: int | None, category: str, share: float, n: float, parts: Sequence[CommonQuestions]) -> Metric:
-        method = "counted" + _left_out(combined, category, parts)
-        place = replace(blank, name=UNPAIRED, seed=seed, category=category)
-        return replace(place, value=share, n=round(n), denominator=float(n), method=method)
-
-    for category in dict.fromkeys(name for part in common.values() for name in part.left_out):
-        found = []
-        for seed, part in common.items():
-            left_out = len(frozenset().union(*part.left_out.get(category, ())))
-            both = int(np.count_nonzero(part.categories[category])) if category in part.categories else 0
-            if n := left_out + both:
-                found.append(row(seed, category, left_out / n, n, [part]))
-        yield from found
-        if len(common) > 1 and len(found) == len(common):
-            share, n_mean = (float(np.mean([getattr(each, name) for each in found])) for name in ("value", "n"))
-            yield row(None, category, share, n_mean, list(common.values()))
+    for category in dict.fromkeys(name for of_seed in left_out.values() for name in of_seed):
+        row, rows = replace(blank, name=UNPAIRED, category=category), []
+        for seed, of_seed in left_out.items():
+            lost = len(set().union(*of_seed.get(category, ())))
+            n = lost + common[seed].get(category, 0)
+            if n:
+                method = "counted" + _note(combined, category, [of_seed])
+                rows.append(replace(row, seed=seed, value=lost / n, n=n, denominator=float(n), method=method))
+        yield from rows
+        if len(left_out) > 1 and len(rows) == len(left_out):
+            value, mean_n = (float(np.mean([getattr(each, name) for each in rows])) for name in ("value", "n"))
+            method = "counted" + _note(combined, category, left_out.values())
+            yield replace(row, value=value, n=round(mean_n), denominator=mean_n, method=method)
 
 
-def _null_undefined(
-    metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], combined: Iterable[AcrossVariants]
-) -> list[Metric]:
-    """Remove values whose parser is undefined for a variant and seed that they are computed from."""
-    reasons: dict[tuple[str, int | None, str], str] = {}
-    for table in score_tables:
-        for parser, reason in table.undefined.items():
-            reasons[table.variant, table.seed, parser] = reason
-            reasons.setdefault((table.variant, None, parser), reason)
-    if not reasons:
-        return list(metrics)
-    sources = {combination.name: combination.variants for combination in combined}
-    seeds = [table.variant for table in score_tables]
+def _without_undefined(rows: Iterable[Metric], reasons: Mapping[int, str]) -> list[Metric]:
+    """Remove the values of metrics whose parser is undefined; ``reasons`` says why, by seed, or is "".
 
-    def reason_of(metric: Metric) -> str | None:
-        variants = sources.get(metric.variant, (metric.variant,))
-        keys = [(v, metric.seed if seeds.count(v) > 1 else None, metric.parser) for v in variants]
-        return next((reasons[key] for key in keys if key in reasons), None)
-
-    return [
-        replace(metric, value=None, low=None, high=None, spread=None, method=why)
-        if metric.name not in _ALWAYS_DEFINED and (why := reason_of(metric)) is not None
-        else metric
-        for metric in metrics
-    ]
+    A mean is undefined if the metric with any seed is.
+    """
+    of_mean = next((reason for reason in reasons.values() if reason), "")
+    if not of_mean:
+        return list(rows)
+    found = []
+    for metric in rows:
+        reason = of_mean if metric.seed is None else reasons[metric.seed]
+        if reason and metric.name not in _ALWAYS_DEFINED:
+            metric = replace(metric, value=None, low=None, high=None, spread=None, method=reason)
+        found.append(metric)
+    return found
 
 
 def headline(metrics: Iterable[Metric]) -> list[Metric]:

@@ -43,10 +43,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
-from known_unknowns.benchmark.metrics import Ratio, ScoreArrays
-from known_unknowns.records import OUTCOMES, Metric, Question
+from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
+from known_unknowns.records import OUTCOMES, Metric
+from known_unknowns.scoring.likelihood import LIKELIHOOD
 
+LABEL_MASS = "label_mass"
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
 CONSTANT_ANSWER = "constant_answer"
 """The accuracy of a reply that is always the same label, the best one. It follows from the questions."""
@@ -57,15 +60,15 @@ SHARE = "share_"
 """The beginning of the names of the shares of answers, and of no metric of a benchmark."""
 
 
-def ratios(scores: ScoreArrays, labels: Sequence[str], *, content_free: bool = False) -> dict[str, Ratio]:
+def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = False) -> dict[str, Ratio]:
     """Compute the metrics of the module's table, except ``above_chance`` and ``constant_answer``.
 
     The interval of ``above_chance`` is that of the accuracy, shifted (`metrics.measure`).
 
     Parameters
     ----------
-    scores : ScoreArrays
-        One parser's scores.
+    cell : DataFrame
+        The answers (`known_unknowns.benchmark.metrics`).
     labels : sequence of str
         All labels that any question of the benchmark offers.
     content_free : bool
@@ -74,40 +77,47 @@ def ratios(scores: ScoreArrays, labels: Sequence[str], *, content_free: bool = F
     Returns
     -------
     dict from str to Ratio
-        Numerators and denominators, arrays of shape (questions,).
+        Numerators and denominators of shape (questions,).
     """
-    all_questions = np.ones(len(scores.correct))
-    answered, refused, abstained, unparsed, cut, failed = (scores.outcome == outcome for outcome in OUTCOMES)
-    correct, refusal_is_correct = scores.correct, scores.refusal_is_correct
-    nothing = all_questions.astype(bool) if content_free else scores.no_option_is_right
-    shares = {
-        ACCURACY: correct,
-        **{f"{SHARE}{label}": scores.label == label for label in labels},
-        "share_no_letter": ~failed & ~np.isin(scores.label, list(labels)),
-        "share_abstained": abstained,
-        "share_unparsed": unparsed,
-        "share_cut": cut,
-        "share_failed": failed,
-        "accuracy_high_bound": correct | failed | ((unparsed | cut) & (scores.label == "")),
-        CHANCE: scores.chance,
-    }
-    recognised = zip(RECOGNISED, (refused | abstained, refused, abstained), strict=True)
-    return {
-        **{name: Ratio(numerator, all_questions) for name, numerator in shares.items()},
-        **{name: Ratio(numerator & nothing, nothing) for name, numerator in recognised},
+    everything = pd.Series(True, index=cell.index)
+    answered, refused, abstained, unparsed, cut, failed = (cell["outcome"] == outcome for outcome in OUTCOMES)
+    correct, label, refusal_is_correct = cell["correct"], cell["label"], cell["refusal_is_correct"]
+    without_label = (unparsed | cut) & (label == "")
+    nothing = everything if content_free else no_option_is_right(cell)
+    found = {ACCURACY: Ratio(correct, everything)}
+    for offered in labels:
+        found[f"{SHARE}{offered}"] = Ratio(label == offered, everything)
+    return found | {
+        "share_no_letter": Ratio(~failed & ~label.isin(labels), everything),
+        "share_abstained": Ratio(abstained, everything),
+        "share_unparsed": Ratio(unparsed, everything),
+        "share_cut": Ratio(cut, everything),
+        "share_failed": Ratio(failed, everything),
+        "accuracy_high_bound": Ratio(correct | failed | without_label, everything),
+        CHANCE: Ratio(cell["chance"], everything),
+        "recognised": Ratio((refused | abstained) & nothing, nothing),
+        "recognised_refused": Ratio(refused & nothing, nothing),
+        "recognised_abstained": Ratio(abstained & nothing, nothing),
         "refusal_recall": Ratio(refused & refusal_is_correct, refusal_is_correct),
         "refusal_precision": Ratio(refused & correct, refused),
         "accuracy_answered": Ratio(answered & correct, answered),
     }
 
 
-def undefined_ratios(scores: ScoreArrays, members: np.ndarray) -> dict[str, str]:
+def mass(cell: pd.DataFrame) -> dict[str, Ratio]:
+    """Compute ``label_mass``, the mean probability of all labels together, under the likelihood parser alone."""
+    if cell["parser"].iloc[0] != LIKELIHOOD:
+        return {}
+    return {LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), cell["label_mass"].notna())}
+
+
+def undefined_ratios(cell: pd.DataFrame, members: np.ndarray) -> dict[str, str]:
     """Return the metrics that have one possible value, whatever is replied, with the reason why they are undefined.
 
     Parameters
     ----------
-    scores : ScoreArrays
-        One parser's scores.
+    cell : DataFrame
+        The answers.
     members : ndarray of bool, shape (questions,)
         The questions of a category.
 
@@ -115,23 +125,17 @@ def undefined_ratios(scores: ScoreArrays, members: np.ndarray) -> dict[str, str]
     -------
     dict from str to str
     """
-    refusable = np.array([question.refusal is not None for question in scores.questions], dtype=bool)
-    refusal_is_correct = scores.refusal_is_correct[members]
+    refusable, refusal_is_correct = (cell["refusal_label"] != "")[members], cell["refusal_is_correct"][members]
     found = {}
-    if scores.no_option_is_right[members].all():
+    if no_option_is_right(cell)[members].all():
         found["accuracy_answered"] = "undefined: no option but the refusal is right"
-    if not refusable[members].any():
+    if not refusable.any():
         found["recognised_refused"] = "undefined: no question offers a refusal"
-    elif refusal_is_correct[refusable[members]].all():
+    elif refusal_is_correct[refusable].all():
         found["refusal_precision"] = "undefined: every refusal is right"
     elif not refusal_is_correct.any():
         found["refusal_precision"] = "undefined: no refusal is right"
     return found
-
-
-def right_labels(questions: Sequence[Question]) -> np.ndarray:
-    """Return the label of the right option of each question, "" if none is right."""
-    return np.array(["" if q.answer is None else q.options[q.answer].label for q in questions])
 
 
 def constant_answer(accuracy: Metric, right: np.ndarray) -> Metric:
@@ -142,7 +146,7 @@ def constant_answer(accuracy: Metric, right: np.ndarray) -> Metric:
     accuracy : Metric
         The accuracy on the same questions.
     right : ndarray of str
-        The questions' right labels (`right_labels`), of several seeds one after another.
+        The questions' right labels, "" if none is right; of several seeds one after another.
 
     Returns
     -------

@@ -254,7 +254,7 @@ _CONSISTENCY = {
 
 def compares_seeds(run: Run) -> bool:
     """Whether the benchmark has metrics of the consistency of answers."""
-    return registry.get(run.benchmark).metrics().across_seeds is not None
+    return registry.get(run.benchmark).metrics().compares_seeds
 
 
 def consistency(run: Run) -> Table | None:

@@ -88,7 +88,7 @@ def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Source) 
 
 
 def final_answers(
-    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Source
+    pairs: Sequence[tuple[Question, Sequence[AnsweredTurn]]], *, file: Source
 ) -> Iterator[tuple[Question, AnsweredTurn]]:
     """Yield every question with its last turn of the step "answer", which holds its answer.
 

@@ -6,6 +6,8 @@
 | a variant | the same, with a seed                        | ``seed``, `QUESTIONS`                        |
 | replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | ``variant``, ``seed``, `REPLIES`             |
 | scores    | one parser's parsed answer (`Score`)         | ``variant``, ``seed``, `SCORES`              |
+| answers   | an `Answer`                                  | ``variant``, ``seed``, `ANSWERS`, and those  |
+|           |                                              | of the benchmark                             |
 | confidence | a `Confidence`                              | ``variant``, ``seed``, `CONFIDENCES`         |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
@@ -27,7 +29,18 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import pyarrow as pa
 
 from known_unknowns.errors import DamagedError, DataError
-from known_unknowns.records import AnsweredTurn, Confidence, Continuation, Image, Metric, Option, Question, Reply, Score
+from known_unknowns.records import (
+    Answer,
+    AnsweredTurn,
+    Confidence,
+    Continuation,
+    Image,
+    Metric,
+    Option,
+    Question,
+    Reply,
+    Score,
+)
 from known_unknowns.tables.parquet import SEED as SEED
 from known_unknowns.tables.parquet import Cell as Cell
 from known_unknowns.tables.parquet import Part as Part
@@ -86,6 +99,7 @@ REPLIES = pa.schema(
     ]
 )
 SCORES = pa.schema([f.with_name("letter") if f.name == "label" else f for f in schema_of(Score)])
+ANSWERS = schema_of(Answer)
 CONFIDENCES = schema_of(Confidence)
 METRICS = schema_of(Metric)
 

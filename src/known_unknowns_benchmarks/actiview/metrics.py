@@ -33,9 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+import pandas as pd
 
-from known_unknowns.benchmark.metrics import AcrossVariants, BenchmarkMetrics, Ratio, ScoreArrays, ScoredAnswers, scaled
+from known_unknowns.benchmark.metrics import AcrossVariants, BenchmarkMetrics, Ratio, ScoredReply, scaled
 from known_unknowns.benchmark.protocol import ANSWER, VIEW
 from known_unknowns.metrics.proportions import ACCURACY, CHANCE
 from known_unknowns.records import AnsweredTurn, Metric, Question
@@ -57,12 +57,12 @@ AVERAGED = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h")
 """The variants of the paper's "Model AVG" (Table 2)."""
 
 
-def mean_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
+def mean_accuracy(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:
     """Compute the mean accuracy of several pipelines with equal weights, and that of guessing.
 
     Parameters
     ----------
-    answers : sequence of ScoreArrays
+    cells : sequence of DataFrame
         The answers of each pipeline to the same questions.
 
     Returns
@@ -78,12 +78,9 @@ def mean_accuracy(answers: Sequence[ScoreArrays]) -> dict[str, Ratio]:
     ----------
     .. [1] Wang et al., ActiView, Tables 2, 7 and 14.
     """
-    pipelines = np.full(len(answers[0].questions), len(answers))
-    chance = np.array([0.0 if q.answer is None else 1 / len(q.options) for q in answers[0].questions])
-    return {
-        ACCURACY: Ratio(np.sum([pipeline.correct for pipeline in answers], axis=0), pipelines),
-        CHANCE: Ratio(chance * pipelines, pipelines),
-    }
+    pipelines = pd.Series(len(cells), index=cells[0].index)
+    right = sum(cell["correct"].astype(int) for cell in cells)
+    return {ACCURACY: Ratio(right, pipelines), CHANCE: Ratio(cells[0]["chance"] * pipelines, pipelines)}
 
 
 def of_split(variant: str, split: int) -> str:
@@ -113,13 +110,6 @@ DISTRACTION, NO_DISTRACTION = "Distraction", "No distraction"
 """Questions by the annotation ``distraction``: whether a visual clue could lead to a wrong answer (Appendix A.2)."""
 MEANS = {"fraction_of_views": "views", "fraction_zoomed": "zooms", "fraction_shifted": "shifts"}
 """Shares of all views, to the means that `derived` computes from them."""
-
-
-def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """Return the three types of questions, and those with and without annotated distraction, as categories."""
-    types = np.array([question.extra["type"] for question in questions])
-    distracted = np.array([bool(question.extra["distraction"]) for question in questions])
-    return {name: types == name for name in TYPES} | {DISTRACTION: distracted, NO_DISTRACTION: ~distracted}
 
 
 @dataclass(frozen=True)
@@ -173,98 +163,94 @@ def _selection(turn: AnsweredTurn, current: Sequence[int], parser: str) -> Selec
     return (parse_selection if turn.step == SELECT else parse_zoom)(text, split, parser)
 
 
-def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
-    """Compute the metrics of the module's table that the pipeline has.
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of the table of answers: annotations of the question, and numbers of views of its dialogue."""
 
-    Parameters
-    ----------
-    scored : ScoredAnswers
-        The dialogues, as one parser parsed them.
-
-    Returns
-    -------
-    dict from str to Ratio
-        Numerators and denominators, arrays of shape (questions,).
-
-    References
-    ----------
-    .. [1] Wang et al., ActiView, Equation 1, Section 5, Tables 3 and 13.
-    """
-    parser = OFFICIAL if scored.parser == OFFICIAL else ROBUST
-    dialogues = [
-        DialogueViews.of(question, turns, parser)
-        for question, turns in zip(scored.questions, scored.dialogues, strict=True)
-    ]
-    return _recalls(scored.questions, dialogues) | _invalid_selections(dialogues) | _shares_of_views(dialogues)
+    type: str
+    distraction: bool
+    selects_views: bool  # the dialogue has a step that selects views
+    annotated_views: int  # 0 if the dialogue does not select views
+    found_views: int  # annotated views that the answer is from
+    found_views_as_published: int
+    highest_view: int  # number of the highest view that the answer is from
+    has_selection: bool
+    has_invalid_selection: bool
+    used_views: int
+    zoomed_views: int | None  # None if the pipeline has no such operation
+    shifted_views: int | None
 
 
-def _recalls(questions: Sequence[Question], dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
-    """Recall of the annotated views, by Equation 1 and as Table 13 counts it."""
-    if not any(dialogue.selects for dialogue in dialogues) or _highest_view(dialogues) > _QUARTERED:
-        return {}
-    annotated = [
-        frozenset(question.extra["groundtruth_views"]) if dialogue.selects else frozenset()
-        for question, dialogue in zip(questions, dialogues, strict=True)
-    ]
-    from_zero = [{view - 1 for view in d.used} if MORE in d.steps else d.used for d in dialogues]
-    total = np.array([len(views) for views in annotated])
-    found = np.array([len(views & d.used) for views, d in zip(annotated, dialogues, strict=True)])
-    published = np.array([len(views & used) for views, used in zip(annotated, from_zero, strict=True)])
-    return {"view_recall": Ratio(found, total), "view_recall_as_published": Ratio(published, total)}
+class Metrics(BenchmarkMetrics):
+    """ActiView's metrics."""
 
+    columns = Columns
+    across_variants = AVERAGES
 
-def _invalid_selections(dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
-    has_selection = np.array([bool(dialogue.selections) for dialogue in dialogues])
-    invalid = np.array([not all(selection.valid for selection in d.selections) for d in dialogues])
-    return {"invalid_selections": Ratio(invalid, has_selection)} if has_selection.any() else {}
+    def row(self, scored: ScoredReply) -> Columns:
+        extra = scored.question.extra
+        parser = OFFICIAL if scored.score.parser == OFFICIAL else ROBUST
+        views = DialogueViews.of(scored.question, scored.dialogue, parser)
+        annotated = frozenset(extra["groundtruth_views"]) if views.selects else frozenset()
+        as_published = {view - 1 for view in views.used} if MORE in views.steps else views.used
+        return Columns(
+            type=extra["type"],
+            distraction=bool(extra["distraction"]),
+            selects_views=views.selects,
+            annotated_views=len(annotated),
+            found_views=len(annotated & views.used),
+            found_views_as_published=len(annotated & as_published),
+            highest_view=max(views.used, default=0),
+            has_selection=bool(views.selections),
+            has_invalid_selection=not all(selection.valid for selection in views.selections),
+            used_views=len(views.used),
+            zoomed_views=None if views.zoomed is None else len(views.zoomed),
+            shifted_views=None if views.shifted is None else len(views.shifted),
+        )
 
+    def categories(self, cell: pd.DataFrame) -> dict[str, pd.Series]:
+        """Return the three types of questions, and those with and without annotated distraction."""
+        types = {name: cell["type"] == name for name in TYPES}
+        return types | {DISTRACTION: cell["distraction"], NO_DISTRACTION: ~cell["distraction"]}
 
-def _shares_of_views(dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
-    """Shares of all views, for the operations that the pipeline has.
+    def ratios(self, cell: pd.DataFrame) -> dict[str, Ratio]:
+        """Compute the metrics of the module's table that the pipeline has.
 
-    Only splits into four views have named views. Of larger splits, the highest number tells how many views there are.
-    """
-    if not any(dialogue.used or dialogue.selects for dialogue in dialogues):
-        return {}
-    highest = _highest_view(dialogues)
-    all_views = np.full(len(dialogues), next(split for split in sorted(SPLITS) if split >= highest))
-    views_of = {
-        "fraction_of_views": [dialogue.used for dialogue in dialogues],
-        "fraction_zoomed": [dialogue.zoomed for dialogue in dialogues],
-        "fraction_shifted": [dialogue.shifted for dialogue in dialogues],
-    }
-    return {
-        name: Ratio(np.array([len(views or ()) for views in of_each]), all_views)
-        for name, of_each in views_of.items()
-        if any(views is not None for views in of_each)
-    }
+        References
+        ----------
+        .. [1] Wang et al., ActiView, Equation 1, Section 5, Tables 3 and 13.
+        """
+        found, selects = {}, cell["selects_views"].any()
+        # Only splits into four views have annotated views. Of larger splits, the highest number tells how many views
+        # there are.
+        highest = cell["highest_view"].max()
+        if selects and highest <= _QUARTERED:
+            annotated = cell["annotated_views"]
+            found["view_recall"] = Ratio(cell["found_views"], annotated)
+            found["view_recall_as_published"] = Ratio(cell["found_views_as_published"], annotated)
+        if cell["has_selection"].any():
+            found["invalid_selections"] = Ratio(cell["has_invalid_selection"], cell["has_selection"])
+        if selects or cell["used_views"].any():
+            split = next(split for split in sorted(SPLITS) if split >= highest)
+            all_views = pd.Series(split, index=cell.index)
+            found["fraction_of_views"] = Ratio(cell["used_views"], all_views)
+            for operation in ("zoomed", "shifted"):
+                views = cell[f"{operation}_views"]
+                if views.notna().any():
+                    found[f"fraction_{operation}"] = Ratio(views.fillna(0), all_views)
+        return found
 
+    def derived(self, metrics: Mapping[str, Metric]) -> Iterator[Metric]:
+        """Compute the means of `MEANS`, numbers of views per question, from shares of all views.
 
-def _highest_view(dialogues: Sequence[DialogueViews]) -> int:
-    return max((view for dialogue in dialogues for view in dialogue.used), default=0)
-
-
-def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
-    """Compute the means of `MEANS`, numbers of views per question, from shares of all views.
-
-    Parameters
-    ----------
-    metrics : mapping from str to Metric
-        The metrics of one category by name.
-
-    Yields
-    ------
-    Metric
-        ``views``, ``zooms`` and ``shifts``, those that the pipeline has.
-
-    References
-    ----------
-    .. [1] Wang et al., ActiView, Tables 3 and 13.
-    """
-    for share, mean in MEANS.items():
-        if share in metrics:
-            views = metrics[share].denominator / metrics[share].n
-            yield scaled(metrics[share], mean, views, denominator=metrics[share].n, of=f"{views:g} views")
+        References
+        ----------
+        .. [1] Wang et al., ActiView, Tables 3 and 13.
+        """
+        for share, mean in MEANS.items():
+            if share in metrics:
+                views = metrics[share].denominator / metrics[share].n
+                yield scaled(metrics[share], mean, views, denominator=metrics[share].n, of=f"{views:g} views")
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,4 +329,4 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     )
 
 
-METRICS = BenchmarkMetrics(categories=categories, ratios=ratios, across_variants=AVERAGES, derived=derived)
+METRICS = Metrics()

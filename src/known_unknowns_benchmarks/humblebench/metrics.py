@@ -17,31 +17,51 @@ References
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
-from known_unknowns.metrics.consistency import across_seeds
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredReply
 from known_unknowns_benchmarks.humblebench.official import exact_refusal, released_label
 
-
-def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
-    """Compute the metrics of the module's table; none unless the parser is ``official``."""
-    if scored.parser != "official":
-        return {}
-    questions = scored.questions
-    released = [released_label(question) for question in questions]
-    pairs = list(zip(questions, released, strict=True))
-    refusable = np.array([q.refusal is not None and right == q.options[q.refusal].label for q, right in pairs])
-    exact = np.array([exact_refusal(text, q) for text, q in zip(scored.official_texts, questions, strict=True)])
-    found = {"exact_refusal_recall": Ratio(exact & refusable, refusable)}
-    if all(right == question.extra.get("label") for question, right in pairs):
-        right = (scored.label == np.array(released)) & (scored.label != "")
-        found["accuracy_published_labels"] = Ratio(right, np.ones(len(questions), dtype=bool))
-    return found
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-METRICS = BenchmarkMetrics(
-    ratios=ratios,
-    across_seeds=across_seeds,
-    headline=("exact_refusal_recall", "accuracy_published_labels"),
-)
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of the table of answers."""
+
+    released_is_published: bool  # the label that the released code compares with is the published one
+    released_is_refusal: bool
+    is_exact_refusal: bool  # the reply is the refusal's label and nothing else
+    released_is_parsed: bool
+
+
+class Metrics(BenchmarkMetrics):
+    """HumbleBench's metrics."""
+
+    columns = Columns
+    compares_seeds = True
+    headline = ("exact_refusal_recall", "accuracy_published_labels")
+
+    def row(self, scored: ScoredReply) -> Columns:
+        question, released = scored.question, released_label(scored.question)
+        return Columns(
+            released_is_published=released == question.extra.get("label"),
+            released_is_refusal=question.refusal is not None and released == question.options[question.refusal].label,
+            is_exact_refusal=exact_refusal(scored.official_text, question),
+            released_is_parsed=bool(scored.score.label) and scored.score.label == released,
+        )
+
+    def ratios(self, cell: pd.DataFrame) -> dict[str, Ratio]:
+        """Compute the metrics of the module's table; none unless the parser is ``official``."""
+        if cell["parser"].iloc[0] != "official":
+            return {}
+        refusable = cell["released_is_refusal"]
+        found = {"exact_refusal_recall": Ratio(cell["is_exact_refusal"] & refusable, refusable)}
+        if cell["released_is_published"].all():
+            found["accuracy_published_labels"] = Ratio(cell["released_is_parsed"], cell["released_is_published"])
+        return found
+
+
+METRICS = Metrics()

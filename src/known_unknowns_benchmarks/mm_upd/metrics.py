@@ -32,13 +32,11 @@ References
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import numpy as np
+import pandas as pd
 
-from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredAnswers
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredReply
 from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Question
 from known_unknowns_benchmarks.mm_upd.extraction import withheld
 from known_unknowns_benchmarks.mm_upd.format import STANDARD, SUBSETS
@@ -48,62 +46,60 @@ from known_unknowns_benchmarks.mm_upd.prompts import OPTION, setting_of
 OFFICIAL, ROBUST = "official", "robust"
 
 
-@dataclass
-class Problem:
-    """The rows of a problem: those of its standard passes and of its unsolvable passes."""
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of the table of answers: the pass that a row is, and its result."""
 
-    standard: list[int] = field(default_factory=list)
-    upd: list[int] = field(default_factory=list)
-
-    @property
-    def row(self) -> int:
-        """The row that stands for the problem: its first standard pass, or else its first unsolvable one."""
-        return (self.standard or self.upd)[0]
-
-
-def problems(questions: Sequence[Question]) -> list[Problem]:
-    """Return the problems, in the order of their first rows; the passes of each in their own order."""
-    found: dict[tuple[str, int], Problem] = defaultdict(Problem)
-    for row in sorted(range(len(questions)), key=lambda row: questions[row].extra["pass"]):
-        extra = questions[row].extra
-        problem = found[extra["subset"], extra["problem"]]
-        (problem.standard if extra["type"] == STANDARD else problem.upd).append(row)
-    return sorted(found.values(), key=lambda problem: problem.row)
+    subset: str
+    problem: str
+    pass_number: int
+    is_standard: bool
+    is_right: bool
+    can_be_right: bool  # it is wrong only because the reply is not decided (``_high_bound``)
+    is_withheld: bool  # the parser finds a refusal
+    has_no_letter: bool  # the released code passes the reply to a language model
 
 
-def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """Return the rows that stand for the problems of each subset."""
-    flags = {subset: np.zeros(len(questions), dtype=bool) for subset in SUBSETS}
-    for problem in problems(questions):
-        flags[questions[problem.row].extra["subset"]][problem.row] = True
-    return flags
+class Metrics(BenchmarkMetrics):
+    """MM-UPD's metrics."""
 
+    columns = Columns
+    headline = ("circular_standard", "circular_upd", "circular_dual")
 
-@dataclass(frozen=True)
-class Passes:
-    """Flags of the passes, arrays of shape (questions,): right, possibly right (`_high_bound`), withheld."""
+    def row(self, scored: ScoredReply) -> Columns:
+        question, outcome, is_right = scored.question, scored.score.outcome, scored.score.correct
+        is_standard = question.extra["type"] == STANDARD
+        released, choice = _released(question, scored.turn)
+        if scored.score.parser == OFFICIAL:
+            outcome, is_right = released, choice == question.answer
+        elif scored.score.parser == ROBUST and outcome in (ABSTAINED, UNPARSED) and not is_right:
+            is_right = not is_standard and withheld(scored.turn, question)
+        is_open = outcome in (UNPARSED, CUT, FAILED) or (outcome == ABSTAINED and not is_standard)
+        return Columns(
+            subset=question.extra["subset"],
+            problem=str(question.extra["problem"]),
+            pass_number=question.extra["pass"],
+            is_standard=is_standard,
+            is_right=is_right,
+            can_be_right=is_open and not is_right,
+            is_withheld=outcome == REFUSED,
+            has_no_letter=released == UNPARSED,
+        )
 
-    right: np.ndarray
-    open: np.ndarray
-    withheld: np.ndarray
+    def categories(self, cell: pd.DataFrame) -> dict[str, pd.Series]:
+        """Return the rows that stand for the problems of each subset."""
+        row = _stands_for_problem(cell)
+        return {subset: row & (cell["subset"] == subset) for subset in SUBSETS}
 
-    @classmethod
-    def of(cls, scored: ScoredAnswers) -> Passes:
-        """Compute the flags of ``scored``, as its parser decides them."""
-        outcome = scored.outcome
-        if scored.parser == OFFICIAL:
-            parsed = [_released(*pair) for pair in zip(scored.questions, scored.answers, strict=True)]
-            right = np.array([choice == q.answer for q, (_, choice) in zip(scored.questions, parsed, strict=True)])
-            outcome = np.array([found for found, _ in parsed])
-        else:
-            right = scored.correct.copy()
-        if scored.parser == ROBUST:
-            for row in np.flatnonzero(np.isin(outcome, (ABSTAINED, UNPARSED)) & ~right):
-                question = scored.questions[row]
-                right[row] = question.extra["type"] != STANDARD and withheld(scored.answers[row], question)
-        unsolvable = np.array([q.extra["type"] != STANDARD for q in scored.questions], dtype=bool)
-        is_open = (np.isin(outcome, (UNPARSED, CUT, FAILED)) | ((outcome == ABSTAINED) & unsolvable)) & ~right
-        return cls(right.astype(bool), is_open, outcome == REFUSED)
+    def ratios(self, cell: pd.DataFrame) -> dict[str, Ratio]:
+        """Compute the metrics of the module's table; the cell has the answers of one setting."""
+        everything, standard = pd.Series(True, index=cell.index), cell["is_standard"]
+        return {
+            **_circular(cell, cell["is_right"], suffix=""),
+            **_circular(cell, cell["is_right"] | cell["can_be_right"], suffix="_high_bound"),
+            "fraction_without_letter": Ratio(cell["has_no_letter"], everything),
+            "standard_withheld": Ratio(cell["is_withheld"] & standard, standard),
+        }
 
 
 def _released(question: Question, turn: AnsweredTurn) -> tuple[str, int | None]:
@@ -114,43 +110,28 @@ def _released(question: Question, turn: AnsweredTurn) -> tuple[str, int | None]:
     return parsed.outcome, parsed.choice
 
 
-def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
-    """Compute the metrics of the module's table.
+def _stands_for_problem(cell: pd.DataFrame) -> pd.Series:
+    """Flag the row that stands for each problem: its first standard pass, or else its first unsolvable one."""
+    in_order = cell.sort_values(["is_standard", "pass_number"], ascending=[False, True], kind="stable")
+    return ~in_order.duplicated(["subset", "problem"]).reindex(cell.index)
 
-    ``scored`` are the answers of one setting, as one parser parsed them. Numerators and denominators have the shape
-    (questions,).
-    """
-    passes, found = Passes.of(scored), problems(scored.questions)
-    standard = np.array([q.extra["type"] == STANDARD for q in scored.questions], dtype=bool)
-    high = passes.right | passes.open
+
+def _circular(cell: pd.DataFrame, right: pd.Series, *, suffix: str) -> dict[str, Ratio]:
+    """The three accuracies, given which passes are right."""
+    problem = [cell["subset"].astype(str), cell["problem"].astype(str)]
+    row, standard = _stands_for_problem(cell), cell["is_standard"]
+
+    def of_passes(passes: pd.Series) -> tuple[pd.Series, pd.Series]:
+        """Whether all of these passes of a problem are right, and whether there are any, at the problem's row."""
+        exists = passes.groupby(problem).transform("any") & row
+        return (right | ~passes).groupby(problem).transform("all") & exists, exists
+
+    (standard_right, has_standard), (upd_right, has_upd) = of_passes(standard), of_passes(~standard)
     return {
-        **_circular(found, passes.right, suffix=""),
-        **_circular(found, high, suffix="_high_bound"),
-        "fraction_without_letter": Ratio(_without_letter(scored), np.ones(len(standard))),
-        "standard_withheld": Ratio(passes.withheld & standard, standard),
+        f"circular_standard{suffix}": Ratio(standard_right, has_standard),
+        f"circular_upd{suffix}": Ratio(upd_right, has_upd),
+        f"circular_dual{suffix}": Ratio(standard_right & upd_right, has_standard & has_upd),
     }
 
 
-def _circular(found: Sequence[Problem], right: np.ndarray, *, suffix: str) -> dict[str, Ratio]:
-    """The three accuracies, given which passes are right."""
-    numerators = {name: np.zeros(len(right)) for name in ("standard", "upd", "dual")}
-    denominators = {name: np.zeros(len(right)) for name in numerators}
-    for problem in found:
-        hits = {"standard": problem.standard and right[problem.standard].all()}
-        hits["upd"] = problem.upd and right[problem.upd].all()
-        hits["dual"] = hits["standard"] and hits["upd"]
-        exists = {"standard": problem.standard, "upd": problem.upd, "dual": problem.standard and problem.upd}
-        for name in numerators:
-            numerators[name][problem.row] = bool(hits[name])
-            denominators[name][problem.row] = bool(exists[name])
-    return {f"circular_{name}{suffix}": Ratio(numerators[name], denominators[name]) for name in numerators}
-
-
-def _without_letter(scored: ScoredAnswers) -> np.ndarray:
-    parsed = (_released(*pair) for pair in zip(scored.questions, scored.answers, strict=True))
-    return np.array([outcome == UNPARSED for outcome, _ in parsed], dtype=bool)
-
-
-METRICS = BenchmarkMetrics(
-    categories=categories, ratios=ratios, headline=("circular_standard", "circular_upd", "circular_dual")
-)
+METRICS = Metrics()

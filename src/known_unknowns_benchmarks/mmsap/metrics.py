@@ -51,19 +51,23 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredAnswers, scaled
-from known_unknowns.benchmark.protocol import FORCED
+from known_unknowns.benchmark.metrics import (
+    BenchmarkMetrics,
+    Ratio,
+    RiskCoverage,
+    ScoredReply,
+    no_option_is_right,
+    scaled,
+)
 from known_unknowns.errors import ConfigError
-from known_unknowns.metrics.consistency import across_seeds
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Metric, Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW, SUBSETS
-
-__all__ = ["QUADRANTS", "across_seeds", "categories", "derived", "ratios", "risk_coverage"]
 
 QUADRANTS = ("known_known", "known_unknown", "unknown_known", "unknown_unknown")
 """Quadrants of Figure 2. The first word says whether the model is aware, the second what the question is to it."""
@@ -71,189 +75,119 @@ LIKELIHOOD = "likelihood"
 _DECIMALS = 6  # as recorded log-probabilities: with more, equal confidences would differ by rounding
 
 
-def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """Return the three subsets as categories."""
-    subset = np.array([question.extra["subset"] for question in questions])
-    return {name: subset == name for name in SUBSETS}
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of the table of answers: the subset, and a point of the curve of risk against coverage."""
+
+    subset: str
+    answer_confidence: float | None
+    likeliest_is_wrong: bool
 
 
-@dataclass(frozen=True)
-class AnswerFlags:
-    """Flags of the two passes, arrays of shape (questions,).
+class Metrics(BenchmarkMetrics):
+    """MM-SAP's metrics."""
 
-    Attributes
-    ----------
-    correct, refused, abstained, unread : ndarray of bool
-        First pass: p = c; p = r; abstained; unparsed, cut or failed.
-    basic, know, beyond : ndarray of bool
-        Subset of the question. A question whose correct option is not offered is in ``beyond``.
-    forced_correct, forced_parsed : ndarray of bool
-        Second pass of the refused questions in ``know``: p' = c; p' is an option.
-    """
+    columns = Columns
+    compares_seeds = True
 
-    correct: np.ndarray
-    refused: np.ndarray
-    abstained: np.ndarray
-    unread: np.ndarray
-    basic: np.ndarray
-    know: np.ndarray
-    beyond: np.ndarray
-    forced_correct: np.ndarray
-    forced_parsed: np.ndarray
+    def row(self, scored: ScoredReply) -> Columns:
+        return Columns(scored.question.extra["subset"], *_confidence_and_error(scored.question, scored.turn))
 
-    @classmethod
-    def of(cls, scored: ScoredAnswers) -> AnswerFlags:
-        """Compute the flags of ``scored``.
+    def categories(self, cell: pd.DataFrame) -> dict[str, pd.Series]:
+        """Return the three subsets."""
+        return {name: cell["subset"] == name for name in SUBSETS}
+
+    def ratios(self, cell: pd.DataFrame) -> dict[str, Ratio]:
+        """Compute the metrics of the module's table, except those of `curves` and `derived`.
 
         Raises
         ------
         ConfigError
             If a refused KnowVisQA question was not asked again, so that it is undefined whether it is unknown.
+
+        References
+        ----------
+        .. [1] Wang et al., MM-SAP, final version, Equations 1 to 8, and first preprint, Equations 1 to 6.
         """
-        subset = np.array([question.extra["subset"] for question in scored.questions])
-        beyond = np.array([q.answer is None or q.answer == q.refusal for q in scored.questions], dtype=bool)
-        know, refused = (subset == KNOW) & ~beyond, scored.outcome == REFUSED
-        forced = scored.step(FORCED) if scored.other_scores else [None] * len(subset)
-        for i in np.flatnonzero(know & refused):
-            if forced[i] is None:
-                raise ConfigError(
-                    f"question {scored.questions[i].id!r} was refused according to the parser {scored.parser!r}, but "
-                    "was not asked again without the refusal; MM-SAP needs forced_choice or refusal_prompt",
-                    path="benchmarks.mmsap.protocol",
-                )
-        asked_again = know & refused
-        correct = np.array([score is not None and score.correct for score in forced], dtype=bool)
-        parsed = np.array([score is not None and score.outcome == ANSWERED for score in forced], dtype=bool)
-        return cls(
-            correct=scored.correct & ~beyond,
-            refused=refused,
-            abstained=scored.outcome == ABSTAINED,
-            unread=np.isin(scored.outcome, (UNPARSED, CUT, FAILED)),
-            basic=(subset == BASIC) & ~beyond,
-            know=know,
-            beyond=beyond,
-            forced_correct=asked_again & correct,
-            forced_parsed=asked_again & parsed,
+        everything = pd.Series(True, index=cell.index)
+        # A question whose correct option is not offered counts as one of Beyond.
+        beyond = no_option_is_right(cell)
+        basic, know = (cell["subset"] == BASIC) & ~beyond, (cell["subset"] == KNOW) & ~beyond
+        answered, refused = cell["outcome"] == ANSWERED, cell["outcome"] == REFUSED
+        correct, refusals = cell["correct"] & ~beyond, know & refused
+        _check_asked_again(cell[refusals])
+        # A Beyond question is always unknown and a Basic one never. A Know question is unknown if it was refused and
+        # its forced choice is not correct; a forced choice that is no option is not correct (final, Eq. 3).
+        refused_but_known = refusals & cell["forced_correct"]
+        unknown = beyond | (refusals & ~refused_but_known)
+        return {
+            # final version
+            "score_kk": Ratio(correct, everything),  # (1)
+            "score_ku": Ratio(refused & unknown, everything),  # (2), (3)
+            "score_sa": Ratio(correct | (refused & unknown), everything),  # (4)
+            "answer_accuracy": Ratio(correct, ~refused),  # (5)
+            "answer_rate": Ratio(~refused, everything),  # (6)
+            "refusal_share": Ratio(refusals, know),  # (7), as a share; see `derived`
+            "unknown_knowns_rate": Ratio(refused_but_known, know),  # (8)
+            "unknown_knowns_rate_of_refusals": Ratio(refused_but_known, refusals),  # Table 4
+            # first preprint; its (5) and (6) are those of the final version
+            "score_AR": Ratio(correct | (refused & (know | beyond)), everything),  # (1), (2)
+            "score_KK": Ratio(correct & (basic | know), basic | know),  # (3)
+            "score_KU": Ratio(refused & (know | beyond), know | beyond),  # (4)
+            # not in the papers
+            "quadrant_known_known": Ratio(correct, everything),
+            "quadrant_known_unknown": Ratio(refused & unknown, everything),
+            "quadrant_unknown_known": Ratio(refused & ~unknown, everything),
+            "quadrant_unknown_unknown": Ratio(answered & ~correct, everything),
+            "quadrant_abstained": Ratio(cell["outcome"] == ABSTAINED, everything),
+            "quadrant_unread": Ratio(cell["outcome"].isin([UNPARSED, CUT, FAILED]), everything),
+            "operating_coverage": Ratio(answered, everything),
+            "operating_risk": Ratio(answered & ~correct, answered),
+            "forced_unread": Ratio(refusals & (cell["forced_outcome"] != ANSWERED), refusals),
+        }
+
+    def curves(self, cell: pd.DataFrame) -> dict[str, RiskCoverage]:
+        """Return the curve of answering only if the refusal is unlikely enough, under the likelihood parser alone.
+
+        Notes
+        -----
+        The confidence is 1 - P(refusal). The answer is the likeliest option other than the refusal. Thus every question
+        has an answer at full coverage, and every answer in BeyondVisQA is wrong. The model itself operates at another
+        point (``operating_coverage``, ``operating_risk``): it refuses if no other single option is likelier. A question
+        without log-probabilities comes last and is wrong. The text of the reply, and thus its outcome, does not enter.
+
+        References
+        ----------
+        .. [1] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
+        """
+        if cell["parser"].iloc[0] != LIKELIHOOD:
+            return {}
+        wrong = cell["likeliest_is_wrong"].to_numpy(dtype=np.float64)
+        return {"aurc": RiskCoverage(cell["answer_confidence"].to_numpy(dtype=np.float64), wrong)}
+
+    def derived(self, metrics: Mapping[str, Metric]) -> Iterator[Metric]:
+        """Compute the Refusal Number, a count of questions, from the share of refusals.
+
+        References
+        ----------
+        .. [1] Wang et al., MM-SAP, final version, Equation 7.
+        """
+        share = metrics["refusal_share"]
+        yield scaled(share, "refusal_number", share.denominator, denominator=share.denominator, of="the denominator")
+
+
+def _check_asked_again(refusals: pd.DataFrame) -> None:
+    not_asked = refusals[refusals["forced_outcome"] == ""]
+    if len(not_asked):
+        raise ConfigError(
+            f"question {not_asked.index[0]!r} was refused according to the parser {not_asked['parser'].iloc[0]!r}, but "
+            "was not asked again without the refusal; MM-SAP needs forced_choice or refusal_prompt",
+            path="benchmarks.mmsap.protocol",
         )
 
-    @property
-    def unknown(self) -> np.ndarray:
-        """Flags of unknown questions, Equation 3 (final).
 
-        A BeyondVisQA question is always unknown and a BasicVisQA question never. A KnowVisQA question is unknown if it
-        was refused and its forced choice is not correct; a forced choice that is no option is not correct.
-        """
-        return self.beyond | (self.know & self.refused & ~self.forced_correct)
-
-
-def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
-    """Compute the metrics of the module's table, except those of `risk_coverage` and `derived`.
-
-    Parameters
-    ----------
-    scored : ScoredAnswers
-        The answers of both passes, as one parser parsed them.
-
-    Returns
-    -------
-    dict from str to Ratio
-        Numerators and denominators, arrays of shape (questions,).
-
-    Raises
-    ------
-    ConfigError
-        If a refused KnowVisQA question was not asked again.
-
-    References
-    ----------
-    .. [1] Wang et al., MM-SAP, final version, Equations 1 to 8, and first preprint, Equations 1 to 6.
-    """
-    flags = AnswerFlags.of(scored)
-    return _final_version(flags) | _first_preprint(flags) | _additional(flags, scored)
-
-
-def _final_version(flags: AnswerFlags) -> dict[str, Ratio]:
-    """The final version's metrics; comments are numbers of equations."""
-    all_questions = np.ones(len(flags.correct))
-    correctly_refused = flags.refused & flags.unknown
-    refusals = flags.know & flags.refused
-    return {
-        "score_kk": Ratio(flags.correct, all_questions),  # (1)
-        "score_ku": Ratio(correctly_refused, all_questions),  # (2), (3)
-        "score_sa": Ratio(flags.correct | correctly_refused, all_questions),  # (4)
-        "answer_accuracy": Ratio(flags.correct, ~flags.refused),  # (5)
-        "answer_rate": Ratio(~flags.refused, all_questions),  # (6)
-        "refusal_share": Ratio(refusals, flags.know),  # (7), as a share; see `derived`
-        "unknown_knowns_rate": Ratio(flags.forced_correct, flags.know),  # (8)
-        "unknown_knowns_rate_of_refusals": Ratio(flags.forced_correct, refusals),  # Table 4
-    }
-
-
-def _first_preprint(flags: AnswerFlags) -> dict[str, Ratio]:
-    """The first preprint's metrics; comments are numbers of equations. Its (5) and (6) are those of the final one."""
-    all_questions = np.ones(len(flags.correct))
-    aware = flags.correct | (flags.refused & (flags.know | flags.beyond))  # (1)
-    known, unknown = flags.basic | flags.know, flags.know | flags.beyond
-    return {
-        "score_AR": Ratio(aware, all_questions),  # (2)
-        "score_KK": Ratio(flags.correct & known, known),  # (3)
-        "score_KU": Ratio(flags.refused & unknown, unknown),  # (4)
-    }
-
-
-def _additional(flags: AnswerFlags, scored: ScoredAnswers) -> dict[str, Ratio]:
-    """Metrics that are not in the papers."""
-    all_questions = np.ones(len(flags.correct))
-    answered = scored.outcome == ANSWERED
-    quadrants = (
-        flags.correct,
-        flags.refused & flags.unknown,
-        flags.refused & ~flags.unknown,
-        answered & ~flags.correct,
-    )
-    refusals = flags.know & flags.refused
-    shares = {f"quadrant_{name}": members for name, members in zip(QUADRANTS, quadrants, strict=True)}
-    shares |= {"quadrant_abstained": flags.abstained, "quadrant_unread": flags.unread}
-    shares["operating_coverage"] = answered
-    return {name: Ratio(members, all_questions) for name, members in shares.items()} | {
-        "operating_risk": Ratio(answered & ~flags.correct, answered),
-        "forced_unread": Ratio(refusals & ~flags.forced_parsed, refusals),
-    }
-
-
-def risk_coverage(scored: ScoredAnswers) -> dict[str, RiskCoverage]:
-    """Compute the curve of answering only if the refusal is unlikely enough, under the likelihood parser alone.
-
-    Parameters
-    ----------
-    scored : ScoredAnswers
-        The answers, with log-probabilities of the labels offered in the first pass.
-
-    Returns
-    -------
-    dict from str to RiskCoverage
-        The curve whose area is ``aurc``; empty under another parser.
-
-    Notes
-    -----
-    The confidence is 1 - P(refusal). The answer is the likeliest option other than the refusal. Thus every question
-    has an answer at full coverage, and every answer in BeyondVisQA is wrong. The model itself operates at another point
-    (``operating_coverage``, ``operating_risk``): it refuses if no other single option is likelier. A question without
-    log-probabilities comes last and is wrong. The text of the reply, and thus its outcome, does not enter.
-
-    References
-    ----------
-    .. [1] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
-    """
-    if scored.parser != LIKELIHOOD:
-        return {}
-    points = [_confidence_and_error(q, turn) for q, turn in zip(scored.questions, scored.answers, strict=True)]
-    confidence, wrong = np.array(points, dtype=np.float64).reshape(-1, 2).T
-    return {"aurc": RiskCoverage(confidence, wrong)}
-
-
-def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float, float]:
-    """-log P(refusal), NaN if unknown, and whether the likeliest other option is wrong.
+def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float | None, bool]:
+    """-log P(refusal), None if unknown, and whether the likeliest other option is wrong.
 
     -log P(refusal) has the order of 1 - P(refusal), and distinguishes probabilities near 1.
     """
@@ -262,35 +196,13 @@ def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float
     scores = np.array([-np.inf if logprobs is None else logprobs.get(label, -np.inf) for label in labels])
     scores = np.where(np.isnan(scores), -np.inf, scores)
     if question.refusal is None or not np.any(scores > -np.inf):
-        return float("nan"), 1.0
+        return None, True
     refusal = labels.index(question.labels[question.refusal])
     confidence = round(float(np.logaddexp.reduce(scores) - scores[refusal]), _DECIMALS)
     scores[refusal] = -np.inf
     best = labels[int(np.argmax(scores))] if np.any(scores > -np.inf) else None
     correct = best is not None and question.answer is not None and best == question.labels[question.answer]
-    return confidence, float(not correct)
+    return confidence, not correct
 
 
-def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
-    """Compute the Refusal Number, a count of questions, from the share of refusals.
-
-    Parameters
-    ----------
-    metrics : mapping from str to Metric
-        The metrics of one category by name.
-
-    References
-    ----------
-    .. [1] Wang et al., MM-SAP, final version, Equation 7.
-    """
-    share = metrics["refusal_share"]
-    yield scaled(share, "refusal_number", share.denominator, denominator=share.denominator, of="the denominator")
-
-
-METRICS = BenchmarkMetrics(
-    categories=categories,
-    ratios=ratios,
-    risk_coverage=risk_coverage,
-    across_seeds=across_seeds,
-    derived=derived,
-)
+METRICS = Metrics()

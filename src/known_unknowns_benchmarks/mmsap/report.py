@@ -11,10 +11,11 @@ import pandas as pd
 
 from known_unknowns.benchmark.section_data import PointsData, SectionData, TableData
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.metrics.answers import cells_of, read
 from known_unknowns.metrics.run import Run
-from known_unknowns.metrics.score_tables import load
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import Metric
+from known_unknowns_benchmarks.mmsap.metrics import METRICS
 
 LIKELIHOOD, AREA = "likelihood", "aurc"
 _COLUMNS = {AREA: "area under the curve", "operating_coverage": "answers", "operating_risk": "wrong among them"}
@@ -79,10 +80,9 @@ def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> 
         return None
     files, name = EditionFiles(data, results), run.benchmark
     inputs = files.variants(name), files.scores(model, name), files.replies(model, name)
-    found = [
-        load(*inputs, variant=variant, seed=seed, parsers=[LIKELIHOOD]).curves[LIKELIHOOD][AREA]
-        for seed in run.seeds[variant]
-    ]
+    cells = [(variant, seed) for seed in run.seeds[variant]]
+    answers = cells_of(read(*inputs, benchmark=name, cells=cells, parsers=[LIKELIHOOD]))
+    found = [METRICS.curves(cell)[AREA] for cell in answers[variant][LIKELIHOOD].values()]
     if not all(curve.defined for curve in found):
         return None
     return np.mean([risks(curve, _COVERAGES) for curve in found], axis=0)

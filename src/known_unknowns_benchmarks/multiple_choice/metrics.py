@@ -24,90 +24,92 @@ References
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredAnswers
-from known_unknowns.benchmark.protocol import FORCED
-from known_unknowns.metrics.consistency import across_seeds
+import numpy as np
+import pandas as pd
+
+from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredReply
 from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Question
 
 _DECIMALS = 6  # as recorded log-probabilities: with more, equal confidences would differ by rounding
 
 
-def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
-    """Compute the metrics of the module's table that are ratios.
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of the table of answers: the question that it is a copy of, and a point of the curve of risk."""
 
-    Parameters
-    ----------
-    scored : ScoredAnswers
-        The answers as one parser parsed them.
-    """
-    answerable = np.array([q.refusal is not None and q.answer not in (None, q.refusal) for q in scored.questions])
-    refused = answerable & (scored.outcome == REFUSED)
-    forced = scored.step(FORCED) if scored.other_scores else [None] * len(refused)
-    known = np.array([score is not None and score.correct for score in forced], dtype=bool) & refused
-    parsed = np.array([score is not None and score.outcome == ANSWERED for score in forced], dtype=bool)
-    complete = all(score is not None for score, flag in zip(forced, refused, strict=True) if flag)
-    nothing = np.zeros(len(refused))
-    copies = [q.extra.get("copy_of") for q in scored.questions]
-    wrong = {copy or q.id for q, copy, right in zip(scored.questions, copies, scored.correct, strict=True) if not right}
-    first = np.array([not copy for copy in copies])
-    all_right = np.array([q.id not in wrong for q in scored.questions]) & first
-    return ({"circular_accuracy": Ratio(all_right, first)} if any(copies) else {}) | {
-        "refused_and_known": Ratio(known, answerable if complete else nothing),
-        "known_of_refused": Ratio(known, refused if complete else nothing),
-        "forced_unread": Ratio(refused & ~parsed, refused if complete else nothing),
-    }
+    copy_of: str | None
+    answer_confidence: float | None
+    likeliest_is_wrong: bool
 
 
-def risk_coverage(scored: ScoredAnswers) -> dict[str, RiskCoverage]:
-    """Compute the curve of answering only with enough confidence, under the likelihood parser alone.
+class Metrics(BenchmarkMetrics):
+    """The metrics of own questions."""
 
-    Parameters
-    ----------
-    scored : ScoredAnswers
-        The answers, with log-probabilities of the labels.
+    columns = Columns
+    compares_seeds = True
+    headline = ("refused_and_known", "known_of_refused")
 
-    Returns
-    -------
-    dict from str to RiskCoverage
-        The curve whose area is ``aurc``; empty under another parser.
+    def row(self, scored: ScoredReply) -> Columns:
+        copy_of = scored.question.extra.get("copy_of")
+        return Columns(copy_of or None, *_confidence_and_error(scored.question, scored.turn))
 
-    Notes
-    -----
-    The answer is the likeliest option other than the refusal. Its confidence is its share of the probability of all
-    offered labels, the refusal included. A question without log-probabilities comes last and is wrong. The text of the
-    reply, and thus its outcome, does not enter.
+    def ratios(self, cell: pd.DataFrame) -> dict[str, Ratio]:
+        """Compute the metrics of the module's table that are ratios."""
+        has_answer = (cell["refusal_label"] != "") & (cell["right_label"] != "")
+        answerable = has_answer & ~cell["refusal_is_correct"]
+        refused = answerable & (cell["outcome"] == REFUSED)
+        complete = (cell["forced_outcome"] != "")[refused].all()
+        known, unread = refused & cell["forced_correct"], refused & (cell["forced_outcome"] != ANSWERED)
+        return _circular(cell) | {
+            "refused_and_known": Ratio(known, answerable & complete),
+            "known_of_refused": Ratio(known, refused & complete),
+            "forced_unread": Ratio(unread, refused & complete),
+        }
 
-    References
-    ----------
-    .. [1] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
-    """
-    if scored.parser != "likelihood":
+    def curves(self, cell: pd.DataFrame) -> dict[str, RiskCoverage]:
+        """Return the curve of answering only with enough confidence, under the likelihood parser alone.
+
+        Notes
+        -----
+        The answer is the likeliest option other than the refusal. Its confidence is its share of the probability of all
+        offered labels, the refusal included. A question without log-probabilities comes last and is wrong. The text of
+        the reply, and thus its outcome, does not enter.
+
+        References
+        ----------
+        .. [1] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
+        """
+        if cell["parser"].iloc[0] != "likelihood":
+            return {}
+        wrong = cell["likeliest_is_wrong"].to_numpy(dtype=np.float64)
+        return {"aurc": RiskCoverage(cell["answer_confidence"].to_numpy(dtype=np.float64), wrong)}
+
+
+def _circular(cell: pd.DataFrame) -> dict[str, Ratio]:
+    """The accuracy of questions together with their circular copies, if there are any."""
+    is_copy = cell["copy_of"].notna()
+    if not is_copy.any():
         return {}
-    points = [_confidence_and_error(q, turn) for q, turn in zip(scored.questions, scored.answers, strict=True)]
-    confidence, wrong = np.array(points, dtype=np.float64).reshape(-1, 2).T
-    return {"aurc": RiskCoverage(confidence, wrong)}
+    question = cell["copy_of"].astype(object).where(is_copy, cell.index)
+    all_right = cell["correct"].groupby(question).transform("all")
+    return {"circular_accuracy": Ratio(all_right & ~is_copy, ~is_copy)}
 
 
-def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float, float]:
-    """Return the log of the confidence, NaN if unknown, and whether the answer is wrong."""
+def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float | None, bool]:
+    """Return the log of the confidence, None if unknown, and whether the answer is wrong."""
     logprobs = turn.reply.logprobs if turn.reply.error is None else None
     found = {label: (logprobs or {}).get(label, -np.inf) for label in question.labels}
     found = {label: value for label, value in found.items() if value > -np.inf}  # excludes NaN too
     refusal = None if question.refusal is None else question.labels[question.refusal]
     answers = {label: value for label, value in found.items() if label != refusal}
     if not answers:
-        return float("nan"), 1.0
+        return None, True
     best = max(answers, key=lambda label: answers[label])
     confidence = answers[best] - np.logaddexp.reduce(list(found.values()))
     right = question.answer is not None and best == question.labels[question.answer]
-    return round(float(confidence), _DECIMALS), float(not right)
+    return round(float(confidence), _DECIMALS), not right
 
 
-METRICS = BenchmarkMetrics(
-    ratios=ratios,
-    risk_coverage=risk_coverage,
-    across_seeds=across_seeds,
-    headline=("refused_and_known", "known_of_refused"),
-)
+METRICS = Metrics()

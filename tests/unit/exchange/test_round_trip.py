@@ -20,8 +20,8 @@ from known_unknowns.exchange.reader import formats
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.exchange.results import STATISTICS, default_parsers
 from known_unknowns.inference.bound_protocols import bound
+from known_unknowns.metrics.answers import read
 from known_unknowns.metrics.measure import metrics_of
-from known_unknowns.metrics.score_tables import load
 from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants.of_benchmark import variant_of, variants_of
@@ -128,10 +128,11 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     parsers = default_parsers(have_logprobs=messy)
     files = folder / "replies.parquet", folder / "scores.parquet"
     parse(folder / "variants", *files, cells=[(variant, SEED)], parsers=parsers)
-    table = load(folder / "variants", files[1], files[0], variant=variant, seed=SEED, parsers=parsers)
+    inputs = folder / "variants", files[1], files[0]
+    answers = read(*inputs, benchmark=benchmark, cells=[(variant, SEED)], parsers=parsers)
     free = {variant} if variant_of(benchmark, entry).content_free else set()
     again = {variant} if any(turn.step == FORCED for turn in turns) else set()
-    metrics = metrics_of([table], STATISTICS, model="m", benchmark=benchmark, content_free=free, asks_again=again)
+    metrics = metrics_of(answers, STATISTICS, model="m", benchmark=benchmark, content_free=free, asks_again=again)
     return Run(
         variant,
         tables.Part(folder / "variants" / f"{variant}.parquet", SEED),

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from known_unknowns import tables
+from known_unknowns.benchmark.protocol import CONFIDENCE
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
-from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply
+from known_unknowns.metrics.answers import cells_of, frame
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Score
+from known_unknowns.scoring.answers import answer_table
+from known_unknowns.scoring.dialogues import ScoresByTurn, score_turn
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from, with_keys
 
@@ -78,6 +86,57 @@ def measured_again(
         kept=kept,
     )
     return tables.read_metrics(folder / "metrics.parquet")
+
+
+Dialogue = Sequence[AnsweredTurn]
+
+
+def dialogue(question: Question, replies: Sequence[tuple[str, Reply]]) -> list[AnsweredTurn]:
+    """Turns of these steps; all but that of the confidence offer the options."""
+    return [
+        AnsweredTurn(question.id, place, step, "p", (), None if step == CONFIDENCE else question.labels, "k", reply)
+        for place, (step, reply) in enumerate(replies)
+    ]
+
+
+def answers_of(
+    cells: Mapping[Cell, Sequence[tuple[Question, Dialogue]]], parsers: Sequence[str] = ("robust",)
+) -> pd.DataFrame:
+    """The table of answers to questions with their dialogues, by variant and seed."""
+    parts = []
+    for cell, pairs in cells.items():
+        scores: dict[str, ScoresByTurn] = {parser: {} for parser in parsers}
+        for question, turns in pairs:
+            for turn, parser in product((turn for turn in turns if turn.labels is not None), parsers):
+                scores[parser][question.id, turn.turn] = score_turn(turn, question, parser)
+        parts.append((cell, answer_table(pairs[0][0].benchmark, pairs, parsers, scores, file="replies")))
+    return frame(parts)
+
+
+def cell_of(
+    scores: Sequence[tuple[Question, Score]], forced: Mapping[str, Score] | None = None, **reply: Any
+) -> pd.DataFrame:
+    """One cell with these scores, and those of the forced choices by question; ``reply`` are the fields of replies."""
+    parser = scores[0][1].parser
+    found: ScoresByTurn = {}
+    pairs = []
+    for question, score in scores:
+        steps = ["answer", *(["forced"] if question.id in (forced or {}) else [])]
+        turns = dialogue(question, [(step, Reply(**{"text": ""} | reply)) for step in steps])
+        pairs.append((question, turns))
+        found[question.id, 0] = score
+        if forced and question.id in forced:
+            found[question.id, 1] = forced[question.id]
+    table = answer_table(scores[0][0].benchmark, pairs, [parser], {parser: found}, file="replies")
+    return only_cell(frame([(("original", 0), table)]))
+
+
+def only_cell(answers: pd.DataFrame, parser: str | None = None) -> pd.DataFrame:
+    """The only cell of a table, or of a parser in it."""
+    (of_parsers,) = cells_of(answers).values()
+    of_seeds = of_parsers[parser] if parser else next(iter(of_parsers.values()))
+    (cell,) = of_seeds.values()
+    return cell
 
 
 def pick(metrics: Sequence[Metric], name: str, **where: object) -> Metric:

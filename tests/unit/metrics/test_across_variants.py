@@ -15,13 +15,19 @@ from tests.unit.metrics.answered import measured, pick
 
 
 def mean_accuracy(answers):
-    correct = np.sum([part.correct for part in answers], axis=0)
+    correct = np.sum([part["correct"] for part in answers], axis=0)
     return {"accuracy": Ratio(correct, np.full(len(correct), len(answers)))}
 
 
 def both_right(answers):
     first, second = answers
-    return {"both": Ratio(first.correct & second.correct, np.ones(len(first.questions)))}
+    return {"both": Ratio(first["correct"] & second["correct"], np.ones(len(first)))}
+
+
+def metrics_are(monkeypatch, **members):
+    """Give the measured benchmark these metrics and no others."""
+    found = type("Metrics", (BenchmarkMetrics,), members)()
+    monkeypatch.setattr(type(registry.get("humblebench")), "metrics", lambda self: found)
 
 
 @pytest.fixture
@@ -32,8 +38,7 @@ def hooks(monkeypatch):
         AcrossVariants("pair", ("original", "noise"), both_right),
         AcrossVariants("of_three", ("original", "noise", "blank"), mean_accuracy),
     )
-    found = BenchmarkMetrics(across_variants=combined)
-    monkeypatch.setattr(type(registry.get("humblebench")), "metrics", lambda self: found)
+    metrics_are(monkeypatch, across_variants=combined)
     monkeypatch.setattr(dual, "combinations", lambda params, benchmark: ())
 
 
@@ -114,17 +119,13 @@ def test_seeds_that_all_variants_have(tmp_path, hooks):
 
 
 def test_a_variant_may_not_have_the_name_of_combined_metrics(tmp_path, monkeypatch):
-    found = BenchmarkMetrics(across_variants=(AcrossVariants("noise", ("original", "noise"), mean_accuracy),))
-    monkeypatch.setattr(type(registry.get("humblebench")), "metrics", lambda self: found)
+    metrics_are(monkeypatch, across_variants=(AcrossVariants("noise", ("original", "noise"), mean_accuracy),))
     with pytest.raises(ValueError, match="name of the metrics across variants: 'noise'"):
         measured(tmp_path, {("original", 0): replies("11"), ("noise", 0): replies("11")})
 
 
 def test_a_metric_of_a_benchmark_is_no_share_of_answers(tmp_path, monkeypatch):
     """The report draws every ``share_...`` as a part of the bar of answers."""
-    found = BenchmarkMetrics(
-        ratios=lambda scored: {"share_seen": Ratio(scored.correct, np.ones(len(scored.questions)))}
-    )
-    monkeypatch.setattr(type(registry.get("humblebench")), "metrics", lambda self: found)
+    metrics_are(monkeypatch, ratios=lambda self, cell: {"share_seen": Ratio(cell["correct"], np.ones(len(cell)))})
     with pytest.raises(ValueError, match="share_seen of a benchmark"):
         measured(tmp_path, {("original", 0): replies("10")})

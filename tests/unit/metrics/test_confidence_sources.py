@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from known_unknowns import tables, variants
-from known_unknowns.benchmark.metrics import ScoredAnswers
-from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
+from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.data.questions import vary
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
-from known_unknowns.metrics.confidence_sources import Confidences, agreement, low_mass, with_agreement
-from known_unknowns.metrics.consistency import option_codes
-from known_unknowns.metrics.measure import metrics_of, with_shared_confidences
-from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, AnsweredTurn, Metric, Question, Reply
-from known_unknowns.scoring.dialogues import score_turn
+from known_unknowns.metrics.confidence_sources import confidence_table
+from known_unknowns.metrics.measure import metrics_of
+from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, Metric, Reply
+from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from, question, variant_entry, with_keys
-from tests.unit.metrics.answered import measured, params, pick, write
+from tests.unit.metrics.answered import answers_of, dialogue, measured, only_cell, params, pick, write
 
 ORIGINAL = ("original", 0)
 
@@ -34,20 +32,10 @@ def reply(label: str, share: float = 0.9, mass: float = 1.0) -> Reply:
     return Reply(label, {each: math.log(value) for each, value in shares.items()})
 
 
-def scored(questions: list[Question], dialogues: list[list[tuple[str, Reply]]]) -> ScoredAnswers:
-    turns = [
-        [
-            AnsweredTurn(q.id, i, step, "p", (), None if step == CONFIDENCE else q.labels, "k", each)
-            for i, (step, each) in enumerate(of_one)
-        ]
-        for q, of_one in zip(questions, dialogues, strict=True)
-    ]
-    scores = [
-        [score_turn(t, q, "robust") for t in of_one if t.labels is not None]
-        for q, of_one in zip(questions, turns, strict=True)
-    ]
-    others = [{each.step: each for each in of_one[1:]} for of_one in scores]
-    return ScoredAnswers("robust", questions, [t[0] for t in turns], [s[0] for s in scores], others, turns)
+def answers(dialogues: list[list[tuple[str, Reply]]], right: Sequence[int] = ()) -> pd.DataFrame:
+    """The answers to one question per dialogue, of which A is right, or the option at the place in ``right``."""
+    asked = [question(str(n), right[n] if right else 0, group=f"g{n}") for n in range(len(dialogues))]
+    return answers_of({ORIGINAL: [(q, dialogue(q, of_one)) for q, of_one in zip(asked, dialogues, strict=True)]})
 
 
 def test_letters_are_measured_over_attempts_alone(tmp_path):
@@ -103,36 +91,32 @@ def test_shuffles_agree_by_text_and_samples_by_option():
         return next(option.label for option in asked[seed][0].options if option.text == text)
 
     said = {0: label(0, "Red"), 1: label(1, "Red"), 2: label(2, "Blue")}
-    of = {seed: Confidences.of(scored(qs, [[("answer", Reply(said[seed]))]])) for seed, qs in asked.items()}
-    found = with_agreement(of)
-    assert [found[seed].values["shuffles"][0] for seed in range(3)] == pytest.approx([2 / 3, 2 / 3, 1 / 3])
-    samples = with_agreement({0: of[0], SAMPLE: of[0]})
-    assert samples[SAMPLE].values["samples"].tolist() == [1]
-    assert "shuffles" in samples[0].reasons
+    pairs = {seed: [(q, dialogue(q, [("answer", Reply(said[seed]))])) for q in qs] for seed, qs in asked.items()}
+    found = answers_of({("shuffled_options", seed): of_seed for seed, of_seed in pairs.items()})
+    assert found["shuffles"].tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3])
+    assert found["samples"].isna().all()
+    samples = answers_of({("shuffled_options", seed): pairs[0] for seed in (0, SAMPLE)})
+    assert samples["samples"].tolist() == [1, 1]
+    assert samples["shuffles"].isna().all()
 
 
 def test_failed_replies_do_not_count_and_abstentions_agree_with_nothing():
     texts = ["A", "I cannot tell.", None, "A"]
     replies = [Reply("", error="timeout") if text is None else Reply(text) for text in texts]
-    scores = [Confidences.of(scored([question("1", 0)], [[("answer", each)]])).scores for each in replies]
-    assert scores[1].outcome[0] == ABSTAINED
-    shares = agreement(scores, option_codes([each.questions for each in scores]))
-    assert [each[0] for each in shares] == pytest.approx([2 / 3, np.nan, np.nan, 2 / 3], nan_ok=True)
+    asked = question("1", 0)
+    cells = {("original", n * SAMPLE): [(asked, dialogue(asked, [("answer", each)]))] for n, each in enumerate(replies)}
+    found = answers_of(cells)
+    assert found["outcome"][1] == ABSTAINED
+    assert found["samples"].tolist() == pytest.approx([2 / 3, np.nan, np.nan, 2 / 3], nan_ok=True)
 
 
 def test_what_a_refusal_would_have_answered():
     """A refusal is right or wrong by its forced choice, and wrong where the refusal is the right answer."""
-    asked = [question(str(i), 4 if i == 2 else 0) for i in range(5)]
     refuse, forced = ("answer", Reply("E")), (FORCED, Reply("A"))
     dialogues = [[refuse, forced], [refuse, (FORCED, Reply("B"))], [refuse], [refuse], [("answer", Reply("A"))]]
-    found = Confidences.of(scored(asked, dialogues))
-    assert found.would_be_right.tolist() == pytest.approx([1, 0, 0, np.nan, 1], nan_ok=True)
-    assert found.values["refusal"].tolist() == [0, 0, 0, 0, 1]
-
-
-def table(dialogues: list[list[tuple[str, Reply]]], seed: int = 0) -> ScoreTable:
-    asked = [question(str(i), 0, group=f"g{i}") for i in range(len(dialogues))]
-    return ScoreTable.of("original", seed, {"robust": scored(asked, dialogues)})
+    found = answers(dialogues, right=[0, 0, 4, 0, 0])
+    assert found["would_be_right"].tolist() == pytest.approx([1, 0, 0, np.nan, 1], nan_ok=True)
+    assert confidence_table(only_cell(found))["refusal"].to_pylist() == [0, 0, 0, 0, 1]
 
 
 ATTEMPTS = [[("answer", Reply("A"))], [("answer", Reply("B"))]]
@@ -141,7 +125,7 @@ REFUSED, WRONG = [("answer", Reply("E"))], [("answer", Reply("E")), (FORCED, Rep
 
 def of_refusals(dialogues, **settings) -> dict[str, Metric]:
     settings = {"benchmark": "humblebench", "asks_again": {"original"}} | settings
-    metrics = metrics_of([table(dialogues)], Statistics(confidence=0.95), model="m", **settings)
+    metrics = metrics_of(answers(dialogues), Statistics(confidence=0.95), model="m", **settings)
     return {m.name: m for m in metrics if m.name.endswith(".refusal")}
 
 
@@ -171,10 +155,9 @@ def test_refusals_are_not_judged_where_no_question_is_asked_again():
 
 
 def test_refusals_are_not_judged_where_every_answer_is_wrong():
-    asked = [question(str(i), 4, group=f"g{i}") for i in range(3)]
-    found = ScoreTable.of("nota_only", 0, {"robust": scored(asked, [ATTEMPTS[0], REFUSED, REFUSED])})
+    found = answers([ATTEMPTS[0], REFUSED, REFUSED], right=[4, 4, 4])
     metrics = metrics_of(
-        [found], Statistics(confidence=0.95), model="m", benchmark="humblebench", asks_again={"nota_only"}
+        found, Statistics(confidence=0.95), model="m", benchmark="humblebench", asks_again={"original"}
     )
     assert [(m.name, m.value) for m in metrics if m.name.endswith(".refusal")] == [("known.refusal", None)]
 
@@ -195,11 +178,8 @@ def test_the_protocol_decides_whether_a_question_is_asked_again(tmp_path):
     assert pick(found, "abstention_precision_high_bound.refusal").value is None
 
 
-def test_the_table_has_null_for_what_is_unknown(tmp_path):
-    found = with_shared_confidences([table([[("answer", reply("A"))], [("answer", reply("E"))]])])
-    path = tmp_path / "confidence.parquet"
-    assert found[0].confidences is not None
-    rows = found[0].confidences.table(path, found[0].ids)
+def test_the_table_has_null_for_what_is_unknown():
+    rows = confidence_table(only_cell(answers([[("answer", reply("A"))], [("answer", reply("E"))]])))
     assert rows.schema.equals(tables.CONFIDENCES)
     first, second = rows.to_pylist()
     assert first["letters"] == pytest.approx(0.9)
@@ -208,11 +188,15 @@ def test_the_table_has_null_for_what_is_unknown(tmp_path):
     assert first["samples"] is None and first["option_text"] is None
 
 
-def test_no_confidences_without_the_robust_parser():
-    answers = scored([question("1", 0)], [[("answer", Reply("A"))]])
-    other = ScoreTable.of("original", 0, {"official": replace(answers, parser="official")})
-    assert other.confidences is None
-    assert with_shared_confidences([other]) == [other]
+def test_no_confidences_without_the_robust_parser(tmp_path):
+    pairs = {ORIGINAL: [(question("1", 0), Reply("A"))]}
+    write(tmp_path, pairs)
+    settings, table = params(["original"], [0], parsers=["official"]), tmp_path / "confidence.parquet"
+    files = {name: tmp_path / f"{name}.parquet" for name in ("scores", "replies")}
+    out = tmp_path / "metrics.parquet"
+    measure(settings, "m", "humblebench", variants=tmp_path / "variants", **files, out=out, confidence=table)
+    assert not any("." in metric.name for metric in tables.read_metrics(out))
+    assert tables.cells_in(table) == []
 
 
 @pytest.mark.parametrize("behaviour", ["calibrated", "overconfident", "uninformative"])

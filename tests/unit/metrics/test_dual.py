@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import config, variants
-from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.metrics import clustered_interval, dual
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Reply, Score
 from tests.factories import params_from, question
-from tests.unit.metrics.answered import measured, params, pick
+from tests.unit.metrics.answered import cell_of, measured, params, pick
 
 PAIR = "original+nota_only"
 ROOT = Path(__file__).parents[3]
@@ -176,11 +175,11 @@ def test_dual_accuracy_is_at_most_both_accuracies_and_at_least_their_overlap(row
     first = [ask(number, answer) for number, (answer, _, _) in enumerate(rows)]
     second = [variants.nota_only(q) for q in first]
     answers = [
-        ScoreArrays.of(asked, [score(q, row[place]) for q, row in zip(asked, rows, strict=True)])
+        cell_of([(q, score(q, row[place])) for q, row in zip(asked, rows, strict=True)])
         for place, asked in ((1, first), (2, second))
     ]
     found = {name: ratio.numerator.sum() for name, ratio in dual.dual_accuracy(answers).items()}
-    right, refused = (int(part.correct.sum()) for part in answers)
+    right, refused = (int(part["correct"].sum()) for part in answers)
     assert max(0, right + refused - len(rows)) <= found["dual_accuracy"] <= min(right, refused)
     assert found["dual_accuracy_answerable"] <= found["dual_accuracy"]
     assert (found["right_as_published"], found["refused_when_changed"]) == (right, refused)

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import variants
-from known_unknowns.benchmark.metrics import Ratio, RiskCoverage, ScoredAnswers
+from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.config import Statistics
 from known_unknowns.metrics import consistency
+from known_unknowns.metrics.answers import frame
 from known_unknowns.metrics.measure import metrics_of
-from known_unknowns.metrics.proportions import ScoreArrays, ratios
-from known_unknowns.metrics.score_tables import ScoreTable
+from known_unknowns.metrics.proportions import ratios
 from known_unknowns.metrics.selective import aurc
 from known_unknowns.records import (
     ABSTAINED,
@@ -27,16 +27,16 @@ from known_unknowns.records import (
     OUTCOMES,
     REFUSED,
     UNPARSED,
-    AnsweredTurn,
     Metric,
     Question,
     Reply,
     Score,
 )
+from known_unknowns.scoring.answers import answer_table
 from known_unknowns.variants.of_benchmark import content_free
-from known_unknowns_benchmarks.multiple_choice.metrics import risk_coverage
+from known_unknowns_benchmarks.multiple_choice.metrics import METRICS
 from tests.factories import question, with_keys
-from tests.unit.metrics.answered import params
+from tests.unit.metrics.answered import cell_of, dialogue, only_cell, params
 
 LABELS = "ABCDE"  # E is the refusal
 
@@ -73,9 +73,9 @@ ALL_OUTCOMES: list[tuple[str | None, str, str | None]] = [
 ]
 
 
-def scored(rows: Sequence[tuple[str | None, str, str | None]]) -> tuple[list[Question], list[Score]]:
+def scored(rows: Sequence[tuple[str | None, str, str | None]]) -> list[tuple[Question, Score]]:
     asked = [ask(number, answer) for number, (answer, _, _) in enumerate(rows, 1)]
-    return asked, [score(q, outcome, label) for q, (_, outcome, label) in zip(asked, rows, strict=True)]
+    return [(q, score(q, outcome, label)) for q, (_, outcome, label) in zip(asked, rows, strict=True)]
 
 
 def sums(found: dict[str, Ratio]) -> dict[str, tuple[float, float]]:
@@ -83,7 +83,7 @@ def sums(found: dict[str, Ratio]) -> dict[str, tuple[float, float]]:
 
 
 def test_every_outcome_by_hand() -> None:
-    found = sums(ratios(ScoreArrays.of(*scored(ALL_OUTCOMES)), [*LABELS, "F"]))
+    found = sums(ratios(cell_of(scored(ALL_OUTCOMES)), [*LABELS, "F"]))
     assert {name: pair for name, pair in found.items() if name != "chance"} == {
         "accuracy": (2, 14),  # 1 5
         "share_A": (1, 14),  # 1
@@ -110,11 +110,11 @@ def test_every_outcome_by_hand() -> None:
 
 def test_without_content_no_option_is_right_whatever_the_answer() -> None:
     """`text_only` keeps the published answers: 3 5 refused, 4 6 13 abstained, of all 14."""
-    arrays = ScoreArrays.of(*scored(ALL_OUTCOMES))
-    found = sums(ratios(arrays, list(LABELS), content_free=True))
+    cell = cell_of(scored(ALL_OUTCOMES))
+    found = sums(ratios(cell, list(LABELS), content_free=True))
     assert found["recognised"] == (5, 14)
     assert found["recognised_refused"] == (2, 14) and found["recognised_abstained"] == (3, 14)
-    plain = sums(ratios(arrays, list(LABELS)))
+    plain = sums(ratios(cell, list(LABELS)))
     assert {n: v for n, v in found.items() if not n.startswith("recog")} == {
         n: v for n, v in plain.items() if not n.startswith("recog")
     }
@@ -136,27 +136,17 @@ def test_without_content_no_option_is_right_whatever_the_answer() -> None:
     )
 )
 def test_shares_add_up(rows) -> None:
-    asked, scores = scored([(answer, outcome, label) for answer, (outcome, label) in rows])
-    found = {name: pair[0] for name, pair in sums(ratios(ScoreArrays.of(asked, scores), [*LABELS, "F"])).items()}
+    pairs = scored([(answer, outcome, label) for answer, (outcome, label) in rows])
+    found = {name: pair[0] for name, pair in sums(ratios(cell_of(pairs), [*LABELS, "F"])).items()}
     labels = sum(found[f"share_{label}"] for label in [*LABELS, "F"])
     assert labels + found["share_no_letter"] + found["share_failed"] == len(rows)
-    kinds = {outcome: sum(s.outcome == outcome for s in scores) for outcome in OUTCOMES}
+    kinds = {outcome: sum(s.outcome == outcome for _, s in pairs) for outcome in OUTCOMES}
     assert kinds[ANSWERED] + kinds[REFUSED] == len(rows) - sum(
         found[f"share_{name}"] for name in ("abstained", "unparsed", "cut", "failed")
     )
     assert found["recognised"] == found["recognised_refused"] + found["recognised_abstained"]
     assert found["accuracy"] <= found["accuracy_high_bound"]
     assert found["share_abstained"] + found["share_cut"] <= found["share_no_letter"]
-
-
-def answers(rows: Sequence[tuple[str | None, str, str | None]], texts: Sequence[str] = ()) -> ScoredAnswers:
-    asked, scores = scored(rows)
-    texts = texts or [""] * len(asked)
-    turns = [
-        AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", Reply(text))
-        for q, text in zip(asked, texts, strict=True)
-    ]
-    return ScoredAnswers("robust", asked, turns, scores)
 
 
 def pick(metrics: Sequence[Metric], name: str, **where: object) -> Metric:
@@ -171,15 +161,15 @@ def pick(metrics: Sequence[Metric], name: str, **where: object) -> Metric:
 def test_the_table_of_metrics_has_recognised_for_variants_without_content() -> None:
     """Blank images of questions without a refusal option keep their answer; recognised is defined for all of them."""
     rows = [("A", ABSTAINED, None), ("B", ANSWERED, "B"), ("C", CUT, None)]
-    bare = [replace(q, options=q.options[:4], refusal=None) for q in answers(rows).questions]
-    table = ScoreTable.of("blank", 0, {"robust": replace(answers(rows), questions=bare)})
+    bare = [(replace(q, options=q.options[:4], refusal=None), score) for q, score in scored(rows)]
+    answers = cell_of(bare).reset_index().assign(variant="blank")
     settings = Statistics(confidence=0.95)
-    measured = metrics_of([table], settings, model="m", benchmark="humblebench", content_free={"blank"})
+    measured = metrics_of(answers, settings, model="m", benchmark="humblebench", content_free={"blank"})
     found = pick(measured, "recognised")
     assert (found.value, found.n, found.denominator) == (pytest.approx(1 / 3), 3, 3)
     refused = pick(measured, "recognised_refused")
     assert (refused.value, refused.method) == (None, "undefined: no question offers a refusal")
-    undefined = pick(metrics_of([table], settings, model="m", benchmark="humblebench"), "recognised")
+    undefined = pick(metrics_of(answers, settings, model="m", benchmark="humblebench"), "recognised")
     assert (undefined.value, undefined.low, undefined.high, undefined.denominator) == (None, None, None, 0)
 
 
@@ -195,7 +185,7 @@ def test_variants_without_content() -> None:
 def test_a_reply_without_an_option_agrees_with_no_other(outcome: str) -> None:
     chosen: list[tuple[str | None, str, str | None]] = [("A", ANSWERED, "A"), ("A", outcome, None)]
     again: list[tuple[str | None, str, str | None]] = [("A", outcome, None), ("A", outcome, None)]
-    found = sums(consistency.across_seeds([answers(chosen).arrays, answers(again).arrays]))
+    found = sums(consistency.across_seeds([cell_of(scored(chosen)), cell_of(scored(again))]))
     assert found["same_answer"] == (0, 2) and found["content_agreement"] == (0, 2)
     assert found["position_kept"][1] == 0
 
@@ -206,12 +196,14 @@ def test_the_risk_coverage_curve_ignores_the_outcome_of_the_text() -> None:
     logprobs = [{"A": np.log(0.9), "E": np.log(0.1)}, {"A": np.log(0.6), "E": np.log(0.4)}]
 
     def curve(kinds: Sequence[str]) -> RiskCoverage:
-        found = answers([(answer, kind, None) for (answer, _, _), kind in zip(rows, kinds, strict=True)])
-        turns = [
-            replace(turn, reply=replace(turn.reply, logprobs=p))
-            for turn, p in zip(found.answers, logprobs, strict=True)
+        asked = [
+            replace(ask(number, answer), benchmark="multiple_choice") for number, (answer, _, _) in enumerate(rows)
         ]
-        return risk_coverage(replace(found, parser="likelihood", answers=turns))["aurc"]
+        scores = [replace(score(q, kind, None), parser="likelihood") for q, kind in zip(asked, kinds, strict=True)]
+        pairs = [(q, dialogue(q, [("answer", Reply("", logprobs=p))])) for q, p in zip(asked, logprobs, strict=True)]
+        of_turns = {"likelihood": {(each.question_id, 0): each for each in scores}}
+        table = answer_table("multiple_choice", pairs, ["likelihood"], of_turns, file="replies")
+        return METRICS.curves(only_cell(frame([(("original", 0), table)])))["aurc"]
 
     assert aurc(curve([ANSWERED, ANSWERED])) == pytest.approx((0 + 1 / 2) / 2)
     assert aurc(curve([ABSTAINED, CUT])) == pytest.approx((0 + 1 / 2) / 2)

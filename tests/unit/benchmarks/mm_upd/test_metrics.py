@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
 from known_unknowns import tables
-from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Reply, Score
-from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants import apply
 from known_unknowns.variants.of_benchmark import variants_of
 from known_unknowns.workflow import configuration
 from known_unknowns_benchmarks.mm_upd import prompts
 from known_unknowns_benchmarks.mm_upd.loader import load
-from known_unknowns_benchmarks.mm_upd.metrics import categories, ratios
+from known_unknowns_benchmarks.mm_upd.metrics import METRICS
 from tests.paths import ROOT
 from tests.unit.benchmarks.mm_upd.published_files import write
+from tests.unit.metrics.answered import answers_of, cell_of, only_cell
 
 PARSERS = ["official", "robust", "likelihood"]
 SETTINGS = ["mm_upd_base", "original", "mm_upd_instruction"]
@@ -34,28 +32,27 @@ def questions(tmp_path_factory):
     return list(load(write(folder / "raw"), folder / "questions"))
 
 
-def scored(questions, replies: dict[str, str], parser: str) -> ScoredAnswers:
+def cell(questions, replies: dict[str, str], parser: str) -> pd.DataFrame:
     """The replies by question id in the base setting; the right letter if there is none."""
-    turns = []
+    pairs = []
     for question in questions:
-        right = question.labels[question.answer]
-        text = replies.get(question.id, right)
+        text = replies.get(question.id, question.labels[question.answer])
         prompt = prompts.base(question)
-        turns.append(AnsweredTurn(question.id, 0, "answer", prompt, (), question.labels, "k", Reply(text)))
-    scores = [score_turn(turn, question, parser) for turn, question in zip(turns, questions, strict=True)]
-    return ScoredAnswers(parser, questions, turns, scores)
+        pairs.append(
+            (question, [AnsweredTurn(question.id, 0, "answer", prompt, (), question.labels, "k", Reply(text))])
+        )
+    return only_cell(answers_of({("original", 0): pairs}, [parser]))
 
 
-def values(answers: ScoredAnswers) -> dict[str, tuple[float, float]]:
+def values(cell: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Numerator and denominator of every metric."""
-    return {name: (np.sum(ratio.numerator), np.sum(ratio.denominator)) for name, ratio in ratios(answers).items()}
+    found = METRICS.ratios(cell)
+    return {name: (np.sum(ratio.numerator), np.sum(ratio.denominator)) for name, ratio in found.items()}
 
 
 def test_one_wrong_pass_fails_the_question_and_its_pair(questions):
     # A standard pass of AAD is answered with another option; an unsolvable pass of IASD with one of the options.
-    found = values(
-        scored(questions, {"AAD-standard-1000241": "C", "IASD-upd-241": "A. Father and daughter"}, "official")
-    )
+    found = values(cell(questions, {"AAD-standard-1000241": "C", "IASD-upd-241": "A. Father and daughter"}, "official"))
     assert found["circular_standard"] == (2, 3)
     assert found["circular_upd"] == (2, 3)
     assert found["circular_dual"] == (1, 3)
@@ -63,7 +60,7 @@ def test_one_wrong_pass_fails_the_question_and_its_pair(questions):
 
 def test_free_text_is_open_to_the_released_matching_and_decided_by_the_robust_parser(questions):
     replies = {"AAD-upd-241": "It is rainy.", "IVQD-upd-241": "I see no clouds, so it is sunny."}
-    official, robust = (values(scored(questions, replies, parser)) for parser in ("official", "robust"))
+    official, robust = (values(cell(questions, replies, parser)) for parser in ("official", "robust"))
     assert official["circular_upd"] == (1, 3) and official["circular_upd_high_bound"] == (3, 3)
     assert official["fraction_without_letter"] == robust["fraction_without_letter"] == (2, 17)
     assert robust["circular_upd"] == (2, 3)  # the masked answer is right; "sunny" is an option
@@ -73,14 +70,13 @@ def test_only_unsolvable_questions_can_be_right_where_a_reply_abstains(questions
     """A cut reply can be right in any pass, one that abstains only where an answer is to be withheld."""
 
     def bounds(identifier: str, outcome: str) -> tuple[tuple[float, float], tuple[float, float]]:
-        answers = scored(questions, {identifier: "?"}, "likelihood")
-        scores = [
-            Score(q.id, 0, "answer", "likelihood", outcome, None, None, False)
-            if q.id == identifier
-            else Score(q.id, 0, "answer", "likelihood", "answered", q.labels[q.answer], q.answer, True)
-            for q in questions
-        ]
-        found = values(replace(answers, scores=scores))
+        scores = []
+        for q in questions:
+            found = Score(q.id, 0, "answer", "likelihood", "answered", q.labels[q.answer], q.answer, True)
+            if q.id == identifier:
+                found = Score(q.id, 0, "answer", "likelihood", outcome, None, None, False)
+            scores.append((q, found))
+        found = values(cell_of(scores, text="?"))
         return found["circular_standard_high_bound"], found["circular_upd_high_bound"]
 
     assert bounds("AAD-standard-241", ABSTAINED) == ((2, 3), (3, 3))
@@ -89,12 +85,13 @@ def test_only_unsolvable_questions_can_be_right_where_a_reply_abstains(questions
 
 
 def test_refusals_of_standard_questions_are_counted(questions):
-    found = values(scored(questions, {"AAD-standard-241": "D"}, "official"))  # D is not shown: the released refusal
+    found = values(cell(questions, {"AAD-standard-241": "D"}, "official"))  # D is not shown: the released refusal
     assert found["standard_withheld"] == (1, 9)
 
 
 def test_subsets_have_one_row_per_problem(questions):
-    assert {name: int(flags.sum()) for name, flags in categories(questions).items()} == {"AAD": 1, "IASD": 1, "IVQD": 1}
+    flags = METRICS.categories(cell(questions, {}, "official"))
+    assert {name: int(rows.sum()) for name, rows in flags.items()} == {"AAD": 1, "IASD": 1, "IVQD": 1}
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,21 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.config import Statistics
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
-from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Metric, Question, Reply, Score
-from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
-from known_unknowns_benchmarks.mmsap.metrics import QUADRANTS, ratios
+from known_unknowns_benchmarks.mmsap.metrics import METRICS, QUADRANTS
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
-from tests.unit.metrics.answered import pick
+from tests.unit.metrics.answered import answers_of, cell_of, pick
 
 # A dozen questions with every outcome. A is right, C refuses; in BeyondVisQA C is right.
 #
@@ -228,18 +226,12 @@ def test_images_without_content_make_every_question_unknown(tmp_path):
     assert pick(metrics, "quadrant_known_unknown", **where).value == 1
 
 
-def scored(questions: list[Question], say) -> dict[str, ScoredAnswers]:
-    turns = [dialogue(question, lambda turn, q=question: say(q, turn)) for question in questions]
-    return {
-        parser: ScoredAnswers(
-            parser,
-            questions,
-            [asked[0] for asked in turns],
-            [score_turn(asked[0], q, parser) for asked, q in zip(turns, questions, strict=True)],
-            [{a.step: score_turn(a, q, parser) for a in asked[1:]} for asked, q in zip(turns, questions, strict=True)],
-        )
-        for parser in ("official", "likelihood")
-    }
+def answers(cells: dict[tuple[str, int], list[Question]], say) -> pd.DataFrame:
+    def of(q: Question) -> tuple[Question, list[AnsweredTurn]]:
+        return q, dialogue(q, lambda turn: say(q, turn))
+
+    pairs = {cell: [of(q) for q in questions] for cell, questions in cells.items()}
+    return answers_of(pairs, ("official", "likelihood"))
 
 
 def test_the_interval_is_of_questions_and_shuffles_together():
@@ -247,12 +239,10 @@ def test_the_interval_is_of_questions_and_shuffles_together():
     (Var p + E p(1 - p) / 5) / n, and the interval must be as wide as that says."""
     generator, questions = random.Random(7), [ask(str(n), BASIC) for n in range(400)]
     chances = {q.id: generator.betavariate(1.2, 0.8) for q in questions}
-    found = [
-        ScoreTable.of(
-            "shuffled_options", seed, scored(questions, lambda q, _: Reply("AB"[generator.random() > chances[q.id]]))
-        )
-        for seed in range(5)
-    ]
+    found = answers(
+        {("shuffled_options", seed): questions for seed in range(5)},
+        lambda q, _: Reply("AB"[generator.random() > chances[q.id]]),
+    )
     metrics = metrics_of(found, Statistics(confidence=0.95), model="m", benchmark="mmsap")
     pooled = pick(metrics, "score_kk", variant="shuffled_options", seed=None, parser="official")
     p = np.array(list(chances.values()))
@@ -295,8 +285,8 @@ def test_what_holds_for_any_replies(drawn, generator):
         }
 
     def measure(order: list[Question]) -> dict[tuple[str, str, str], Metric]:
-        table = ScoreTable.of("original", 0, scored(order, lambda q, turn: said[q.id][turn.step]))
-        metrics = metrics_of([table], Statistics(confidence=0.95), model="m", benchmark="mmsap")
+        table = answers({("original", 0): order}, lambda q, turn: said[q.id][turn.step])
+        metrics = metrics_of(table, Statistics(confidence=0.95), model="m", benchmark="mmsap")
         return {(m.parser, m.category, m.name): m for m in metrics}
 
     found = measure(questions)
@@ -323,10 +313,9 @@ def test_replies_that_abstain_or_were_cut_are_neither_refused_nor_asked_again():
     asked = [ask("b1", BASIC), ask("k1", KNOW), ask("k2", KNOW), ask("y1", BEYOND)]
     outcomes = [ABSTAINED, ABSTAINED, CUT, ABSTAINED]
     scores = [Score(q.id, 0, "answer", "robust", o, None, None, False) for q, o in zip(asked, outcomes, strict=True)]
-    turns = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", Reply("")) for q in asked]
     found = {
         name: (float(np.sum(ratio.numerator)), float(np.sum(ratio.denominator)))
-        for name, ratio in ratios(ScoredAnswers("robust", asked, turns, scores)).items()
+        for name, ratio in METRICS.ratios(cell_of(list(zip(asked, scores, strict=True)))).items()
     }
     assert found["score_sa"] == (0, 4) and found["answer_rate"] == (4, 4) and found["answer_accuracy"] == (0, 4)
     assert found["quadrant_abstained"] == (3, 4) and found["quadrant_unread"] == (1, 4)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmark.metrics import ScoreArrays
 from known_unknowns.metrics.consistency import across_seeds
 from known_unknowns.records import ANSWERED, UNPARSED, Option, Question, Score
 from known_unknowns_benchmarks.mmsap.loader import BASIC
+from tests.unit.metrics.answered import cell_of
 
 
 def by_hand(orders: list[str], choices: list[str | None]) -> dict[str, float]:
@@ -18,7 +18,7 @@ def by_hand(orders: list[str], choices: list[str | None]) -> dict[str, float]:
         question = Question("1", "mmsap", "?", options, 0, 4, (), "Other", "g", {"subset": BASIC})
         choice = None if chosen is None else order.index(chosen)
         score = Score("1", 0, "answer", "official", UNPARSED if choice is None else ANSWERED, None, choice, False)
-        seeds.append(ScoreArrays.of([question], [score]))
+        seeds.append(cell_of([(question, score)]))
     return {
         name: float(ratio.numerator[0] / ratio.denominator[0]) if ratio.denominator[0] else None
         for name, ratio in across_seeds(seeds).items()

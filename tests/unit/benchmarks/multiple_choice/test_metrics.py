@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.data.questions import vary
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.selective import aurc
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply, Score
-from known_unknowns_benchmarks.multiple_choice.metrics import ratios, risk_coverage
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Option, Question, Reply, Score
+from known_unknowns_benchmarks.multiple_choice.metrics import METRICS
 from tests.factories import question as published
 from tests.factories import variant_entry
 from tests.unit.benchmarks.multiple_choice.own_files import BENCHMARK, load, own_folder, row
+from tests.unit.metrics.answered import answers_of, cell_of, dialogue, only_cell
 
 
 def question(identifier: str, answer: int = 0, refusal: int | None = 2) -> Question:
@@ -25,38 +25,42 @@ def question(identifier: str, answer: int = 0, refusal: int | None = 2) -> Quest
     return replace(published(identifier), benchmark="multiple_choice", options=options, answer=answer, refusal=refusal)
 
 
-def score(outcome: str, *, correct: bool = False, step: str = "answer") -> Score:
-    return Score("q", 0, step, "robust", outcome, None, None, correct)
+def score(asked: Question, outcome: str, *, correct: bool = False) -> Score:
+    return Score(asked.id, 0, "answer", "robust", outcome, None, None, correct)
 
 
 def test_forced_choices():
     """Of 4 answerable questions with a refusal, 3 are refused; forced, one is right, one wrong, one unparsed."""
     questions = [question("1"), question("2"), question("3"), question("4"), question("5", 2), question("6", 0, None)]
-    scores = [score(REFUSED)] * 3 + [score(ANSWERED, correct=True), score(REFUSED, correct=True), score(ANSWERED)]
-    forced = [score(ANSWERED, correct=True), score(ANSWERED), score(UNPARSED)]
-    other = [{"forced": each} for each in forced] + [{}, {}, {}]
-    scored = ScoredAnswers("robust", questions, [], scores, other)
-    found = {name: (r.numerator.sum(), r.denominator.sum()) for name, r in ratios(scored).items()}
+    given = [(REFUSED, False)] * 3 + [(ANSWERED, True), (REFUSED, True), (ANSWERED, False)]
+    scores = [(q, score(q, outcome, correct=right)) for q, (outcome, right) in zip(questions, given, strict=True)]
+    again = [(ANSWERED, True), (ANSWERED, False), (UNPARSED, False)]
+    forced = {
+        q.id: replace(score(q, outcome, correct=right), turn=1, step="forced")
+        for q, (outcome, right) in zip(questions[:3], again, strict=True)
+    }
+    ratios = METRICS.ratios(cell_of(scores, forced))
+    found = {name: (r.numerator.sum(), r.denominator.sum()) for name, r in ratios.items()}
     assert found == {"refused_and_known": (1, 4), "known_of_refused": (1, 3), "forced_unread": (1, 3)}
-    single_turn = ScoredAnswers("robust", questions, [], scores, [{}] * 6)
-    assert all(ratio.denominator.sum() == 0 for ratio in ratios(single_turn).values())  # undefined, not 0
+    single_turn = METRICS.ratios(cell_of(scores))
+    assert all(ratio.denominator.sum() == 0 for ratio in single_turn.values())  # undefined, not 0
 
 
 def test_risk_and_coverage():
     """The confidence is the share of the best answer: 0.6 (right), 0.5 (wrong), 0.3 (right); one reply has none."""
 
-    def answered(**shares: float) -> AnsweredTurn:
-        logprobs = {label: math.log(share) for label, share in shares.items()} or None
-        return AnsweredTurn("q", 0, "answer", "", (), ("A", "B", "C"), "", Reply("", logprobs=logprobs))
+    def answered(**shares: float) -> Reply:
+        return Reply("", logprobs={label: math.log(share) for label, share in shares.items()} or None)
 
+    replies = [answered(A=0.3, B=0.1, C=0.6), answered(A=0.1, B=0.5, C=0.4), answered(A=0.6, B=0.2, C=0.2), answered()]
     questions = [question(str(number)) for number in range(4)]
-    answers = [answered(A=0.3, B=0.1, C=0.6), answered(A=0.1, B=0.5, C=0.4), answered(A=0.6, B=0.2, C=0.2), answered()]
-    scored = ScoredAnswers("likelihood", questions, answers, [score(ANSWERED)] * 4)
-    curve = risk_coverage(scored)["aurc"]
+    pairs = [(q, dialogue(q, [("answer", reply)])) for q, reply in zip(questions, replies, strict=True)]
+    answers = answers_of({("original", 0): pairs}, ["likelihood", "robust"])
+    curve = METRICS.curves(only_cell(answers, "likelihood"))["aurc"]
     assert np.exp(curve.confidence[:3]) == pytest.approx([0.3, 0.5, 0.6])
     assert np.isnan(curve.confidence[3]) and curve.wrong.tolist() == [0, 1, 0, 1]
     assert aurc(curve) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
-    assert risk_coverage(ScoredAnswers("robust", questions, answers, [])) == {}
+    assert METRICS.curves(only_cell(answers, "robust")) == {}
 
 
 def test_a_variant_leaves_out_the_questions_that_it_does_not_fit(tmp_path, capsys):

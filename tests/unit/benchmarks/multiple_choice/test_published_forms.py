@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns import variants
-from known_unknowns.benchmark.metrics import ScoredAnswers
 from known_unknowns.errors import ConfigError
-from known_unknowns.records import ANSWERED, AnsweredTurn, Image, Question, Reply, Score
+from known_unknowns.records import ANSWERED, Image, Question, Score
 from tests.factories import asked_by, data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,
@@ -27,6 +26,7 @@ from tests.unit.benchmarks.multiple_choice.own_files import (
     write_csv,
     write_images,
 )
+from tests.unit.metrics.answered import cell_of
 
 YES_NO = {"options": ["Yes", "No"]}
 
@@ -160,11 +160,15 @@ def test_circular_copies_of_mmbench_count_together(tmp_path):
     assert any(note.startswith("4 rows are circular copies (MMBench) of 2 questions") for note in notes)
     wrong = {"1000007"}
     scores = [
-        Score(q.id, 0, "answer", "official", ANSWERED, "A", q.answer if q.id not in wrong else 0, q.id not in wrong)
+        (
+            q,
+            Score(
+                q.id, 0, "answer", "official", ANSWERED, "A", q.answer if q.id not in wrong else 0, q.id not in wrong
+            ),
+        )
         for q in questions
     ]
-    turns = [AnsweredTurn(q.id, 0, "answer", "", (), q.labels, "", Reply("A")) for q in questions]
-    ratio = BENCHMARK.metrics().ratios(ScoredAnswers("official", questions, turns, scores))["circular_accuracy"]
+    ratio = BENCHMARK.metrics().ratios(cell_of(scores))["circular_accuracy"]
     assert ratio.denominator.tolist() == [1, 0, 0, 1, 0, 0, 1]
     assert ratio.numerator.tolist() == [0, 0, 0, 1, 0, 0, 1]  # 7 is wrong in one of three passes
 
