@@ -1,11 +1,9 @@
-# Compute confidences, and metrics with intervals from scores, and write the summaries for people, DVC and the report.
+# Compute confidences, and metrics with intervals from answers, and write the summaries for people, DVC and the report.
 
 
 rule measure:
     input:
-        variants=FUNCTIONS.answered_variants,
-        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
-        replies="<results>/replies/{model}/{benchmark}/replies.parquet",
+        "<results>/answers/{model}/{benchmark}/answers.parquet",
     output:
         metrics="<results>/metrics/{model}/{benchmark}/metrics.parquet",
         confidence="<results>/confidence/{model}/{benchmark}/confidence.parquet",
@@ -19,13 +17,10 @@ rule measure:
     resources:
         mem_mb=2000,
     params:
-        read=FUNCTIONS.read("measure"),
-        code=FUNCTIONS.code("measure"),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
-    shell:
-        "python -m known_unknowns step measure {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
-        " --scores {input.scores} --replies {input.replies} --out {output.metrics} --confidence {output.confidence}"
-        " > {log} 2>&1"
+        **FUNCTIONS.settings("measure"),
+        code=FUNCTIONS.code("measure", "measure.py"),
+    script:
+        "scripts/measure.py"
 
 
 rule summarise:
@@ -59,12 +54,10 @@ rule summarise:
     conda:
         "../envs/core.yaml"
     params:
-        read=selection.compared(PARAMS, "summarise"),
-        code=code_of("summarise", PARAMS.benchmarks),
-    shell:
-        "python -m known_unknowns step summarise {input} --out {output.records} --headline {output.headline}"
-        " --leaderboard {output.leaderboard} --plot {output.plot} --digests {output.digests}"
-        " > {log} 2>&1"
+        **FUNCTIONS.settings("summarise"),
+        code=FUNCTIONS.code("summarise", "summarise.py"),
+    script:
+        "scripts/summarise.py"
 
 
 rule compare:
@@ -84,16 +77,11 @@ rule compare:
     conda:
         "../envs/core.yaml"
     params:
-        read=selection.compared(PARAMS, "compare"),
-        code=code_of("compare", PARAMS.benchmarks),
+        **FUNCTIONS.settings("compare"),
+        code=FUNCTIONS.code("compare", "compare.py"),
         replies=lambda wildcards: f"{RESULTS}/replies",
-        released=lambda wildcards, input: [
-            f"--released {path}" for path in input.released
-        ],
-    shell:
-        "python -m known_unknowns step compare {input.metrics} --replies {params.replies} {params.released} --out {output.table}"
-        " --digests {output.digests}"
-        " > {log} 2>&1"
+    script:
+        "scripts/compare.py"
 
 
 # Models in pairs, for the report: paired differences, tests and ranks.
@@ -111,10 +99,9 @@ rule compare_models:
     conda:
         "../envs/core.yaml"
     params:
-        read=selection.compared(PARAMS, "compare_models"),
-        code=code_of("compare"),
+        **FUNCTIONS.settings("compare_models"),
+        code=FUNCTIONS.code("compare", "compare_models.py"),
         data=lambda wildcards: DATA,
         results=subpath(output[0], parent=True),
-    shell:
-        "python -m known_unknowns compare-models --data {params.data}"
-        " --results {params.results} --out {output} > {log} 2>&1"
+    script:
+        "scripts/compare_models.py"

@@ -12,12 +12,20 @@ import numpy as np
 
 from known_unknowns import tables
 from known_unknowns.comparison.last_answers import last_answers
-from known_unknowns.comparison.paired_rows import PairedRow, Series, common_to_both, correct_for_pairs
+from known_unknowns.comparison.paired_rows import (
+    PairedRow,
+    Series,
+    as_text,
+    common_to_both,
+    correct_for_pairs,
+    write_model_comparison,
+)
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles, asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.paired import paired_difference
+from known_unknowns.metrics.summary import main_parser
 from known_unknowns.variants.of_benchmark import content_free
 
 
@@ -227,6 +235,16 @@ def compare_selection(params: Params, selection: Selection, files: EditionFiles)
         for family in families.values():
             rows += compare_pairs(benchmark, family, confidence=params.statistics.confidence)
     return rows
+
+
+def compare_edition(params: Params, files: EditionFiles, out: Path) -> None:
+    """Write the comparison of the edition's models with each other, by the main parser; no row if there is only one."""
+    rows: list[PairedRow] = []
+    if len(params.models) > 1:
+        selection = Selection(params.models, params.benchmarks, (), (main_parser(params.parsers),))
+        rows = compare_selection(params, selection, files)
+        print(as_text(rows, selection.compared))
+    write_model_comparison(out, rows)
 
 
 def _read(params: Params, selection: Selection, benchmark: str, files: EditionFiles) -> Iterator[Answers]:

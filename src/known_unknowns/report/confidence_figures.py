@@ -180,7 +180,7 @@ def _models(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> list[str]:
 def _facet(model: str, attempts: Mapping[ModelSource, _Attempts]) -> str:
     """The heading of a model's facet, with the number of its attempts."""
     counts = sorted(len(of.correct) for each, of in attempts.items() if each.model == model)
-    return f"{model}, n = {' to '.join(dict.fromkeys(f'{count:,}' for count in (counts[0], counts[-1])))}"
+    return f"{model}\nn = {' to '.join(dict.fromkeys(f'{count:,}' for count in (counts[0], counts[-1])))}"
 
 
 def _series(attempts: Mapping[ModelSource, _Attempts]) -> list[str]:
