@@ -249,7 +249,9 @@ class Metrics(BenchmarkMetrics):
         """
         for share, mean in MEANS.items():
             if share in metrics:
-                views = metrics[share].denominator / metrics[share].n
+                of_views = metrics[share].denominator
+                assert of_views is not None  # a share has one
+                views = of_views / metrics[share].n
                 yield scaled(metrics[share], mean, views, denominator=metrics[share].n, of=f"{views:g} views")
 
 
@@ -318,7 +320,8 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     replies = [turn.reply for turn in turns if turn.reply.error is None]
 
     def mean(counts: Sequence[int | None]) -> float | None:
-        return sum(counts) / len(dialogues) if counts and None not in counts else None
+        known = [count for count in counts if count is not None]
+        return sum(known) / len(dialogues) if counts and len(known) == len(counts) else None
 
     return Cost(
         turns=len(turns) / len(dialogues),
