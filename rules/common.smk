@@ -97,6 +97,7 @@ IMAGES = expand("<data>/questions/{benchmark}/images", benchmark=PARAMS.benchmar
 REPLIES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/replies.parquet")
 ENGINES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json")
 SCORES = TARGETS.per_pair("<results>/scores/{model}/{benchmark}/scores.parquet")
+ANSWERS = TARGETS.per_pair("<results>/answers/{model}/{benchmark}/answers.parquet")
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}/metrics.parquet")
 CONFIDENCES = TARGETS.per_pair(
     "<results>/confidence/{model}/{benchmark}/confidence.parquet"

@@ -1,11 +1,9 @@
-# Compute confidences, and metrics with intervals from scores, and write the summaries for people, DVC and the report.
+# Compute confidences, and metrics with intervals from answers, and write the summaries for people, DVC and the report.
 
 
 rule measure:
     input:
-        variants=FUNCTIONS.answered_variants,
-        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
-        replies="<results>/replies/{model}/{benchmark}/replies.parquet",
+        "<results>/answers/{model}/{benchmark}/answers.parquet",
     output:
         metrics="<results>/metrics/{model}/{benchmark}/metrics.parquet",
         confidence="<results>/confidence/{model}/{benchmark}/confidence.parquet",
@@ -21,7 +19,6 @@ rule measure:
     params:
         **FUNCTIONS.settings("measure"),
         code=FUNCTIONS.code("measure", "measure.py"),
-        folder=f"{RESULTS}/variants/{{benchmark}}",
     script:
         "scripts/measure.py"
 

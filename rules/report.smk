@@ -11,6 +11,7 @@ rule report:
         pairs="<results>/model_comparison.parquet",
         variants=TARGETS.variant_tables(),
         scores=SCORES,
+        answers=ANSWERS,
         replies=REPLIES,
         confidences=CONFIDENCES,
         engines=ENGINES,

@@ -40,7 +40,8 @@ rule parse:
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
         judgements=JUDGEMENTS,
     output:
-        "<results>/scores/{model}/{benchmark}/scores.parquet",
+        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
+        answers="<results>/answers/{model}/{benchmark}/answers.parquet",
     log:
         "<logs>/parse/{model}/{benchmark}.log",
     retries: 0

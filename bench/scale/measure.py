@@ -69,8 +69,8 @@ def configure(folder: Path, models: list[str], commits: list[str]) -> None:
     params["editions"]["released"] |= {"benchmarks": [BENCHMARK], "models": models}
     params["models"] = {name: {"engine": "imported", "released": {BENCHMARK: name}} for name in models}
     params["editions"] = {"released": params["editions"]["released"]}
-    entry = params["benchmarks"][BENCHMARK]["data"]["released"]
-    entry |= {"revision": commits[0], "further_revisions": commits[1:]}
+    changed = {"revision": commits[0], "further_revisions": commits[1:]}
+    params["benchmarks"][BENCHMARK]["data"] = {"released": changed}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
 
 

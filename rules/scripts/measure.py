@@ -7,16 +7,11 @@ from known_unknowns.workflow.job import configuration, job
 with job(snakemake) as settings:
     from known_unknowns.metrics import measure
 
-    params = configuration(settings)
-    model, benchmark = snakemake.wildcards.model, snakemake.wildcards.benchmark
     measure(
-        params,
-        model,
-        benchmark,
-        variants=Path(snakemake.params.folder),
-        scores=Path(snakemake.input.scores),
-        replies=Path(snakemake.input.replies),
+        configuration(settings),
+        snakemake.wildcards.model,
+        snakemake.wildcards.benchmark,
+        answers=Path(snakemake.input[0]),
         out=Path(snakemake.output.metrics),
         confidence=Path(snakemake.output.confidence),
-        kept=getattr(params.model(model), "kept", None),
     )

@@ -73,6 +73,10 @@ class EditionFiles:
         """Return the table of the scores of these replies."""
         return scores_table(self.results / "scores", model, benchmark)
 
+    def answers(self, model: str, benchmark: str) -> Path:
+        """Return the table of a model's answers to a benchmark, of which its metrics are computed."""
+        return self.results / "answers" / model / benchmark / "answers.parquet"
+
     def confidence(self, model: str, benchmark: str) -> Path:
         """Return the table of a model's confidences in its replies to a benchmark."""
         return self.results / "confidence" / model / benchmark / "confidence.parquet"

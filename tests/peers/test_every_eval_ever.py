@@ -94,9 +94,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Params]:
         replies, scores = files.replies(MODEL, benchmark), files.scores(MODEL, benchmark)
         tables.write_replies(replies, outcome.replies)
         files.engine(MODEL, benchmark).write_text(json.dumps({"facts": {"decoding": DECODING}}))
-        parse(folder, replies, scores, cells=list(cells), parsers=["official", "robust"])
+        answers = files.answers(MODEL, benchmark)
+        parse(folder, replies, scores, cells=list(cells), parsers=["official", "robust"], answers=answers)
         out = files.metrics(MODEL, benchmark)
-        measure(params, MODEL, benchmark, variants=folder, scores=scores, replies=replies, out=out)
+        measure(params, MODEL, benchmark, answers=answers, out=out)
     return root, params
 
 

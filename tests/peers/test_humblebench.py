@@ -83,10 +83,11 @@ def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]
             for q, text in pairs
         ]
         write_replies(replies, variant, 0, asked)
-    parse(asked_of, replies, scores, cells=[(variant, 0) for variant in by_variant], parsers=["official"])
+    cells, answers = [(variant, 0) for variant in by_variant], folder / "answers.parquet"
+    parse(asked_of, replies, scores, cells=cells, parsers=["official"], answers=answers)
     configured = params(list(by_variant), [0], parsers=["official"])
     out = folder / "metrics.parquet"
-    measure(configured, "m", "humblebench", variants=asked_of, scores=scores, replies=replies, out=out)
+    measure(configured, "m", "humblebench", answers=answers, out=out)
     return tables.read_metrics(out)
 
 

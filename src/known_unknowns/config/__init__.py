@@ -5,8 +5,8 @@ the file alone can tell. `known_unknowns.workflow.configuration` also checks nam
 of benchmarks, variants, protocols and parsers: use its `load` to run something.
 """
 
-from known_unknowns.config.base import Entry
-from known_unknowns.config.loading import check, load, merged, parse, read, unknown_names
+from known_unknowns.config.base import Entry, merged
+from known_unknowns.config.loading import check, load, parse, read, unknown_names
 from known_unknowns.config.models import (
     Card,
     ImportedModel,

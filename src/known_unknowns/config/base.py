@@ -142,3 +142,13 @@ def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails
 def error_line(kind: str, text: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:
     """Return an error with our text. ``kind`` is one of `FINAL`."""
     return InitErrorDetails(type=PydanticCustomError(kind, "{text}", {"text": text}), loc=location, input=value)
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Return ``above`` over ``below``: mappings are merged by their keys, all else is replaced."""
+    if not isinstance(above, Mapping):
+        return above
+    values = dict(below) if isinstance(below, Mapping) else {}
+    for key, value in above.items():
+        values[key] = merged(values.get(key), value)
+    return values

@@ -93,16 +93,14 @@ def evaluate(
     check_turns(chosen, benchmark, cells, folder / "questions.parquet")
     with Journal(Path(scratch.name, "journal.jsonl")) as journal:
         outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
-    replies, scores = files.replies(_NAME, benchmark), files.scores(_NAME, benchmark)
+    replies, scores, answers = (of(_NAME, benchmark) for of in (files.replies, files.scores, files.answers))
     tables.write_replies(replies, outcome.replies)
-    parse(varied, replies, scores, cells=list(cells), parsers=_PARSERS)
+    parse(varied, replies, scores, cells=list(cells), parsers=_PARSERS, answers=answers)
     measure(
         chosen,
         _NAME,
         benchmark,
-        variants=varied,
-        scores=scores,
-        replies=replies,
+        answers=answers,
         out=files.metrics(_NAME, benchmark),
         confidence=files.confidence(_NAME, benchmark),
     )

@@ -1,7 +1,8 @@
 """Metrics with numbers of questions, denominators and confidence intervals.
 
-`proportions` defines the metrics of all benchmarks, `confidence` those of a model's confidences,
-`known_unknowns.benchmark.metrics` how a benchmark adds its own, and `intervals` the confidence intervals.
+`answers` reads the table that all metrics are computed from. `proportions` defines the metrics of all benchmarks,
+`confidence` those of a model's confidences, and `known_unknowns.benchmark.metrics` how a benchmark adds its own.
+`intervals` has the confidence intervals.
 """
 
 from __future__ import annotations

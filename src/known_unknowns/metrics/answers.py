@@ -6,7 +6,7 @@ A *cell* has the answers to one variant with one seed and sample under one parse
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,71 +14,65 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.edition_files import asked
 from known_unknowns.errors import DataError
-from known_unknowns.records import FAILED, OVERALL, SAMPLE
-from known_unknowns.scoring import has_input
-from known_unknowns.scoring.answers import CONFIDENT_PARSER, answer_table
-from known_unknowns.scoring.confidence import SAMPLES, SHUFFLES
-from known_unknowns.scoring.dialogues import read_scores, read_turns
+from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, seed_name
+from known_unknowns.scoring.answers import CONFIDENT_PARSER, TEXT, schema_of
+from known_unknowns.scoring.confidence import REFUSAL, SAMPLES, SHUFFLES
 from known_unknowns.tables.parquet import Cell, Part
 
 Cells = Mapping[int, pd.DataFrame]
 """The cells of one variant and parser, by seed."""
 
 
-def read(
-    variants: Path,
-    scores: Path,
-    replies: Path,
-    *,
-    benchmark: str,
-    cells: Iterable[Cell],
-    parsers: Sequence[str],
-    kept: str | None = None,
-) -> pd.DataFrame:
-    """Read the answers of a model to a benchmark; ``variants`` is the benchmark's folder of variants.
+def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable[str]) -> pd.DataFrame:
+    """Read the answers of a model to a benchmark, as `complete` returns them.
 
     Raises
     ------
     DataError
-        If a parser's score of a question's answer is missing or doubled, or the seeds of a variant have other
-        questions.
+        If there are no answers to a variant and seed under a parser, or the seeds of a variant have other questions.
     """
-    found = []
-    for variant, seed in cells:
-        part, file = Part(replies, seed, variant), Part(scores, seed, variant)
-        pairs = read_turns(asked(variants, variant, seed), part)
-        turns = [turn for _, of_question in pairs for turn in of_question]
-        scored = read_scores(file, pairs, [parser for parser in parsers if has_input(parser, turns)])
-        found.append(((variant, seed), answer_table(benchmark, pairs, parsers, scored, file=file, kept=kept)))
-    answers = frame(found)
-    _check_questions(answers, variants)
-    return answers
+    table = tables.read_columns(file, pa.schema([("variant", TEXT), ("seed", pa.int64()), *schema_of(benchmark)]))
+    answers = table.to_pandas()
+    chosen = pd.MultiIndex.from_tuples([(*cell, parser) for cell in cells for parser in parsers])
+    present = pd.MultiIndex.from_frame(answers[["variant", "seed", "parser"]])
+    missing = chosen.difference(present.unique(), sort=False)
+    if len(missing):
+        variant, seed, parser = missing[0]
+        text = f"no answers to {variant} with {seed_name(seed)} by {parser!r}; delete it and run again"
+        raise DataError(text, file=file)
+    answers = answers[present.isin(chosen)]
+    _check_questions(answers, file)
+    return complete(answers)
 
 
 def frame(parts: Iterable[tuple[Cell, pa.Table]]) -> pd.DataFrame:
-    """Return the answers of several variants and seeds as one data frame, with what they show only together.
-
-    Besides the columns of the tables, it has ``variant``, ``seed``, ``cluster`` (the group as a number, in the order of
-    the names), and the confidences `SAMPLES` and `SHUFFLES`.
-    """
+    """Return the answers to several variants and seeds (`scoring.answers.answer_table`), as `complete` returns them."""
     found = []
     for (variant, seed), table in parts:
-        key = {"variant": pa.repeat(variant, len(table)), "seed": pa.repeat(seed, len(table))}
-        found.append(pa.table(key | dict(zip(table.column_names, table.columns, strict=True))))
-    table = pa.concat_tables(found)
-    # Few texts differ, except the identifiers of questions, which are the index of cells.
-    texts = [field.name for field in table.schema if pa.types.is_string(field.type) and field.name != "question_id"]
-    answers = table.to_pandas(categories=texts)
-    answers["would_be_right"] = answers["would_be_right"].astype(float)  # NaN if it is not known
+        named = table.append_column("variant", pa.repeat(variant, len(table)).cast(TEXT))
+        found.append(named.append_column("seed", pa.repeat(seed, len(table))))
+    return complete(pa.concat_tables(found).unify_dictionaries().to_pandas())
+
+
+def complete(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return answers with what they show only together.
+
+    These are ``cluster``, the group as a number in the order of the names, and the confidences `SAMPLES`, `SHUFFLES`
+    and `REFUSAL`. ``would_be_right`` becomes a number, NaN if it is not known.
+    """
     names = answers["group"].cat
-    answers["cluster"] = names.reorder_categories(sorted(names.categories)).cat.codes.to_numpy()
     samples = answers["seed"] // SAMPLE
-    answers[SAMPLES] = _agreement(answers, answers["seed"] % SAMPLE)
-    answers[SHUFFLES] = _agreement(answers, samples).where(_is_shuffled(answers, samples))
-    return answers
+    added = {
+        "cluster": names.reorder_categories(sorted(names.categories)).cat.codes.to_numpy(),
+        "would_be_right": answers["would_be_right"].astype(float),
+        SAMPLES: _agreement(answers, answers["seed"] % SAMPLE),
+        SHUFFLES: _agreement(answers, samples).where(_is_shuffled(answers, samples)),
+        REFUSAL: answers["outcome"].astype(object).map({ANSWERED: 1.0, REFUSED: 0.0, ABSTAINED: 0.0}),
+    }
+    return answers.assign(**added)
 
 
 def _agreement(answers: pd.DataFrame, within: pd.Series) -> pd.Series:
@@ -100,24 +94,34 @@ def _is_shuffled(answers: pd.DataFrame, samples: pd.Series) -> pd.Series:
     return orders.groupby([answers["variant"], samples], observed=True).transform("max") > 1
 
 
-def _check_questions(answers: pd.DataFrame, variants: Path) -> None:
-    """DataError if a seed of a variant has other questions than the first."""
-    first: dict[str, tuple[int, list[str]]] = {}
-    one_parser = answers[answers["parser"] == answers["parser"].iloc[0]]
-    for (variant, seed), part in one_parser.groupby(["variant", "seed"], sort=False, observed=True):
-        ids = part["question_id"].tolist()
-        first_seed, expected = first.setdefault(variant, (seed, ids))
+def _check_questions(answers: pd.DataFrame, file: Path) -> None:
+    """DataError if a question occurs twice, or not with all seeds and under all parsers of a variant."""
+    first: dict[str, tuple[str, int, list[str]]] = {}
+    for (variant, seed, parser), cell in _by_cell(answers):
+        ids = cell["question_id"].tolist()
+        first_parser, first_seed, expected = first.setdefault(variant, (parser, seed, ids))
+        if len(set(ids)) < len(ids):
+            question = cell["question_id"][cell["question_id"].duplicated()].iloc[0]
+            text = f"question {question!r} is answered twice by {parser!r}; delete it and run again"
+            raise DataError(text, file=Part(file, seed, variant))
         if ids != expected:
             here, there = next(pair for pair in zip_longest(ids, expected) if pair[0] != pair[1])
-            question = there or here
-            text = f"other questions than those of seed {first_seed}, from {question!r} on; make the variants again"
-            raise DataError(text, file=asked(variants, variant, seed))
+            text = (
+                f"other questions by {parser!r} than those of seed {first_seed} by {first_parser!r}, "
+                f"from {there or here!r} on; make the variants again"
+            )
+            raise DataError(text, file=Part(file, seed, variant))
+
+
+def _by_cell(answers: pd.DataFrame) -> Iterable[tuple[tuple[str, int, str], pd.DataFrame]]:
+    """The answers by variant, seed and parser, in the order of the table."""
+    return answers.groupby(["variant", "seed", "parser"], sort=False, observed=True)
 
 
 def cells_of(answers: pd.DataFrame) -> dict[str, dict[str, dict[int, pd.DataFrame]]]:
     """Return the cells by variant, parser and seed, in the order of the table."""
     found: dict[str, dict[str, dict[int, pd.DataFrame]]] = {}
-    for (variant, parser, seed), cell in answers.groupby(["variant", "parser", "seed"], sort=False, observed=True):
+    for (variant, seed, parser), cell in _by_cell(answers):
         of_parser = found.setdefault(variant, {}).setdefault(parser, {})
         of_parser[seed] = cell.set_index("question_id")
     return found
@@ -136,7 +140,7 @@ def categories(benchmark: str, cell: pd.DataFrame) -> dict[str, np.ndarray]:
 def labels_of(answers: pd.DataFrame) -> list[str]:
     """Return all labels that any question offers, sorted."""
     found: set[str] = set()
-    for options in answers["options"].cat.categories:
+    for options in answers["options"].unique():
         found.update(json.loads(options))
     return sorted(found)
 

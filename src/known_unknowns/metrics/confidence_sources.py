@@ -7,7 +7,7 @@ that need several replies to the same question. All are about the answer that th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
 from known_unknowns.metrics.answers import Cells
-from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusal_bounds
+from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusal_bounds, widened
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
-from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, sample_of
+from known_unknowns.metrics.rows import rows
+from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, sample_of
 from known_unknowns.scoring.answers import CONFIDENT_PARSER
 from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, REFUSAL, SAMPLES, SHUFFLES, SOURCES, VERBALISED
 from known_unknowns.scoring.likelihood import low_mass
@@ -54,15 +55,21 @@ def refused(cell: pd.DataFrame) -> pd.Series:
 
 def confidence_table(cell: pd.DataFrame) -> pa.Table:
     """Return the rows of `records.Confidence` of one variant and seed."""
-    refusal = pd.Series(np.nan, index=cell.index).mask(attempted(cell), 1.0).mask(refused(cell), 0.0)
-    would_be_right = cell["would_be_right"].map({1.0: True, 0.0: False})
-    rows = cell.reset_index().assign(attempted=attempted(cell).to_numpy(), refusal=refusal.to_numpy())
-    rows["would_be_right"] = would_be_right.to_numpy()
-    return pa.Table.from_pandas(rows.astype({"outcome": object}), schema=CONFIDENCES, preserve_index=False)
+    table = cell.reset_index().astype({"outcome": object})
+    table["attempted"] = table["outcome"] == ANSWERED
+    table["would_be_right"] = table["would_be_right"].map({1.0: True, 0.0: False})
+    return pa.Table.from_pandas(table, schema=CONFIDENCES, preserve_index=False)
 
 
-def _why_absent(source: str, cells: Cells) -> str:
-    """Why no cell of a variant has a value of a source."""
+def _why_absent(source: str, cells: Cells, *, asks_again: bool) -> str:
+    """Why no cell of a variant has a value of a source; "" if one has."""
+    if source == REFUSAL:
+        nothing_is_right = all(no_option_is_right(cell).all() for cell in cells.values())
+        if not asks_again:
+            return NOT_AGAIN
+        return NOTHING_RIGHT if nothing_is_right else ""
+    if any(cell[source].notna().any() for cell in cells.values()):
+        return ""
     seed, cell = next(iter(cells.items()))
     if source == LETTERS:
         return low_mass(cell["label_mass"].dropna()) or "undefined: no label has a probability"
@@ -79,98 +86,98 @@ def _why_absent(source: str, cells: Cells) -> str:
     return "undefined: " + next((error for error in errors if error), "no reply has a value")
 
 
-class Block(NamedTuple):
-    """Metrics of one source with the same number of questions, by seed.
+def metrics_of_sources(blank: Metric, cells: Cells, confidence: float, *, asks_again: bool = False) -> Iterator[Metric]:
+    """Yield the metrics of every source, over all questions.
 
-    ``statistics`` are those that the estimates were made of, ``note`` says what was left out. Without seeds, ``absent``
-    says why the source has no value.
-    """
-
-    source: str
-    by_seed: Mapping[int, Estimates]
-    statistics: Mapping[int, Mapping[str, Statistic]] = {}
-    note: str = ""
-    absent: str = ""
-
-
-def blocks(cells: Cells, *, asks_again: bool = False) -> Iterator[Block]:
-    """Compute the metrics of every source.
+    A source without a value has one row, whose method says why.
 
     Parameters
     ----------
+    blank : Metric
+        The metric whose place is filled.
     cells : mapping from int to DataFrame
         The cells of a variant under the parser `PARSER`, by seed.
+    confidence : float
+        Confidence level of the intervals.
     asks_again : bool
         Whether the protocol asks refused questions again without the refusal option. Else, nothing is known of what a
         model refused, except where no answer can be right.
     """
+    row = replace(blank, category=OVERALL)
     for source in COLUMNS:
+        if absent := _why_absent(source, cells, asks_again=asks_again):
+            n = len(next(iter(cells.values())))
+            missing = replace(row, name=f"{KNOWN}.{source}", n=n, method=absent)
+            seeds = [*cells, None] if len(cells) > 1 else [*cells]
+            yield from (replace(missing, seed=seed) for seed in seeds)
+            continue
         if source == REFUSAL:
-            yield from _refusal_blocks(cells, asks_again=asks_again)
-            continue
-        of_source = {seed: cell for seed, cell in cells.items() if cell[source].notna().any()}
-        if not of_source:
-            yield Block(source, {}, absent=_why_absent(source, cells))
-            continue
-        known = {seed: attempted(cell) & cell[source].notna() for seed, cell in of_source.items()}
-        shares = {seed: Ratio(known[seed], attempted(cell)) for seed, cell in of_source.items()}
-        yield Block(source, _shares_known(of_source, shares))
-        statistics, clusters = {}, {}
-        for seed, cell in of_source.items():
-            counted = cell[known[seed]]
-            if len(counted):
-                statistics[seed] = calibration(counted[source].to_numpy(), counted["correct"].to_numpy())
-                clusters[seed] = counted["cluster"].to_numpy()
-        yield _block(source, statistics, clusters, _groups(cells))
+            of_source = _of_refusals(row, cells, confidence)
+        else:
+            of_source = _of_attempts(row, source, cells, confidence)
+        yield from (replace(metric, name=f"{metric.name}.{source}") for metric in of_source)
 
 
-def _shares_known(cells: Cells, shares: Mapping[int, Ratio]) -> dict[int, Estimates]:
-    """The estimates of `KNOWN` over all questions."""
-    found = {}
-    for seed, ratio in shares.items():
-        everything = {OVERALL: np.ones(len(cells[seed]), dtype=bool)}
-        found[seed] = ratio_estimates({KNOWN: ratio}, everything, cells[seed]["cluster"].to_numpy())[OVERALL]
-    return found
+def _of_attempts(row: Metric, source: str, cells: Cells, confidence: float) -> Iterator[Metric]:
+    """The share of the attempts whose confidence is known, and the metrics of these confidences."""
+    shares, statistics, estimates = {}, {}, {}
+    for seed, cell in cells.items():
+        if cell[source].isna().all():
+            continue
+        known = attempted(cell) & cell[source].notna()
+        shares[seed] = _share_known(cell, Ratio(known, attempted(cell)))
+        counted = cell[known]
+        if len(counted):
+            statistics[seed] = calibration(counted[source].to_numpy(), counted["correct"].to_numpy())
+            estimates[seed] = estimated(statistics[seed], counted["cluster"].to_numpy(), _groups(cells))
+    yield from _rows_of_statistics(row, shares, {}, confidence)
+    yield from _rows_of_statistics(row, estimates, statistics, confidence)
+
+
+def _of_refusals(row: Metric, cells: Cells, confidence: float) -> Iterator[Metric]:
+    """The share of the refusals whose answer is known, and bounds of the metrics of the refusals."""
+    shares, statistics, estimates = {}, {}, {}
+    unknown = total = 0
+    for seed, cell in cells.items():
+        tried, refusals, right = attempted(cell), refused(cell), cell["would_be_right"]
+        shares[seed] = _share_known(cell, Ratio(refusals & right.notna(), refusals))
+        unknown, total = unknown + int((refusals & right.isna()).sum()), total + int(refusals.sum())
+        statistics[seed] = refusal_bounds(tried.to_numpy(), refusals.to_numpy(), right.to_numpy())
+        n = int((tried | refusals).sum())
+        estimates[seed] = estimated(statistics[seed], cell["cluster"].to_numpy(), _groups(cells), n=n)
+    note = f"; a bound: {unknown:,} of {total:,} refusals have no known answer" if unknown else ""
+    yield from _rows_of_statistics(row, shares, {}, confidence)
+    yield from _rows_of_statistics(row, estimates, statistics, confidence, note=note)
+
+
+def _share_known(cell: pd.DataFrame, ratio: Ratio) -> Estimates:
+    """The estimate of `KNOWN` over all questions."""
+    everything = {OVERALL: np.ones(len(cell), dtype=bool)}
+    return ratio_estimates({KNOWN: ratio}, everything, cell["cluster"].to_numpy())[OVERALL]
 
 
 def _groups(cells: Cells) -> np.ndarray:
+    """The numbers of all groups of the questions, sorted."""
     return np.unique(next(iter(cells.values()))["cluster"])
 
 
-def _refusal_blocks(cells: Cells, *, asks_again: bool) -> Iterator[Block]:
-    """Bounds of the metrics of the refusals, and the share of the refusals whose answer is known."""
-    if not asks_again:
-        yield Block(REFUSAL, {}, absent=NOT_AGAIN)
-        return
-    if all(no_option_is_right(cell).all() for cell in cells.values()):
-        yield Block(REFUSAL, {}, absent=NOTHING_RIGHT)
-        return
-    shares, statistics, clusters, n = {}, {}, {}, {}
-    unknown = total = 0
-    for seed, cell in cells.items():
-        missing = refused(cell) & cell["would_be_right"].isna()
-        unknown, total = unknown + int(missing.sum()), total + int(refused(cell).sum())
-        shares[seed] = Ratio(refused(cell) & ~missing, refused(cell))
-        flags = (attempted(cell), refused(cell), cell["would_be_right"])
-        statistics[seed] = refusal_bounds(*(values.to_numpy() for values in flags))
-        clusters[seed] = cell["cluster"].to_numpy()
-        n[seed] = int((attempted(cell) | refused(cell)).sum())
-    yield Block(REFUSAL, _shares_known(cells, shares))
-    note = f"; a bound: {unknown:,} of {total:,} refusals have no known answer" if unknown else ""
-    yield _block(REFUSAL, statistics, clusters, _groups(cells), n=n, note=note)
-
-
-def _block(
-    source: str,
+def _rows_of_statistics(
+    row: Metric,
+    by_seed: Mapping[int, Estimates],
     statistics: Mapping[int, Mapping[str, Statistic]],
-    columns: Mapping[int, np.ndarray],
-    groups: np.ndarray,
+    confidence: float,
     *,
-    n: Mapping[int, int] | None = None,
     note: str = "",
-) -> Block:
-    by_seed = {
-        seed: estimated(of_seed, columns[seed], groups, n=None if n is None else n[seed])
-        for seed, of_seed in statistics.items()
-    }
-    return Block(source, by_seed, statistics, note)
+) -> Iterator[Metric]:
+    """The rows with each seed, and of their mean. ``statistics`` say how far their bias widens the intervals."""
+    if not by_seed:
+        return
+    for of, metrics in rows(row, {seed: {OVERALL: each} for seed, each in by_seed.items()}, confidence):
+        of_seeds = [statistics[seed] for seed in ([of] if of is not None else by_seed) if seed in statistics]
+        for metric in metrics:
+            if metric.value is not None:
+                slacks = [each[metric.name].slack for each in of_seeds] or [(0.0, 0.0)]
+                down, up = np.mean(slacks, axis=0).tolist()
+                metric = widened(metric, (down, up))
+                metric = replace(metric, method=metric.method + note)
+            yield metric

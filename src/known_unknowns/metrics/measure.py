@@ -14,33 +14,28 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.metrics import dual
+from known_unknowns.metrics.across_variants import across_variants
 from known_unknowns.metrics.answers import Cells, categories, cells_of, labels_of, read, undefined
-from known_unknowns.metrics.confidence import Statistic, widened
-from known_unknowns.metrics.confidence_sources import KNOWN, PARSER, blocks, confidence_table
+from known_unknowns.metrics.confidence_sources import PARSER, confidence_table, metrics_of_sources
 from known_unknowns.metrics.consistency import across_samples, across_seeds
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.proportions import (
     ABOVE_CHANCE,
     ACCURACY,
     CHANCE,
-    CONSTANT_ANSWER,
-    LABEL_MASS,
     SHARE,
     constant_answer,
     mass,
     ratios,
     undefined_ratios,
 )
+from known_unknowns.metrics.rows import rows, with_intervals, without_undefined
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.records import OVERALL, SAMPLE, Metric, runs_name
+from known_unknowns.records import SAMPLE, Metric
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, Statistics
-
-UNPAIRED = "unpaired"
-"""Share of the questions of any combined variant that another one lacks."""
-_ALWAYS_DEFINED = frozenset({CHANCE, CONSTANT_ANSWER, UNPAIRED, LABEL_MASS})
 
 
 def measure(
@@ -48,33 +43,30 @@ def measure(
     model: str,
     benchmark: str,
     *,
-    variants: Path,
-    scores: Path,
-    replies: Path,
+    answers: Path,
     out: Path,
     confidence: Path | None = None,
-    kept: str | None = None,
 ) -> None:
     """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
 
-    The table of the confidences of each question is written to ``confidence``.
+    ``answers`` is the table of the model's answers. The table of the confidences of each question is written to
+    ``confidence``.
 
     With several seeds or samples, rows with seed None follow: means over all of them, undefined if the metric of any
-    is. `headline` selects them. ``variants`` is the benchmark's folder of variants. ``kept`` is the pattern of what the
-    official parser reads of a reply (`known_unknowns.benchmark.kept_part`).
+    is. `headline` selects them.
 
     Raises
     ------
     DataError
-        If scores are missing, doubled or of other questions; it names the file and the question.
+        If answers are missing, or are to other questions with another seed; it names the file and the question.
     """
-    cells, parsers = params.cells(benchmark, model), params.parsers
-    answers = read(variants, scores, replies, benchmark=benchmark, cells=cells, parsers=parsers, kept=kept)
+    table = read(answers, benchmark, cells=params.cells(benchmark, model), parsers=params.parsers)
     if confidence is not None:
-        rows = answers[answers["parser"] == PARSER].groupby(["variant", "seed"], sort=False, observed=True)
-        tables.write_cells(confidence, tables.CONFIDENCES, ((at, confidence_table(cell)) for at, cell in rows))
+        rows = table[table["parser"] == PARSER].set_index("question_id")
+        cells = rows.groupby(["variant", "seed"], sort=False, observed=True)
+        tables.write_cells(confidence, tables.CONFIDENCES, ((at, confidence_table(cell)) for at, cell in cells))
     metrics = metrics_of(
-        answers,
+        table,
         params.statistics,
         model=model,
         benchmark=benchmark,
@@ -107,7 +99,7 @@ def metrics_of(
     Parameters
     ----------
     answers : DataFrame
-        The table of answers (`known_unknowns.metrics.answers.frame`). The seeds and samples of a variant are combined.
+        The table of answers (`known_unknowns.metrics.answers`). The seeds and samples of a variant are combined.
     statistics : Statistics
         Settings of the intervals.
     model, benchmark : str
@@ -131,12 +123,12 @@ def metrics_of(
             found = _of_cells(blank, by_seed, labels, confidence, content_free=variant in content_free)
             found += _across_runs(blank, by_seed, confidence)
             if parser == PARSER:
-                found += _of_confidence(blank, by_seed, confidence, asks_again=variant in asks_again)
+                found += metrics_of_sources(blank, by_seed, confidence, asks_again=variant in asks_again)
             reasons = {seed: undefined([cell]) for seed, cell in by_seed.items()}
-            metrics += _without_undefined(found, reasons)
+            metrics += without_undefined(found, reasons)
     for combination in [*registry.get(benchmark).metrics().across_variants, *combined]:
         blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
-        metrics += _across_variants(blank, combination, cells, confidence)
+        metrics += across_variants(blank, combination, cells, confidence)
     return metrics
 
 
@@ -148,12 +140,13 @@ def _of_cells(
     by_seed = {}
     for seed, cell in cells.items():
         by_seed[seed] = _estimates(blank.benchmark, cell, members[seed], labels, content_free=content_free)
+    right_labels = {seed: cell["right_label"].to_numpy() for seed, cell in cells.items()}
     found = []
-    for of, rows in _rows(blank, by_seed, confidence):
-        category = rows[0].category
+    for of, of_category in rows(blank, by_seed, confidence):
+        category = of_category[0].category
         shown = list(cells) if of is None else [of]
-        right = np.concatenate([cells[at]["right_label"].to_numpy()[members[at][category]] for at in shown])
-        found += [*rows, *_derived(rows, right)]
+        right = np.concatenate([right_labels[at][members[at][category]] for at in shown])
+        found += [*of_category, *_derived(of_category, right)]
     return found
 
 
@@ -175,8 +168,8 @@ def _estimates(
     clusters = cell["cluster"].to_numpy()
     all_ratios = ratios(cell, labels, content_free=content_free) | dict(own) | mass(cell)
     by_category = ratio_estimates(all_ratios, members, clusters)
-    for category, flags in members.items():
-        by_category[category] = by_category[category].undefine(undefined_ratios(cell, flags))
+    for category, reasons in undefined_ratios(cell, members).items():
+        by_category[category] = by_category[category].undefine(reasons)
     for name, curve in hooks.curves(cell).items():
         if curve.defined:
             for category, flags in members.items():
@@ -185,61 +178,14 @@ def _estimates(
     return by_category
 
 
-def _rows(
-    blank: Metric, by_seed: Mapping[int, Mapping[str, Estimates]], confidence: float
-) -> Iterator[tuple[int | None, list[Metric]]]:
-    """Yield the metrics of each category: with each seed, then the means over several seeds and samples.
-
-    The interval of a mean covers questions, seeds and samples together. All answers to a question belong to its group,
-    and the options of each question are shuffled, and its replies sampled, independently. The variance between the
-    groups therefore contains both the variance between questions and what remains of the others in a mean over them.
-    """
-    for category in next(iter(by_seed.values())):
-        seeds = {seed: found[category] for seed, found in by_seed.items()}
-        for seed, estimated in seeds.items():
-            yield seed, list(_with_intervals(replace(blank, seed=seed, category=category), estimated, confidence))
-        if len(seeds) > 1:
-            mean = mean_over_seeds(list(seeds.values()))
-            values = [[seed.value[seed.names.index(name)] for name in mean.names] for seed in seeds.values()]
-            spreads, suffix = np.std(values, axis=0, ddof=1).tolist(), f", mean of {runs_name(list(seeds))}"
-            row = replace(blank, category=category)
-            yield None, list(_with_intervals(row, mean, confidence, suffix=suffix, spreads=spreads))
-
-
-def _with_intervals(
-    blank: Metric, estimated: Estimates, confidence: float, *, suffix: str = "", spreads: Sequence[float] | None = None
-) -> Iterator[Metric]:
-    """The metrics with their intervals; ``suffix`` is added to the method of a defined interval. NaN becomes None."""
-    values, denominators = estimated.value.tolist(), estimated.denominator.tolist()
-    for place, (name, interval) in enumerate(zip(estimated.names, estimated.intervals(confidence), strict=True)):
-        low, high, method = interval
-        if name == CHANCE and not np.isnan(values[place]):
-            low, high, method = None, None, "known from the options, not estimated"
-        yield replace(
-            blank,
-            name=name,
-            value=_or_none(values[place]),
-            low=low,
-            high=high,
-            n=estimated.n,
-            method=method if low is None else method + suffix,
-            spread=None if spreads is None else _or_none(spreads[place]),
-            denominator=denominators[place],
-        )
-
-
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else value
-
-
-def _derived(rows: Sequence[Metric], right: np.ndarray) -> Iterator[Metric]:
+def _derived(metrics: Sequence[Metric], right: np.ndarray) -> Iterator[Metric]:
     """The metrics computed from those of one category: accuracy less chance, constant answer, and the benchmark's own.
 
     ``right`` are the right labels of the category's questions.
 
     Chance is a property of the questions, so the interval of the accuracy is shifted by it.
     """
-    known = {metric.name: metric for metric in rows}
+    known = {metric.name: metric for metric in metrics}
     accuracy, chance = known[ACCURACY], known[CHANCE].value
     if accuracy.value is None or chance is None:
         raise ValueError(f"category {accuracy.category!r} has no questions")
@@ -272,151 +218,7 @@ def _across_runs(blank: Metric, cells: Cells, confidence: float) -> Iterator[Met
             each = [estimates[category] for estimates in found]
             mean = mean_over_seeds(each) if len(each) > 1 else each[0]
             row = replace(blank, category=category)
-            yield from _with_intervals(row, mean, confidence, suffix=f", over {runs} {unit}")
-
-
-def _of_confidence(blank: Metric, cells: Cells, confidence: float, *, asks_again: bool) -> Iterator[Metric]:
-    """Metrics of the confidences, over all questions. A source without a value has one row, whose method says why."""
-    row = replace(blank, category=OVERALL)
-    for source, by_seed, statistics, note, absent in blocks(cells, asks_again=asks_again):
-        if absent:
-            n = len(next(iter(cells.values())))
-            missing = replace(row, name=f"{KNOWN}.{source}", n=n, method=absent)
-            seeds = [*cells, None] if len(cells) > 1 else [*cells]
-            yield from (replace(missing, seed=seed) for seed in seeds)
-        of_seeds = {seed: {OVERALL: each} for seed, each in by_seed.items()}
-        for seed, rows in _rows(row, of_seeds, confidence) if by_seed else ():
-            for metric in rows:
-                made_of = [statistics[s][metric.name] for s in (by_seed if seed is None else [seed]) if s in statistics]
-                yield replace(_of_statistics(metric, made_of, note), name=f"{metric.name}.{source}")
-
-
-def _of_statistics(metric: Metric, statistics: Sequence[Statistic], note: str) -> Metric:
-    """Return a metric with what its statistics say of its interval."""
-    if metric.value is None:
-        return metric
-    down, up = (float(np.mean([each.slack[end] for each in statistics])) if statistics else 0.0 for end in (0, 1))
-    found = widened(metric, (down, up))
-    return replace(found, method=found.method + note)
-
-
-def _across_variants(
-    blank: Metric, combined: AcrossVariants, cells: Mapping[str, Mapping[str, Cells]], confidence: float
-) -> Iterator[Metric]:
-    """Metrics that combine several variants: with each seed, then the means over seeds."""
-    if combined.name in cells:
-        raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
-    if not all(variant in cells for variant in combined.variants):
-        return
-    for parser in cells[combined.variants[0]]:
-        row = replace(blank, parser=parser)
-        by_seed = _combined_cells([cells[variant][parser] for variant in combined.variants], paired=combined.paired)
-        estimates, common, left_out = {}, {}, {}
-        for seed, of_variants in by_seed.items():
-            shared = _common_questions(of_variants)
-            found = combined.ratios(shared)
-            if not found:
-                return
-            members, left_out[seed] = _members(blank.benchmark, of_variants, shared[0].index)
-            common[seed] = {category: int(flags.sum()) for category, flags in members.items()}
-            estimates[seed] = ratio_estimates(found, members, shared[0]["cluster"].to_numpy())
-        rows: list[Metric] = []
-        for of, of_category in _rows(row, estimates, confidence) if estimates else ():
-            parts = list(left_out.values()) if of is None else [left_out[of]]
-            note = _note(combined, of_category[0].category, parts)
-            rows += [replace(metric, method=metric.method + note) for metric in of_category]
-        if combined.paired:
-            rows += _unpaired(row, combined, common, left_out)
-        runs = {seed: undefined(of_variants) for seed, of_variants in by_seed.items()}
-        yield from _without_undefined(rows, runs)
-
-
-def _combined_cells(of_variants: Sequence[Cells], *, paired: bool) -> dict[int, list[pd.DataFrame]]:
-    """The cells of the combined variants for each seed that they have in common.
-
-    In a pair, a variant that was asked with one seed is combined with every seed of the other.
-    """
-    several = list(of_variants)
-    if paired:
-        several = [cells for cells in of_variants if len(cells) > 1] or several[:1]
-    found = {}
-    for seed in several[0]:
-        if all(seed in cells for cells in several):
-            found[seed] = [cells.get(seed, next(iter(cells.values()))) for cells in of_variants]
-    return found
-
-
-def _common_questions(cells: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    """The questions that all cells have, by id, in the order of the first cell."""
-    common = cells[0].index
-    for cell in cells[1:]:
-        common = common[common.isin(cell.index)]
-    return [cell.loc[common] for cell in cells]
-
-
-def _members(
-    benchmark: str, cells: Sequence[pd.DataFrame], common: pd.Index
-) -> tuple[dict[str, np.ndarray], dict[str, list[set[str]]]]:
-    """Flags of the common questions of each category, and by category the ids of each variant that another lacks."""
-    of_cells = [categories(benchmark, cell) for cell in cells]
-    shared = cells[0].index.isin(common)
-    members = {category: flags[shared] for category, flags in of_cells[0].items()}
-    left_out = {}
-    for category in dict.fromkeys(name for of_cell in of_cells for name in of_cell):
-        left_out[category] = [
-            set(cell.index[of_cell[category]]).difference(common) if category in of_cell else set()
-            for cell, of_cell in zip(cells, of_cells, strict=True)
-        ]
-    return {category: flags for category, flags in members.items() if flags.any()}, left_out
-
-
-def _note(combined: AcrossVariants, category: str, left_out: Iterable[Mapping[str, Sequence[set[str]]]]) -> str:
-    """The number of questions that are not in all variants, as text; empty if there are none."""
-    counts = dict.fromkeys(combined.variants, 0)
-    for of_seed in left_out:
-        for variant, ids in zip(combined.variants, of_seed.get(category, ()), strict=False):
-            counts[variant] += len(ids)
-    stated = [f"{count} of {variant}" for variant, count in counts.items() if count]
-    return f"; questions without a counterpart, left out: {', '.join(stated)}" if stated else ""
-
-
-def _unpaired(
-    blank: Metric,
-    combined: AcrossVariants,
-    common: Mapping[int, Mapping[str, int]],
-    left_out: Mapping[int, Mapping[str, Sequence[set[str]]]],
-) -> Iterator[Metric]:
-    """The share of questions that a variant lacks, by category: one row per seed, then the mean over seeds."""
-    for category in dict.fromkeys(name for of_seed in left_out.values() for name in of_seed):
-        row, rows = replace(blank, name=UNPAIRED, category=category), []
-        for seed, of_seed in left_out.items():
-            lost = len(set().union(*of_seed.get(category, ())))
-            n = lost + common[seed].get(category, 0)
-            if n:
-                method = "counted" + _note(combined, category, [of_seed])
-                rows.append(replace(row, seed=seed, value=lost / n, n=n, denominator=float(n), method=method))
-        yield from rows
-        if len(left_out) > 1 and len(rows) == len(left_out):
-            value, mean_n = (float(np.mean([getattr(each, name) for each in rows])) for name in ("value", "n"))
-            method = "counted" + _note(combined, category, left_out.values())
-            yield replace(row, value=value, n=round(mean_n), denominator=mean_n, method=method)
-
-
-def _without_undefined(rows: Iterable[Metric], reasons: Mapping[int, str]) -> list[Metric]:
-    """Remove the values of metrics whose parser is undefined; ``reasons`` says why, by seed, or is "".
-
-    A mean is undefined if the metric with any seed is.
-    """
-    of_mean = next((reason for reason in reasons.values() if reason), "")
-    if not of_mean:
-        return list(rows)
-    found = []
-    for metric in rows:
-        reason = of_mean if metric.seed is None else reasons[metric.seed]
-        if reason and metric.name not in _ALWAYS_DEFINED:
-            metric = replace(metric, value=None, low=None, high=None, spread=None, method=reason)
-        found.append(metric)
-    return found
+            yield from with_intervals(row, mean, confidence, suffix=f", over {runs} {unit}")
 
 
 def headline(metrics: Iterable[Metric]) -> list[Metric]:

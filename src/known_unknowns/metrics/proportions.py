@@ -39,7 +39,7 @@ A metric that has only one possible value for the questions of a category is und
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -111,30 +111,35 @@ def mass(cell: pd.DataFrame) -> dict[str, Ratio]:
     return {LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), cell["label_mass"].notna())}
 
 
-def undefined_ratios(cell: pd.DataFrame, members: np.ndarray) -> dict[str, str]:
+def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> dict[str, dict[str, str]]:
     """Return the metrics that have one possible value, whatever is replied, with the reason why they are undefined.
 
     Parameters
     ----------
     cell : DataFrame
         The answers.
-    members : ndarray of bool, shape (questions,)
-        The questions of a category.
+    members : mapping from str to ndarray of bool, shape (questions,)
+        The questions of each category.
 
     Returns
     -------
-    dict from str to str
+    dict from str to dict from str to str
+        Reasons by category and metric.
     """
-    refusable, refusal_is_correct = (cell["refusal_label"] != "")[members], cell["refusal_is_correct"][members]
-    found = {}
-    if no_option_is_right(cell)[members].all():
-        found["accuracy_answered"] = "undefined: no option but the refusal is right"
-    if not refusable.any():
-        found["recognised_refused"] = "undefined: no question offers a refusal"
-    elif refusal_is_correct[refusable].all():
-        found["refusal_precision"] = "undefined: every refusal is right"
-    elif not refusal_is_correct.any():
-        found["refusal_precision"] = "undefined: no refusal is right"
+    refusable = (cell["refusal_label"] != "").to_numpy()
+    refusal_is_correct = cell["refusal_is_correct"].to_numpy()
+    nothing_is_right = no_option_is_right(cell).to_numpy()
+    found: dict[str, dict[str, str]] = {}
+    for category, flags in members.items():
+        reasons = found[category] = {}
+        if nothing_is_right[flags].all():
+            reasons["accuracy_answered"] = "undefined: no option but the refusal is right"
+        if not refusable[flags].any():
+            reasons["recognised_refused"] = "undefined: no question offers a refusal"
+        elif refusal_is_correct[flags & refusable].all():
+            reasons["refusal_precision"] = "undefined: every refusal is right"
+        elif not refusal_is_correct[flags].any():
+            reasons["refusal_precision"] = "undefined: no refusal is right"
     return found
 
 

@@ -19,16 +19,26 @@ from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, REFUSED, UNPARSE
 from known_unknowns.scoring import confidence, has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers
 from known_unknowns.scoring.likelihood import LIKELIHOOD, label_mass, low_mass
-from known_unknowns.tables.parquet import Source
+from known_unknowns.tables.parquet import Source, checked
 
+TEXT = pa.dictionary(pa.int32(), pa.string())
 CONFIDENT_PARSER = "robust"
 """The parser of the answers that confidences are about."""
 
 
 def schema_of(benchmark: str) -> pa.Schema:
-    """Return the columns of the table of answers to a benchmark: those of `tables.ANSWERS`, and its own."""
+    """Return the columns of the table of answers to a benchmark: those of `tables.ANSWERS`, and its own.
+
+    Few texts differ within a column, so that each is stored once. Only the questions' identifiers all differ.
+    """
     own = registry.get(benchmark).metrics().columns
-    return tables.ANSWERS if own is None else pa.schema([*tables.ANSWERS, *tables.schema_of(own)])
+    columns = list(tables.ANSWERS) if own is None else [*tables.ANSWERS, *tables.schema_of(own)]
+    return pa.schema(
+        [
+            column.with_type(TEXT) if pa.types.is_string(column.type) and column.name != "question_id" else column
+            for column in columns
+        ]
+    )
 
 
 def answer_table(
@@ -78,7 +88,7 @@ def answer_table(
             if own_values is not None:
                 row += own_values(hooks.row(ScoredReply(question, turns, answer, score, kept)))
             rows.append(row)
-    return tables.table_of(file, rows, schema)
+    return checked(file, tables.table_of(file, rows, schema))
 
 
 def _undefined(parser: str, pairs: Sequence[tuple[Question, Sequence[AnsweredTurn]]], little_mass: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input, parsers_with
-from known_unknowns.scoring.dialogues import combine_views, read_turns, score_turn
+from known_unknowns.scoring.answers import answer_table, schema_of
+from known_unknowns.scoring.dialogues import ScoresByTurn, combine_views, read_turns, score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.option_text import with_continuations
 from known_unknowns.scoring.robust import noting_removed
-from known_unknowns.tables.parquet import Cell, Source
+from known_unknowns.tables.parquet import CELL, Cell, Source, part_writer
 
 
 def parse(
@@ -31,8 +33,9 @@ def parse(
     parsers: Sequence[str],
     judgements: Path | None = None,
     kept: str | None = None,
+    answers: Path | None = None,
 ) -> None:
-    """Write the scores of a model's replies to a benchmark: `score_table` of every variant and seed.
+    """Write the scores of a model's replies to a benchmark, of every variant and seed.
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ def parse(
         The file of the judge's judgements, if the parsers include it.
     kept : str, optional
         What the official parser reads of a reply (`known_unknowns.benchmark.kept_part`).
+    answers : Path, optional
+        The table of answers to write, from which metrics are computed (`known_unknowns.scoring.answers`).
 
     Raises
     ------
@@ -56,17 +61,38 @@ def parse(
     DataError
         If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
     """
-    cells = list(cells)
+    cells, known = list(cells), _known_parsers(parsers, judgements, kept)
+    with ExitStack() as open_tables:
+        write_scores = open_tables.enter_context(part_writer(out, CELL, tables.SCORES))
+        write_answers = None
+        if answers is not None:
+            benchmark = _benchmark_of(asked(variants, *cells[0]))
+            write_answers = open_tables.enter_context(part_writer(answers, CELL, schema_of(benchmark)))
+        advance = open_tables.enter_context(progress("parsing", len(cells)))
+        for variant, seed in cells:
+            part = tables.Part(replies, seed, variant)
+            pairs = read_turns(asked(variants, variant, seed), part)
+            scores = _scores(pairs, known, part)
+            write_scores((variant, seed), tables.score_table(out, scores))
+            if write_answers is not None:
+                by_parser: dict[str, ScoresByTurn] = {score.parser: {} for score in scores}
+                for score in scores:
+                    by_parser[score.parser][score.question_id, score.turn] = score
+                table = answer_table(benchmark, pairs, parsers, by_parser, file=part, kept=kept)
+                write_answers((variant, seed), table)
+            advance(1)
 
-    def scored() -> Iterator[tuple[Cell, pa.Table]]:
-        with progress("parsing", len(cells)) as advance:
-            for variant, seed in cells:
-                part = tables.Part(replies, seed, variant)
-                questions = asked(variants, variant, seed)
-                yield (variant, seed), score_table(questions, part, parsers=parsers, judgements=judgements, kept=kept)
-                advance(1)
 
-    tables.write_cells(out, tables.SCORES, scored())
+def _known_parsers(parsers: Sequence[str], judgements: Path | None, kept: str | None) -> dict[str, Parser]:
+    known = parsers_with(kept) | ({} if judgements is None else {JUDGE: noting_removed(parser_of(judgements))})
+    for name in parsers:
+        if name not in known:
+            raise ConfigError(unknown_name(name, known), path="parsers")
+    return {name: known[name] for name in parsers}
+
+
+def _benchmark_of(questions: Source) -> str:
+    return tables.read_columns(questions, tables.QUESTIONS, ["benchmark"])["benchmark"][0].as_py()
 
 
 def score_table(
@@ -89,21 +115,21 @@ def score_table(
     ----------
     .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
-    known = parsers_with(kept) | ({} if judgements is None else {JUDGE: noting_removed(parser_of(judgements))})
-    for name in parsers:
-        if name not in known:
-            raise ConfigError(unknown_name(name, known), path="parsers")
-    pairs = read_turns(questions, replies)
+    known = _known_parsers(parsers, judgements, kept)
+    return tables.score_table(replies, _scores(read_turns(questions, replies), known, replies))
+
+
+def _scores(
+    pairs: Sequence[tuple[Question, Sequence[AnsweredTurn]]], parsers: Mapping[str, Parser], replies: Source
+) -> list[Score]:
+    """The scores of all questions; ``replies`` is named in errors."""
     turns = [turn for _, of_question in pairs for turn in of_question]
-    chosen = {name: known[name] for name in parsers if has_input(name, turns)}
-    scores = [score for question, of_question in pairs for score in _scores(question, of_question, chosen)]
+    chosen = {name: parse for name, parse in parsers.items() if has_input(name, turns)}
+    scores: list[Score] = []
+    for question, of_question in pairs:
+        scored = [turn for turn in with_continuations(of_question) if turn.labels is not None]
+        by_parser = [[score_turn(turn, question, name, parse) for turn in scored] for name, parse in chosen.items()]
+        scores += chain.from_iterable(zip(*map(combine_views, by_parser), strict=True))
     scored_turns = sum(turn.labels is not None for turn in turns)
     assert len(scores) == scored_turns * len(chosen), f"{replies}: scores were lost or doubled"
-    return tables.score_table(replies, scores)
-
-
-def _scores(question: Question, turns: Sequence[AnsweredTurn], parsers: Mapping[str, Parser]) -> Iterator[Score]:
-    """The scores of one question."""
-    scored = [turn for turn in with_continuations(turns) if turn.labels is not None]
-    by_parser = [[score_turn(turn, question, name, parse) for turn in scored] for name, parse in parsers.items()]
-    return chain.from_iterable(zip(*map(combine_views, by_parser), strict=True))
+    return scores

@@ -44,7 +44,7 @@ from known_unknowns.records import (
 from known_unknowns.tables.parquet import SEED as SEED
 from known_unknowns.tables.parquet import Cell as Cell
 from known_unknowns.tables.parquet import Part as Part
-from known_unknowns.tables.parquet import Source, checked, write_parts
+from known_unknowns.tables.parquet import Source, part_writer
 from known_unknowns.tables.parquet import cells_in as cells_in
 from known_unknowns.tables.parquet import has_rows as has_rows
 from known_unknowns.tables.parquet import read_columns as read_columns
@@ -137,8 +137,9 @@ def write_questions(path: str | Path, questions: Iterable[Question]) -> None:
 
 def write_variant(path: str | Path, questions: Mapping[int, Iterable[Question]]) -> None:
     """Write the questions of a variant, by seed. Raises as `write_questions` does."""
-    seeds = (((seed,), checked(path, _question_table(path, of_seed))) for seed, of_seed in questions.items())
-    write_parts(path, SEED, QUESTIONS, seeds)
+    with part_writer(path, SEED, QUESTIONS) as write:
+        for seed, of_seed in questions.items():
+            write((seed,), _question_table(path, of_seed))
 
 
 def _question_table(path: str | Path, questions: Iterable[Question]) -> pa.Table:

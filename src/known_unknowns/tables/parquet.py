@@ -7,7 +7,8 @@ column ``seed``. Each part is a row group of its own, so that reading a part doe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -134,7 +135,7 @@ def write_table(path: str | Path, table: pa.Table) -> None:
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
-def checked(path: str | Path, table: pa.Table) -> pa.Table:
+def checked(path: Source, table: pa.Table) -> pa.Table:
     """Return a table if it has no nulls in required columns. Raises DataError."""
     table.validate(full=True)
     for column in table.schema:
@@ -143,39 +144,42 @@ def checked(path: str | Path, table: pa.Table) -> pa.Table:
     return table
 
 
-def write_parts(
-    path: str | Path, key: pa.Schema, schema: pa.Schema, parts: Iterable[tuple[tuple[Any, ...], pa.Table]]
-) -> None:
+@contextmanager
+def part_writer(
+    path: str | Path, key: pa.Schema, schema: pa.Schema
+) -> Iterator[Callable[[tuple[Any, ...], pa.Table], None]]:
     """Write a table atomically, with a row group for each part. The same rows give the same bytes.
 
-    ``key`` are the key columns, `CELL` or `SEED`, ``schema`` the others. ``parts`` are values of the key columns and
-    rows.
+    ``key`` are the key columns, `CELL` or `SEED`, ``schema`` the others. The block gets a function that writes a part:
+    the values of its key columns, and its rows. The function raises DataError if a required column has nulls; nothing
+    is written then.
     """
     full = pa.schema([*key, *schema])
     with (
         atomic_path(path) as partial,
         pq.ParquetWriter(partial, full, compression="zstd", write_page_checksum=True) as writer,
     ):
-        for values, table in parts:
+
+        def write(values: tuple[Any, ...], table: pa.Table) -> None:
+            rows = checked(path, table).select(schema.names).cast(schema)
             keys = [
-                pa.repeat(pa.scalar(value, field.type), len(table)) for value, field in zip(values, key, strict=True)
+                pa.repeat(pa.scalar(value, field.type), len(rows)) for value, field in zip(values, key, strict=True)
             ]
-            columns = [*keys, *table.select(schema.names).cast(schema).columns]
-            if len(table):
-                writer.write_table(pa.Table.from_arrays(columns, schema=full), row_group_size=len(table))
+            if len(rows):
+                columns = [*keys, *rows.columns]
+                writer.write_table(pa.Table.from_arrays(columns, schema=full), row_group_size=len(rows))
+
+        yield write
 
 
 def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell, pa.Table]]) -> None:
-    """Check the tables of all variants and seeds of a model and benchmark, and write them as one, atomically.
+    """Write the tables of all variants and seeds of a model and benchmark as one (`part_writer`).
 
     The tables may be generated while they are written.
-
-    Raises
-    ------
-    DataError
-        If a required column has nulls. Nothing is written.
     """
-    write_parts(path, CELL, schema, ((cell, checked(path, table)) for cell, table in cells))
+    with part_writer(path, CELL, schema) as write:
+        for cell, table in cells:
+            write(cell, table)
 
 
 def cells_in(path: str | Path) -> list[Cell]:

@@ -31,7 +31,7 @@ def build(run: Run, *, results: Path, data: Path) -> SectionData:
 def risk_coverage(run: Run, *, results: Path, data: Path) -> PointsData:
     """Return the risk at each coverage if questions with the least likely refusal are answered first.
 
-    Raises DataError for an invalid table of questions, replies or scores.
+    Raises DataError for an invalid table of answers.
     """
     name, title = "mmsap_risk_coverage", "Risk against coverage"
     variant = next(iter(run.headline), "")
@@ -78,10 +78,9 @@ def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> 
     area = run.get(model, variant, LIKELIHOOD, AREA)
     if area is None or area.value is None:
         return None
-    files, name = EditionFiles(data, results), run.benchmark
-    inputs = files.variants(name), files.scores(model, name), files.replies(model, name)
-    cells = [(variant, seed) for seed in run.seeds[variant]]
-    answers = cells_of(read(*inputs, benchmark=name, cells=cells, parsers=[LIKELIHOOD]))
+    file = EditionFiles(data, results).answers(model, run.benchmark)
+    chosen = [(variant, seed) for seed in run.seeds[variant]]
+    answers = cells_of(read(file, run.benchmark, cells=chosen, parsers=[LIKELIHOOD]))
     found = [METRICS.curves(cell)[AREA] for cell in answers[variant][LIKELIHOOD].values()]
     if not all(curve.defined for curve in found):
         return None

@@ -114,7 +114,7 @@ def test_a_users_clone_is_accepted_if_it_has_the_commit(published, out, tmp_path
 def test_a_fetch_killed_during_the_transfer_is_repeated(published, tmp_path):
     """The git that it started outlives it, in a clone that the next fetch does not use."""
     raw, address = yaml.safe_load((ROOT / "params.yaml").read_text()), "https://git.example.org/maker/actiview"
-    raw["benchmarks"]["actiview"]["data"]["full"] |= published | {"repository": address}
+    raw["benchmarks"]["actiview"]["data"] = {"full": published | {"repository": address}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
     (tmp_path / "stall.sh").write_text('#!/bin/sh\n"$@" | (head -c 100; sleep 600)\n', encoding="utf-8")
     (tmp_path / "stall.sh").chmod(0o755)
@@ -269,7 +269,8 @@ def test_plain_files_of_a_released_source(tmp_path):
 
 def configured(of):
     raw = {"edition": "released", "editions": {"released": {}}, "models": {}}
-    return params_from(raw | {"benchmarks": {"humblebench": {"data": {"released": of}}}})
+    here = {"source": "folder", "path": "."}  # in place of the catalogue's on the hub
+    return params_from(raw | {"benchmarks": {"humblebench": {"data": {"released": of, "full": here}}}})
 
 
 @needs_daemon

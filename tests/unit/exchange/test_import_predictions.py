@@ -63,10 +63,10 @@ def ours(root: Path, asked: dict[str, list[Question]], chosen: Params) -> list[M
 
 def measured(root: Path, replies: Path, chosen: Params) -> list[Metric]:
     """Scored and measured as the workflow does it."""
-    scores = root / "scores.parquet"
-    parse(folder(root), replies, scores, cells=chosen.cells("humblebench"), parsers=chosen.parsers)
-    files = {"variants": folder(root), "scores": scores, "replies": replies}
-    measure(chosen, "m", "humblebench", **files, out=root / "measured.parquet")
+    scores, answers = root / "scores.parquet", root / "answers.parquet"
+    cells = chosen.cells("humblebench")
+    parse(folder(root), replies, scores, cells=cells, parsers=chosen.parsers, answers=answers)
+    measure(chosen, "m", "humblebench", answers=answers, out=root / "measured.parquet")
     return tables.read_metrics(root / "measured.parquet")
 
 
@@ -210,10 +210,10 @@ def test_samples_are_imported_and_measured(tmp_path):
     assert chosen.cells("humblebench", "m") == [("original", 0), ("original", 1_000_000)]
     replies = tmp_path / "results/pocket/replies/m/humblebench/replies.parquet"
     assert tables.cells_in(replies) == [("original", 0), ("original", 1_000_000)]
-    scores = tmp_path / "scores.parquet"
-    parse(folder(tmp_path), replies, scores, cells=chosen.cells("humblebench", "m"), parsers=chosen.parsers)
-    files = {"variants": folder(tmp_path), "scores": scores, "replies": replies}
-    measure(chosen, "m", "humblebench", **files, out=tmp_path / "measured.parquet")
+    scores, answers = tmp_path / "scores.parquet", tmp_path / "answers.parquet"
+    cells = chosen.cells("humblebench", "m")
+    parse(folder(tmp_path), replies, scores, cells=cells, parsers=chosen.parsers, answers=answers)
+    measure(chosen, "m", "humblebench", answers=answers, out=tmp_path / "measured.parquet")
     measured = [m for m in tables.read_metrics(tmp_path / "measured.parquet") if m.parser != "judge"]
     assert [replace(m, model="m") for m in found.metrics] == measured
     assert len(asked["original"]) == 10

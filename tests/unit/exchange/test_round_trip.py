@@ -126,13 +126,13 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     write_replies(folder / "replies.parquet", variant, SEED, turns)
     tables.write_questions(folder / "questions.parquet", originals)
     parsers = default_parsers(have_logprobs=messy)
-    files = folder / "replies.parquet", folder / "scores.parquet"
-    parse(folder / "variants", *files, cells=[(variant, SEED)], parsers=parsers)
-    inputs = folder / "variants", files[1], files[0]
-    answers = read(*inputs, benchmark=benchmark, cells=[(variant, SEED)], parsers=parsers)
+    replies, scores, answers = (folder / f"{name}.parquet" for name in ("replies", "scores", "answers"))
+    cells = [(variant, SEED)]
+    parse(folder / "variants", replies, scores, cells=cells, parsers=parsers, answers=answers)
+    table = read(answers, benchmark, cells=cells, parsers=parsers)
     free = {variant} if variant_of(benchmark, entry).content_free else set()
     again = {variant} if any(turn.step == FORCED for turn in turns) else set()
-    metrics = metrics_of(answers, STATISTICS, model="m", benchmark=benchmark, content_free=free, asks_again=again)
+    metrics = metrics_of(table, STATISTICS, model="m", benchmark=benchmark, content_free=free, asks_again=again)
     return Run(
         variant,
         tables.Part(folder / "variants" / f"{variant}.parquet", SEED),

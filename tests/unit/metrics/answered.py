@@ -55,7 +55,8 @@ def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], 
     }
     files = folder / "replies.parquet", folder / "scores.parquet"
     tables.write_replies(files[0], turns)
-    parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS, kept=kept)
+    answers = folder / "answers.parquet"
+    parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS, kept=kept, answers=answers)
 
 
 def measured(
@@ -66,12 +67,10 @@ def measured(
     **statistics: float,
 ) -> list[Metric]:
     write(folder, cells, kept=kept)
-    return measured_again(folder, cells, kept=kept, **statistics)
+    return measured_again(folder, cells, **statistics)
 
 
-def measured_again(
-    folder: Path, cells: Mapping[Cell, object], *, kept: str | None = None, **statistics: float
-) -> list[Metric]:
+def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: float) -> list[Metric]:
     variants, seeds = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     own = {name: [seed for variant, seed in cells if variant == name] for name in variants}
     settings = with_keys(params(variants, seeds, **statistics), benchmarks__humblebench__seeds=own)
@@ -79,11 +78,8 @@ def measured_again(
         settings,
         "m",
         "humblebench",
-        variants=folder / "variants",
-        scores=folder / "scores.parquet",
-        replies=folder / "replies.parquet",
+        answers=folder / "answers.parquet",
         out=folder / "metrics.parquet",
-        kept=kept,
     )
     return tables.read_metrics(folder / "metrics.parquet")
 

@@ -169,9 +169,8 @@ def test_the_protocol_decides_whether_a_question_is_asked_again(tmp_path):
     for protocol, names in (("single_turn", 1), ("forced_choice", 9)):
         chosen = {"benchmarks__humblebench__protocol": protocol, f"protocols__{protocol}": {}}
         settings = with_keys(params(["original"], [0]), **chosen)
-        files = {name: tmp_path / f"{name}.parquet" for name in ("scores", "replies")}
         out = tmp_path / "metrics.parquet"
-        measure(settings, "m", "humblebench", variants=tmp_path / "variants", **files, out=out)
+        measure(settings, "m", "humblebench", answers=tmp_path / "answers.parquet", out=out)
         found = [m for m in tables.read_metrics(out) if m.name.endswith(".refusal")]
         assert len(found) == names, protocol
     assert pick(found, "selective_gain_low_bound.refusal").value == 0
@@ -192,9 +191,8 @@ def test_no_confidences_without_the_robust_parser(tmp_path):
     pairs = {ORIGINAL: [(question("1", 0), Reply("A"))]}
     write(tmp_path, pairs)
     settings, table = params(["original"], [0], parsers=["official"]), tmp_path / "confidence.parquet"
-    files = {name: tmp_path / f"{name}.parquet" for name in ("scores", "replies")}
     out = tmp_path / "metrics.parquet"
-    measure(settings, "m", "humblebench", variants=tmp_path / "variants", **files, out=out, confidence=table)
+    measure(settings, "m", "humblebench", answers=tmp_path / "answers.parquet", out=out, confidence=table)
     assert not any("." in metric.name for metric in tables.read_metrics(out))
     assert tables.cells_in(table) == []
 
@@ -210,10 +208,10 @@ def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_
     folder, out = tmp_path / "variants", tmp_path / "replies"
     vary(variant_entry("original"), tmp_path / "questions.parquet", folder / "original.parquet", seeds=[0])
     infer(settings, "m", "humblebench", questions=tmp_path, variants=folder, out=out, journal=tmp_path / "m.jsonl")
-    files = {"replies": out / "replies.parquet", "scores": tmp_path / "scores.parquet"}
-    parse(folder, files["replies"], files["scores"], cells=[("original", 0)], parsers=["robust"])
+    replies, scores, answers = out / "replies.parquet", tmp_path / "scores.parquet", tmp_path / "answers.parquet"
+    parse(folder, replies, scores, cells=[("original", 0)], parsers=["robust"], answers=answers)
     table = tmp_path / "confidence.parquet"
-    measure(settings, "m", "humblebench", variants=folder, **files, out=tmp_path / "metrics.parquet", confidence=table)
+    measure(settings, "m", "humblebench", answers=answers, out=tmp_path / "metrics.parquet", confidence=table)
     metrics = tables.read_metrics(tmp_path / "metrics.parquet")
     for source in ("letters", "option_text", "verbalised"):
         found = {m.name.partition(".")[0]: m for m in metrics if m.name.endswith(f".{source}")}

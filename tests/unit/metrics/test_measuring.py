@@ -6,6 +6,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from known_unknowns.metrics import headline
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.metrics.proportions import constant_label
 from known_unknowns.records import Question, Reply
+from known_unknowns.scoring.answers import schema_of
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
 
@@ -388,29 +391,40 @@ def approximately(value: float | None) -> object:
     return None if value is None else pytest.approx(value, abs=1e-12)
 
 
-def test_scores_of_another_turn_are_left_out_and_missing_ones_named(tmp_path):
+def test_answers_that_are_missing_or_doubled_are_named(tmp_path):
     write(tmp_path, {ORIGINAL: TWELVE})
-    file = tmp_path / "scores.parquet"
-    scores = tables.read_scores(file)
-    tables.write_scores(file, {ORIGINAL: [*scores, replace(scores[0], turn=1, step="forced", correct=False)]})
-    assert pick(measured_again(tmp_path, {ORIGINAL: TWELVE}), "accuracy").value == 0.5
-    lacking = [score for score in scores if (score.question_id, score.parser) != ("7", "robust")]
-    tables.write_scores(file, {ORIGINAL: lacking})
-    with pytest.raises(
-        DataError, match=r"scores\.parquet \(original, seed 0\): question '7' is not scored by 'robust'"
+    file, schema = tmp_path / "answers.parquet", schema_of("humblebench")
+    answers = tables.read_columns(file, schema)
+    of_robust = pc.equal(answers["parser"], "robust")
+    lacking = answers.filter(pc.invert(pc.and_(of_robust, pc.equal(answers["question_id"], "7"))))
+    doubled = pa.concat_tables([answers, answers.filter(of_robust).slice(4, 1)])
+    for changed, message in (
+        (lacking, "other questions by 'robust' than those of seed 0 by 'official', from '7' on"),
+        (doubled, "question '5' is answered twice by 'robust'"),
+        (answers.filter(pc.invert(of_robust)), "no answers to original with seed 0 by 'robust'"),
     ):
-        measured_again(tmp_path, {ORIGINAL: TWELVE})
-    tables.write_scores(file, {ORIGINAL: [*scores, scores[4]]})
-    with pytest.raises(DataError, match="scored twice"):
-        measured_again(tmp_path, {ORIGINAL: TWELVE})
-    tables.write_scores(file, {ORIGINAL: [*scores, replace(scores[0], question_id="99")]})
-    with pytest.raises(DataError, match="'99' was never asked"):
+        tables.write_cells(file, schema, [(ORIGINAL, changed)])
+        with pytest.raises(DataError, match=message) as error:
+            measured_again(tmp_path, {ORIGINAL: TWELVE})
+        assert "answers.parquet" in str(error.value)
+
+
+def test_a_damaged_table_of_answers_is_named(tmp_path):
+    write(tmp_path, {ORIGINAL: TWELVE})
+    file, schema = tmp_path / "answers.parquet", schema_of("humblebench")
+    without = pa.schema([column for column in schema if column.name != "outcome"])
+    answers = tables.read_columns(file, schema)
+    tables.write_cells(file, without, [(ORIGINAL, answers)])
+    with pytest.raises(DataError, match=r"missing column\(s\): outcome; delete it and run again"):
         measured_again(tmp_path, {ORIGINAL: TWELVE})
 
 
 def test_seeds_must_ask_the_same_questions(tmp_path):
     for less, first in ((TWELVE[1:], "1"), (TWELVE[:5] + TWELVE[6:], "6"), (TWELVE[:-1], "12")):
-        message = rf"original\.parquet \(seed 1\): other questions than those of seed 0, from '{first}' on"
+        message = (
+            r"answers\.parquet \(original, seed 1\): other questions by 'official' than those of seed 0 by 'official', "
+            f"from '{first}' on"
+        )
         with pytest.raises(DataError, match=message):
             measured(tmp_path, {("original", 0): TWELVE, ("original", 1): less})
 

@@ -42,10 +42,10 @@ def run(folder: Path, questions: list[Question], params: Params) -> tuple[list[M
     vary(variant_entry(variant), folder / "questions.parquet", table, seeds=params.seeds)
     out, variants = folder / "replies", folder / "variants"
     infer(params, "m", "humblebench", questions=folder, variants=variants, out=out, journal=folder / "m.jsonl")
-    files = {"scores": folder / "scores.parquet", "replies": out / "replies.parquet"}
+    scores, answers = folder / "scores.parquet", folder / "answers.parquet"
     cells = params.cells("humblebench", "m")
-    parse(variants, files["replies"], files["scores"], cells=cells, parsers=["robust"])
-    measure(params, "m", "humblebench", variants=variants, out=folder / "metrics.parquet", **files)
+    parse(variants, out / "replies.parquet", scores, cells=cells, parsers=["robust"], answers=answers)
+    measure(params, "m", "humblebench", answers=answers, out=folder / "metrics.parquet")
     return tables.read_metrics(folder / "metrics.parquet"), json.loads((out / "engine.json").read_text("utf-8"))
 
 
@@ -92,11 +92,12 @@ def by_hand(folder: Path, asked: list[Question], cells: dict[tuple[str, int], li
         for cell, of_cell in cells.items()
     }
     tables.write_replies(replies, turns)
-    parse(variants, replies, scores, cells=list(cells), parsers=["robust"])
+    answers = folder / "answers.parquet"
+    parse(variants, replies, scores, cells=list(cells), parsers=["robust"], answers=answers)
     params = settings(len({seed // SAMPLE for _, seed in cells}), seeds=tuple({seed % SAMPLE: 0 for _, seed in cells}))
     assert set(params.cells("humblebench", "m")) == set(cells)
     out = folder / "metrics.parquet"
-    measure(params, "m", "humblebench", variants=variants, scores=scores, replies=replies, out=out)
+    measure(params, "m", "humblebench", answers=answers, out=out)
     return tables.read_metrics(out)
 
 

@@ -184,11 +184,10 @@ def _model(
     files = EditionFiles(run.data, run.results)
     replies, scores, metrics = (path(model, "humblebench") for path in (files.replies, files.scores, files.metrics))
     tables.write_replies(replies, turns)
-    asked = files.variants("humblebench")
-    parse(asked, replies, scores, cells=list(varied), parsers=run.params.parsers)
-    tables_of = {"variants": asked, "scores": scores, "replies": replies}
+    asked, answers = files.variants("humblebench"), files.answers(model, "humblebench")
+    parse(asked, replies, scores, cells=list(varied), parsers=run.params.parsers, answers=answers)
     confidence = files.confidence(model, "humblebench")
-    measure(run.params, model, "humblebench", **tables_of, out=metrics, confidence=confidence)
+    measure(run.params, model, "humblebench", answers=answers, out=metrics, confidence=confidence)
     run.metrics.append(metrics)
     engine = {
         "model": model,

@@ -166,7 +166,8 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
     assert (record["replies"], record["own_replies"], record["unparsed"]) == (6, 6, 4)
     variants, replies = run_folder / "variants/humblebench", run_folder / "replies/parrot/humblebench/replies.parquet"
     table, judgements = run_folder / "scores.parquet", run_folder / "judgements.json"
-    parse(variants, replies, table, cells=[ONE], parsers=["robust", JUDGE], judgements=judgements)
+    answers = run_folder / "answers.parquet"
+    parse(variants, replies, table, cells=[ONE], parsers=["robust", JUDGE], judgements=judgements, answers=answers)
     scores = tables.read_scores(table)
     found = {score.question_id: (score.outcome, score.label) for score in scores if score.parser == JUDGE}
     assert found == {
@@ -183,9 +184,7 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         params(server),
         "parrot",
         "humblebench",
-        variants=variants,
-        scores=table,
-        replies=replies,
+        answers=answers,
         out=run_folder / "metrics.parquet",
     )
     values = {

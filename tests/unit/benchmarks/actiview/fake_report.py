@@ -89,9 +89,9 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
             varied = cells.read_questions(variants, variant, seed)
             turns[variant, seed] = [turn for q in varied for turn in recorded(talk(protocol(q), partial(say, q)))]
         tables.write_replies(replies, turns)
-        parse(variants, replies, scores, cells=list(turns), parsers=run.params.parsers)
-        out = files.metrics(model, "actiview")
-        measure(run.params, model, "actiview", variants=variants, scores=scores, replies=replies, out=out)
+        answers, out = files.answers(model, "actiview"), files.metrics(model, "actiview")
+        parse(variants, replies, scores, cells=list(turns), parsers=run.params.parsers, answers=answers)
+        measure(run.params, model, "actiview", answers=answers, out=out)
         run.metrics.append(out)
     compare(run.params, run.metrics, run.comparison)
     return run

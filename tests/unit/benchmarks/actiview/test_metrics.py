@@ -56,9 +56,10 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
             "statistics": {"confidence": 0.95},
         }
     )
-    variants, (scores, replies) = folder / "variants", (folder / f"{name}.parquet" for name in ("scores", "replies"))
-    parse(variants, replies, scores, cells=params.cells("actiview"), parsers=PARSERS)
-    measure(params, "m", "actiview", variants=variants, scores=scores, replies=replies, out=folder / "metrics.parquet")
+    variants, answers = folder / "variants", folder / "answers.parquet"
+    scores, replies = (folder / f"{name}.parquet" for name in ("scores", "replies"))
+    parse(variants, replies, scores, cells=params.cells("actiview"), parsers=PARSERS, answers=answers)
+    measure(params, "m", "actiview", answers=answers, out=folder / "metrics.parquet")
     return tables.read_metrics(folder / "metrics.parquet")
 
 

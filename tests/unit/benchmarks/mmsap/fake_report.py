@@ -65,8 +65,9 @@ def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> Fa
             ]
         tables.write_replies(replies, said)
         asked_of, out = files.variants("mmsap"), files.metrics(model, "mmsap")
-        parse(asked_of, replies, scores, cells=list(said), parsers=run.params.parsers)
-        measure(run.params, model, "mmsap", variants=asked_of, scores=scores, replies=replies, out=out)
+        answers = files.answers(model, "mmsap")
+        parse(asked_of, replies, scores, cells=list(said), parsers=run.params.parsers, answers=answers)
+        measure(run.params, model, "mmsap", answers=answers, out=out)
         run.metrics.append(out)
     compare(run.params, run.metrics, run.comparison)
     return run

@@ -104,14 +104,13 @@ def measured(
     for (variant, seed), pairs in cells.items():
         write_questions(folder / "variants", variant, seed, [question for question, _ in pairs])
         write_replies(folder / "replies.parquet", variant, seed, [asked for _, turns in pairs for asked in turns])
-    files = {name: folder / f"{name}.parquet" for name in ("replies", "scores")}
-    parse(folder / "variants", files["replies"], files["scores"], cells=list(cells), parsers=PARSERS)
+    replies, scores, answers = (folder / f"{name}.parquet" for name in ("replies", "scores", "answers"))
+    parse(folder / "variants", replies, scores, cells=list(cells), parsers=PARSERS, answers=answers)
     measure(
         params(cells, **statistics),
         "m",
         "mmsap",
-        variants=folder / "variants",
-        **files,
+        answers=answers,
         out=folder / "metrics.parquet",
     )
     return tables.read_metrics(folder / "metrics.parquet")

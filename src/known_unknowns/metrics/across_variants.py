@@ -1,0 +1,123 @@
+"""Metrics that combine the answers to the same questions under several variants (`AcrossVariants`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from known_unknowns.benchmark.metrics import AcrossVariants
+from known_unknowns.metrics.answers import Cells, categories, undefined
+from known_unknowns.metrics.estimates import ratio_estimates
+from known_unknowns.metrics.rows import UNPAIRED, rows, without_undefined
+from known_unknowns.records import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LeftOut = Mapping[str, Sequence[set[str]]]
+"""By category, the ids of each variant's questions that another variant lacks."""
+
+
+def across_variants(
+    blank: Metric, combined: AcrossVariants, cells: Mapping[str, Mapping[str, Cells]], confidence: float
+) -> Iterator[Metric]:
+    """Yield the metrics with each seed, then the means over seeds."""
+    if combined.name in cells:
+        raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
+    if not all(variant in cells for variant in combined.variants):
+        return
+    for parser in cells[combined.variants[0]]:
+        row = replace(blank, parser=parser)
+        by_seed = _combined_cells([cells[variant][parser] for variant in combined.variants], paired=combined.paired)
+        estimates, common, left_out = {}, {}, {}
+        for seed, of_variants in by_seed.items():
+            shared = _common_questions(of_variants)
+            found = combined.ratios(shared)
+            if not found:
+                return
+            members, left_out[seed] = _members(blank.benchmark, of_variants, shared[0].index)
+            common[seed] = {category: int(flags.sum()) for category, flags in members.items()}
+            estimates[seed] = ratio_estimates(found, members, shared[0]["cluster"].to_numpy())
+        if not estimates:
+            continue
+        metrics: list[Metric] = []
+        for of, of_category in rows(row, estimates, confidence):
+            parts = list(left_out.values()) if of is None else [left_out[of]]
+            note = _note(combined, of_category[0].category, parts)
+            metrics += [replace(metric, method=metric.method + note) for metric in of_category]
+        if combined.paired:
+            metrics += _unpaired(row, combined, common, left_out)
+        reasons = {seed: undefined(of_variants) for seed, of_variants in by_seed.items()}
+        yield from without_undefined(metrics, reasons)
+
+
+def _combined_cells(of_variants: Sequence[Cells], *, paired: bool) -> dict[int, list[pd.DataFrame]]:
+    """The cells of the combined variants for each seed that they have in common.
+
+    In a pair, a variant that was asked with one seed is combined with every seed of the other.
+    """
+    several = list(of_variants)
+    if paired:
+        several = [cells for cells in of_variants if len(cells) > 1] or several[:1]
+    found = {}
+    for seed in several[0]:
+        if all(seed in cells for cells in several):
+            found[seed] = [cells.get(seed, next(iter(cells.values()))) for cells in of_variants]
+    return found
+
+
+def _common_questions(cells: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The questions that all cells have, by id, in the order of the first cell."""
+    common = cells[0].index
+    for cell in cells[1:]:
+        common = common[common.isin(cell.index)]
+    return [cell.loc[common] for cell in cells]
+
+
+def _members(benchmark: str, cells: Sequence[pd.DataFrame], common: pd.Index) -> tuple[dict[str, np.ndarray], LeftOut]:
+    """Flags of the common questions of each category, and by category the ids of each variant that another lacks."""
+    of_cells = [categories(benchmark, cell) for cell in cells]
+    shared = [cell.index.isin(common) for cell in cells]
+    members = {category: flags[shared[0]] for category, flags in of_cells[0].items()}
+    left_out: dict[str, list[set[str]]] = {}
+    for category in dict.fromkeys(name for of_cell in of_cells for name in of_cell):
+        left_out[category] = []
+        for cell, of_cell, is_shared in zip(cells, of_cells, shared, strict=True):
+            lost = cell.index[of_cell[category] & ~is_shared] if category in of_cell else ()
+            left_out[category].append(set(lost))
+    return {category: flags for category, flags in members.items() if flags.any()}, left_out
+
+
+def _note(combined: AcrossVariants, category: str, left_out: Iterable[LeftOut]) -> str:
+    """The number of questions that are not in all variants, as text; empty if there are none."""
+    counts = dict.fromkeys(combined.variants, 0)
+    for of_seed in left_out:
+        for variant, ids in zip(combined.variants, of_seed.get(category, ()), strict=False):
+            counts[variant] += len(ids)
+    stated = [f"{count} of {variant}" for variant, count in counts.items() if count]
+    return f"; questions without a counterpart, left out: {', '.join(stated)}" if stated else ""
+
+
+def _unpaired(
+    blank: Metric,
+    combined: AcrossVariants,
+    common: Mapping[int, Mapping[str, int]],
+    left_out: Mapping[int, LeftOut],
+) -> Iterator[Metric]:
+    """The share of questions that a variant lacks, by category: one row per seed, then the mean over seeds."""
+    for category in dict.fromkeys(name for of_seed in left_out.values() for name in of_seed):
+        row, found = replace(blank, name=UNPAIRED, category=category), []
+        for seed, of_seed in left_out.items():
+            lost = len(set().union(*of_seed.get(category, ())))
+            n = lost + common[seed].get(category, 0)
+            if n:
+                method = "counted" + _note(combined, category, [of_seed])
+                found.append(replace(row, seed=seed, value=lost / n, n=n, denominator=float(n), method=method))
+        yield from found
+        if len(left_out) > 1 and len(found) == len(left_out):
+            value, mean_n = (float(np.mean([getattr(each, name) for each in found])) for name in ("value", "n"))
+            method = "counted" + _note(combined, category, left_out.values())
+            yield replace(row, value=value, n=round(mean_n), denominator=mean_n, method=method)
