@@ -18,8 +18,8 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, seed_name
-from known_unknowns.scoring.answers import CONFIDENT_PARSER, TEXT, schema_of
-from known_unknowns.scoring.confidence import REFUSAL, SAMPLES, SHUFFLES
+from known_unknowns.scoring.answers import TEXT, answer_schema
+from known_unknowns.scoring.confidence import PARSER, REFUSAL, SAMPLES, SHUFFLES
 from known_unknowns.tables.parquet import Cell, Part
 
 Cells = Mapping[int, pd.DataFrame]
@@ -34,7 +34,7 @@ def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable
     DataError
         If there are no answers to a variant and seed under a parser, or the seeds of a variant have other questions.
     """
-    table = tables.read_columns(file, pa.schema([("variant", TEXT), ("seed", pa.int64()), *schema_of(benchmark)]))
+    table = tables.read_columns(file, pa.schema([("variant", TEXT), ("seed", pa.int64()), *answer_schema(benchmark)]))
     answers = table.to_pandas()
     chosen = pd.MultiIndex.from_tuples([(*cell, parser) for cell in cells for parser in parsers])
     present = pd.MultiIndex.from_frame(answers[["variant", "seed", "parser"]])
@@ -84,7 +84,7 @@ def _agreement(answers: pd.DataFrame, within: pd.Series) -> pd.Series:
     question = [answers["variant"], answers["parser"], answers["question_id"], within]
     replied = (answers["outcome"] != FAILED).groupby(question, observed=True).transform("sum")
     equal = answers.groupby([*question, answers["chosen_text"]], observed=True)["choice"].transform("size")
-    return (equal / replied).where((replied > 1) & (answers["parser"] == CONFIDENT_PARSER))
+    return (equal / replied).where((replied > 1) & (answers["parser"] == PARSER))
 
 
 def _is_shuffled(answers: pd.DataFrame, samples: pd.Series) -> pd.Series:

@@ -19,12 +19,10 @@ from known_unknowns.metrics.confidence import Statistic, calibration, estimated,
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.metrics.rows import rows
 from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, sample_of
-from known_unknowns.scoring.answers import CONFIDENT_PARSER
 from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, REFUSAL, SAMPLES, SHUFFLES, SOURCES, VERBALISED
 from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.tables import CONFIDENCES
 
-PARSER = CONFIDENT_PARSER
 OPTION_TEXT_SUM = f"{OPTION_TEXT}_sum"
 COLUMNS = tuple(
     name for source in SOURCES for name in ((source, OPTION_TEXT_SUM) if source == OPTION_TEXT else (source,))
@@ -177,7 +175,7 @@ def _rows_of_statistics(
         for metric in metrics:
             if metric.value is not None:
                 slacks = [each[metric.name].slack for each in of_seeds] or [(0.0, 0.0)]
-                down, up = np.mean(slacks, axis=0).tolist()
+                down, up = (float(np.mean(ends)) for ends in zip(*slacks, strict=True))
                 metric = widened(metric, (down, up))
                 metric = replace(metric, method=metric.method + note)
             yield metric

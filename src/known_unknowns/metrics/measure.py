@@ -16,7 +16,7 @@ from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.across_variants import across_variants
 from known_unknowns.metrics.answers import Cells, categories, cells_of, labels_of, read, undefined
-from known_unknowns.metrics.confidence_sources import PARSER, confidence_table, metrics_of_sources
+from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources
 from known_unknowns.metrics.consistency import across_samples, across_seeds
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.proportions import (
@@ -32,6 +32,7 @@ from known_unknowns.metrics.proportions import (
 from known_unknowns.metrics.rows import rows, with_intervals, without_undefined
 from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import SAMPLE, Metric
+from known_unknowns.scoring.confidence import PARSER
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.likelihood import LEAST_MASS, label_mass
 
+PARSER = "robust"
+"""The parser of the answers that confidences are about."""
 OPTION_TEXT, LETTERS, SAMPLES, SHUFFLES, VERBALISED, REFUSAL = (
     "option_text",
     "letters",

@@ -247,10 +247,12 @@ class Metrics(BenchmarkMetrics):
         ----------
         .. [1] Wang et al., ActiView, Tables 3 and 13.
         """
-        for share, mean in MEANS.items():
-            if share in metrics:
-                views = metrics[share].denominator / metrics[share].n
-                yield scaled(metrics[share], mean, views, denominator=metrics[share].n, of=f"{views:g} views")
+        for name, mean in MEANS.items():
+            if name in metrics:
+                share = metrics[name]
+                assert share.denominator is not None  # it is a ratio
+                views = share.denominator / share.n
+                yield scaled(share, mean, views, denominator=share.n, of=f"{views:g} views")
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +320,8 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     replies = [turn.reply for turn in turns if turn.reply.error is None]
 
     def mean(counts: Sequence[int | None]) -> float | None:
-        return sum(counts) / len(dialogues) if counts and None not in counts else None
+        known = [count for count in counts if count is not None]
+        return sum(known) / len(dialogues) if known and len(known) == len(counts) else None
 
     return Cost(
         turns=len(turns) / len(dialogues),
