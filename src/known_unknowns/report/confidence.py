@@ -10,7 +10,6 @@ from known_unknowns.config import RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
-from known_unknowns.metrics.confidence_sources import COLUMNS, KNOWN
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import Metric
 from known_unknowns.report import confidence_figures
@@ -30,8 +29,16 @@ from known_unknowns.report.formatting import (
     percent,
 )
 from known_unknowns.report.tables import confidence as level
-from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, PARSER, REFUSAL, VERBALISED
-from known_unknowns.scoring.confidence import SOURCES as SOURCES
+from known_unknowns.tables.confidence_sources import (
+    COLUMNS,
+    KNOWN,
+    LETTERS,
+    OPTION_TEXT,
+    PARSER,
+    REFUSAL,
+    SOURCES,
+    VERBALISED,
+)
 
 AUROC, OVERCONFIDENCE = "auroc", "overconfidence"
 CHANCE = 0.5

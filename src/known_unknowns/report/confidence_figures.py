@@ -11,7 +11,6 @@ import pyarrow as pa
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.confidence import BINS, binned
-from known_unknowns.metrics.confidence_sources import COLUMNS, OPTION_TEXT_SUM
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.selective import risks
@@ -21,8 +20,8 @@ from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
 from known_unknowns.report.formatting import Cell, counted, interval, make_row, make_table
 from known_unknowns.report.tables import confidence as level
-from known_unknowns.scoring.confidence import REFUSAL
 from known_unknowns.tables import CONFIDENCES, QUESTIONS
+from known_unknowns.tables.confidence_sources import COLUMNS, OPTION_TEXT_SUM, REFUSAL
 from known_unknowns.tables.parquet import CELL, read_columns
 
 LEAST_DRAWN = 300

@@ -15,10 +15,22 @@ from known_unknowns.benchmark.metrics import ScoredReply
 from known_unknowns.benchmark.protocol import ANSWER, CONFIDENCE, FORCED
 from known_unknowns.benchmark.protocol import LIKELIHOOD as TEXTS
 from known_unknowns.errors import DataError
-from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, REFUSED, UNPARSED, Answer, AnsweredTurn, Question, Score
+from known_unknowns.records import (
+    ABSTAINED,
+    ANSWERED,
+    FAILED,
+    LIKELIHOOD,
+    REFUSED,
+    UNPARSED,
+    Answer,
+    AnsweredTurn,
+    Question,
+    Score,
+)
 from known_unknowns.scoring import confidence, has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers
-from known_unknowns.scoring.likelihood import LIKELIHOOD, label_mass, low_mass
+from known_unknowns.scoring.likelihood import label_mass, low_mass
+from known_unknowns.tables.confidence_sources import PARSER
 from known_unknowns.tables.parquet import Source, checked
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -125,7 +137,7 @@ def _answer(
     """The row of a question. ``little_mass`` is why the labels' probabilities say nothing."""
     options = question.options
     confidences: dict[str, Any] = {}
-    if score.parser == confidence.PARSER:
+    if score.parser == PARSER:
         confidences = _confidences(question, turns, score, forced)
         if not little_mass:
             confidences["letters"] = confidence.letters(answer, question, score.choice)
