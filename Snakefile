@@ -2,8 +2,8 @@
 #
 #   fetch -> questions -> vary -> infer -> parse -> measure -> summarise, compare, compare_models -> report -> track
 #
-# The rules name files. The commands of the package do the work (known-unknowns step --help). docs/workflow.md
-# describes the workflow.
+# A rule names files and parameters. Its script in rules/scripts calls one function of the package with them.
+# docs/workflow.md describes the workflow.
 
 from snakemake.utils import min_version
 
@@ -96,5 +96,8 @@ onerror:
         and not workflow.dag_settings.targets
         and not UNFETCHED
     ):
-        message += workflow_run.write_partial_report(PARAMS)
+        # Its imports take a second, which no other end of a run needs.
+        from known_unknowns.workflow import partial_report
+
+        message += partial_report.write(PARAMS)
     print_last(message, sys.stderr)

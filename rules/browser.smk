@@ -20,10 +20,9 @@ rule question_browser:
     conda:
         "../envs/report.yaml"
     params:
-        read=selection.compared(PARAMS, "question_browser"),
-        code=code_of("report", PARAMS.benchmarks),
+        **FUNCTIONS.settings("question_browser"),
+        code=FUNCTIONS.code("report", "question_browser.py"),
         results=subpath(output.page, ancestor=2),
         data=lambda wildcards: DATA,
-    shell:
-        "python -m known_unknowns step question-browser --results {params.results} --data {params.data}"
-        " --out {output.page} --digests {output.digests} > {log} 2>&1"
+    script:
+        "scripts/question_browser.py"

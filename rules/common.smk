@@ -2,7 +2,6 @@
 # The logic is in src/known_unknowns/workflow.
 
 import atexit
-import os
 import shutil
 import sys
 import time
@@ -24,23 +23,20 @@ from known_unknowns.inference.shards import shards_of
 from known_unknowns.variants import corrections
 from known_unknowns.workflow import (
     configuration,
+    job,
     needs,
     prerequisites,
     rule_functions,
     run as workflow_run,
     run_lock,
     run_plan,
-    selection,
     unrecorded,
 )
 from known_unknowns.workflow.code_digest import code_of
 from known_unknowns.workflow.rule_functions import RuleFunctions, Targets, any_of
 from known_unknowns_construction import rules as construction_rules
 
-# A job of a cluster parses this file again. It reads the configuration that its run wrote (`onstart`), not params.yaml,
-# which may have changed since. So do the commands of all jobs, by the environment variable.
-JOB_SETTINGS = workflow_run.JOB_SETTINGS.as_posix()
-os.environ[workflow_run.SETTINGS_VARIABLE] = JOB_SETTINGS
+SCRIPTS = Path(workflow.basedir) / "rules/scripts"
 
 
 def merged_files():
@@ -59,11 +55,13 @@ def checked():
 
     A mistake stops the workflow before any job, with the path of the key.
 
-    What a run needs besides, such as the user's data, is checked once, and not again by its jobs.
+    What a run needs besides, such as the user's data, is checked once, and not again by its jobs. A job of a cluster
+    parses this file again: it reads the configuration that its run wrote (`onstart`), not params.yaml, which may have
+    changed since.
     """
     try:
         if not workflow.is_main_process:
-            return configuration.load(JOB_SETTINGS), [], []
+            return configuration.load(job.FROZEN), [], []
         params, notes = prerequisites.checked(configuration.check(merged_files()))
         records = FilePersistence(nolock=True)
         outdated = unrecorded.check(
@@ -79,6 +77,8 @@ def checked():
 
 
 CONFIGURED, NOTES, OUTDATED = checked()
+# Snakemake writes its own reading of --configfile and --config into the scripts of jobs, which do not need it.
+config.clear()
 # The run's GPUs: those of `--resources gpu=N` or of the profile. Jobs read the numbers of shards that follow from it.
 LIMIT = workflow.global_resources.get("gpu")
 GPUS = LIMIT.value if LIMIT is not None and workflow.is_main_process else None
@@ -87,7 +87,7 @@ TARGETS = Targets(PARAMS)
 DATA = f"data/{PARAMS.data_name}"
 RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = "journal"  # of all editions: the key of a reply does not depend on them
-FUNCTIONS = RuleFunctions(PARAMS, DATA, GPUS)
+FUNCTIONS = RuleFunctions(PARAMS, DATA, GPUS, SCRIPTS)
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if shards_of(PARAMS.model(model))]
 QUESTIONS = expand(
@@ -122,7 +122,8 @@ def start_run():
         print(note, file=sys.stderr)
     workflow_run.forward_sigterm()
     workflow_run.end_at_second_interrupt()
-    workflow_run.write_settings(PARAMS, workflow_run.JOB_SETTINGS)
+    workflow_run.write_settings(PARAMS, job.FROZEN)
+    shutil.rmtree(job.FOLDER, ignore_errors=True)  # scripts of a killed run
     shutil.rmtree(workflow_run.partial_report_folder(PARAMS), ignore_errors=True)
     # With results of other settings, their own settings are kept until they are made again (workflow/unrecorded.py).
     if not OUTDATED:

@@ -23,10 +23,12 @@ rule construct_graphs:
     conda:
         "../envs/construction.yaml"
     params:
-        read=FUNCTIONS.read("construct_graphs"),
-        code=FUNCTIONS.of_construction(construction_rules.code),
-    shell:
-        "python -m known_unknowns construct graphs {wildcards.construction} > {log} 2>&1"
+        **FUNCTIONS.settings("construct_graphs"),
+        code=FUNCTIONS.of_construction(
+            construction_rules.code, SCRIPTS / "construct_graphs.py"
+        ),
+    script:
+        "scripts/construct_graphs.py"
 
 
 rule construct_attributes:
@@ -41,12 +43,12 @@ rule construct_attributes:
     conda:
         "../envs/construction.yaml"
     params:
-        read=FUNCTIONS.read("construct_attributes"),
-        code=FUNCTIONS.of_construction(construction_rules.code),
-        endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
-    shell:
-        "{params.endpoint} python -m known_unknowns construct attributes {wildcards.construction}"
-        " > {log} 2>&1"
+        **FUNCTIONS.settings("construct_attributes"),
+        code=FUNCTIONS.of_construction(
+            construction_rules.code, SCRIPTS / "construct_attributes.py"
+        ),
+    script:
+        "scripts/construct_attributes.py"
 
 
 rule construct_generate:
@@ -61,12 +63,12 @@ rule construct_generate:
     conda:
         "../envs/construction.yaml"
     params:
-        read=FUNCTIONS.read("construct_generate"),
-        code=FUNCTIONS.of_construction(construction_rules.code),
-        endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
-    shell:
-        "{params.endpoint} python -m known_unknowns construct generate {wildcards.construction} {wildcards.generator}"
-        " > {log} 2>&1"
+        **FUNCTIONS.settings("construct_generate"),
+        code=FUNCTIONS.of_construction(
+            construction_rules.code, SCRIPTS / "construct_generate.py"
+        ),
+    script:
+        "scripts/construct_generate.py"
 
 
 rule construct_filter:
@@ -86,12 +88,12 @@ rule construct_filter:
     conda:
         "../envs/construction.yaml"
     params:
-        read=FUNCTIONS.read("construct_filter"),
-        code=FUNCTIONS.of_construction(construction_rules.code),
-        endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
-    shell:
-        "{params.endpoint} python -m known_unknowns construct filter {wildcards.construction}"
-        " > {log} 2>&1"
+        **FUNCTIONS.settings("construct_filter"),
+        code=FUNCTIONS.of_construction(
+            construction_rules.code, SCRIPTS / "construct_filter.py"
+        ),
+    script:
+        "scripts/construct_filter.py"
 
 
 rule construct_release:
@@ -106,7 +108,9 @@ rule construct_release:
     conda:
         "../envs/construction.yaml"
     params:
-        read=FUNCTIONS.read("construct_release"),
-        code=FUNCTIONS.of_construction(construction_rules.code),
-    shell:
-        "python -m known_unknowns construct release {wildcards.construction} > {log} 2>&1"
+        **FUNCTIONS.settings("construct_release"),
+        code=FUNCTIONS.of_construction(
+            construction_rules.code, SCRIPTS / "construct_release.py"
+        ),
+    script:
+        "scripts/construct_release.py"

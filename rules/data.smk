@@ -14,11 +14,11 @@ rule fetch:
     conda:
         "../envs/core.yaml"
     params:
-        read=FUNCTIONS.read("fetch"),
+        **FUNCTIONS.settings("fetch"),
         code=FUNCTIONS.code_of_source,
         lock=FUNCTIONS.data_lock,
-    shell:
-        "python -m known_unknowns fetch {wildcards.benchmark} --out {output} > {log} 2>&1"
+    script:
+        "scripts/fetch.py"
 
 
 rule questions:
@@ -40,12 +40,11 @@ rule questions:
     # Rendered scenes are few.
     threads: lambda wildcards: 1 if PARAMS.data(wildcards.benchmark).source == "scenes" else 2
     params:
-        read=FUNCTIONS.read("questions"),
+        **FUNCTIONS.settings("questions"),
         out=subpath(output.table, parent=True),
-        code=FUNCTIONS.code("questions"),
-    shell:
-        "python -m known_unknowns step questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
-        " --workers {threads} > {log} 2>&1"
+        code=FUNCTIONS.code("questions", "questions.py"),
+    script:
+        "scripts/questions.py"
 
 
 # Findings in published data do not stop the workflow: the report shows them. The rule fails only if no check was possible.
@@ -62,8 +61,7 @@ rule check:
     conda:
         "../envs/core.yaml"
     params:
-        read=FUNCTIONS.read("check"),
-        code=FUNCTIONS.code("check"),
-    shell:
-        "python -m known_unknowns check {wildcards.benchmark} --raw {input.raw} --json"
-        " > {output} 2> {log} || [ -s {output} ]"
+        **FUNCTIONS.settings("check"),
+        code=FUNCTIONS.code("check", "check.py"),
+    script:
+        "scripts/check.py"

@@ -17,10 +17,10 @@ rule probe:
     conda:
         "../envs/models.yaml"
     params:
-        read=FUNCTIONS.read("probe"),
+        **FUNCTIONS.settings("probe"),
         journals=f"{JOURNAL}/{{model}}",
-    shell:
-        "python -m known_unknowns models probe {wildcards.model} --journals {params.journals} --out {output} > {log} 2>&1"
+    script:
+        "scripts/probe.py"
 
 
 rule infer:
@@ -50,17 +50,15 @@ rule infer:
         mem_mb=FUNCTIONS.of_attempt(needs.table_memory_mb),
         runtime=FUNCTIONS.of_pair(needs.table_minutes, Path(DATA)),
     params:
-        read=FUNCTIONS.read("infer"),
-        code=FUNCTIONS.of_pair(rule_functions.engine_code),
+        **FUNCTIONS.settings("infer"),
+        code=FUNCTIONS.code_of_asking("infer.py"),
         questions=subpath(input.images, parent=True),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
+        folder=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.engine, parent=True),
         shards=f"{RESULTS}/shards/{{model}}/{{benchmark}}",
         journal=f"{JOURNAL}/{{model}}/{{benchmark}}.jsonl",
-    shell:
-        "python -m known_unknowns step infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
-        " --variants {params.variants} --out {params.out} --shards {params.shards} --journal {params.journal}"
-        " > {log} 2>&1"
+    script:
+        "scripts/infer.py"
 
 
 rule infer_shard:
@@ -90,13 +88,11 @@ rule infer_shard:
         mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
         runtime=FUNCTIONS.of_pair(needs.minutes, Path(DATA)),
     params:
-        read=FUNCTIONS.read("infer"),
-        code=FUNCTIONS.of_pair(rule_functions.engine_code),
+        **FUNCTIONS.settings("infer"),
+        code=FUNCTIONS.code_of_asking("infer_shard.py"),
         questions=subpath(input.images, parent=True),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
+        folder=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.record, parent=True),
         journal=f"{JOURNAL}/{{model}}/{{benchmark}}.jsonl",
-    shell:
-        "python -m known_unknowns step infer {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
-        " --variants {params.variants} --out {params.out} --journal {params.journal}"
-        " --shard {wildcards.shard}/{wildcards.shards} > {log} 2>&1"
+    script:
+        "scripts/infer_shard.py"

@@ -17,11 +17,10 @@ rule measure:
     resources:
         mem_mb=2000,
     params:
-        read=FUNCTIONS.read("measure"),
-        code=FUNCTIONS.code("measure"),
-    shell:
-        "python -m known_unknowns step measure {wildcards.model} {wildcards.benchmark} --answers {input}"
-        " --out {output.metrics} --confidence {output.confidence} > {log} 2>&1"
+        **FUNCTIONS.settings("measure"),
+        code=FUNCTIONS.code("measure", "measure.py"),
+    script:
+        "scripts/measure.py"
 
 
 rule summarise:
@@ -55,12 +54,10 @@ rule summarise:
     conda:
         "../envs/core.yaml"
     params:
-        read=selection.compared(PARAMS, "summarise"),
-        code=code_of("summarise", PARAMS.benchmarks),
-    shell:
-        "python -m known_unknowns step summarise {input} --out {output.records} --headline {output.headline}"
-        " --leaderboard {output.leaderboard} --plot {output.plot} --digests {output.digests}"
-        " > {log} 2>&1"
+        **FUNCTIONS.settings("summarise"),
+        code=FUNCTIONS.code("summarise", "summarise.py"),
+    script:
+        "scripts/summarise.py"
 
 
 rule compare:
@@ -80,16 +77,11 @@ rule compare:
     conda:
         "../envs/core.yaml"
     params:
-        read=selection.compared(PARAMS, "compare"),
-        code=code_of("compare", PARAMS.benchmarks),
+        **FUNCTIONS.settings("compare"),
+        code=FUNCTIONS.code("compare", "compare.py"),
         replies=lambda wildcards: f"{RESULTS}/replies",
-        released=lambda wildcards, input: [
-            f"--released {path}" for path in input.released
-        ],
-    shell:
-        "python -m known_unknowns step compare {input.metrics} --replies {params.replies} {params.released} --out {output.table}"
-        " --digests {output.digests}"
-        " > {log} 2>&1"
+    script:
+        "scripts/compare.py"
 
 
 # Models in pairs, for the report: paired differences, tests and ranks.
@@ -107,10 +99,9 @@ rule compare_models:
     conda:
         "../envs/core.yaml"
     params:
-        read=selection.compared(PARAMS, "compare_models"),
-        code=code_of("compare"),
+        **FUNCTIONS.settings("compare_models"),
+        code=FUNCTIONS.code("compare", "compare_models.py"),
         data=lambda wildcards: DATA,
         results=subpath(output[0], parent=True),
-    shell:
-        "python -m known_unknowns compare-models --data {params.data}"
-        " --results {params.results} --out {output} > {log} 2>&1"
+    script:
+        "scripts/compare_models.py"

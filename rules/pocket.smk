@@ -20,9 +20,10 @@ rule train_pocket:
             "known_unknowns_benchmarks",
             "known_unknowns_construction",
             "known_unknowns_pocket",
+            script=SCRIPTS / "train_pocket.py",
         ),
         model=subpath(output[0], parent=True),
         work=subpath(output[0], ancestor=2),
-    shell:
-        # The checkpoint is not an output, so that a stopped training continues from it.
-        "python -m known_unknowns step train --work {params.work} --out {params.model} > {log} 2>&1"
+    # The checkpoint is not an output, so that a stopped training continues from it.
+    script:
+        "scripts/train_pocket.py"

@@ -45,13 +45,12 @@ rule import_released:
     resources:
         mem_mb=1000,
     params:
-        read=FUNCTIONS.read("import_released"),
-        code=FUNCTIONS.code("release"),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
+        **FUNCTIONS.settings("import_released"),
+        code=FUNCTIONS.code("release", "import_released.py"),
+        folder=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.engine, parent=True),
-    shell:
-        "python -m known_unknowns step import-released {wildcards.model} {wildcards.benchmark} --raw {input.raw}"
-        " --variants {params.variants} --out {params.out} > {log} 2>&1"
+    script:
+        "scripts/import_released.py"
 
 
 # Parsers, variants and models compared question by question.
@@ -71,14 +70,13 @@ rule reply_tables:
     conda:
         "../envs/core.yaml"
     params:
-        read=FUNCTIONS.read("reply_tables"),
-        code=code_of("compare"),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
+        **FUNCTIONS.settings("reply_tables"),
+        code=FUNCTIONS.code("compare", "reply_tables.py"),
+        folder=f"{RESULTS}/variants/{{benchmark}}",
         scores=f"{RESULTS}/scores",
         out=subpath(output[0], parent=True),
-    shell:
-        "python -m known_unknowns step reply-tables {wildcards.benchmark} --variants {params.variants}"
-        " --scores {params.scores} --out {params.out} > {log} 2>&1"
+    script:
+        "scripts/reply_tables.py"
 
 
 # The numbers that were released with the replies, and whether the replies reproduce them.
@@ -96,9 +94,8 @@ rule released_numbers:
     conda:
         "../envs/core.yaml"
     params:
-        read=FUNCTIONS.read("released_numbers"),
-        code=FUNCTIONS.code("release"),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
-    shell:
-        "python -m known_unknowns step released-numbers {wildcards.benchmark} --raw {input.raw}"
-        " --variants {params.variants} --out {output} > {log} 2>&1"
+        **FUNCTIONS.settings("released_numbers"),
+        code=FUNCTIONS.code("release", "released_numbers.py"),
+        folder=f"{RESULTS}/variants/{{benchmark}}",
+    script:
+        "scripts/released_numbers.py"

@@ -53,19 +53,16 @@ rule report:
     conda:
         "../envs/report.yaml"
     params:
-        read=selection.compared(PARAMS, "report"),
-        code=code_of("report", PARAMS.benchmarks),
+        **FUNCTIONS.settings("report"),
+        code=FUNCTIONS.code("report", "report.py"),
         results=subpath(output.page, ancestor=2),
         data=lambda wildcards: DATA,
         checks=lambda wildcards: f"{RESULTS}/checks",
         # What the captions of Snakemake's own report name.
-        edition=PARAMS.edition,
+        edition_name=PARAMS.edition,
         confidence=PARAMS.statistics.confidence,
         rendered=[
             name for name in PARAMS.benchmarks if PARAMS.data(name).source == "scenes"
         ],
-    shell:
-        "python -m known_unknowns step report {input.metrics} --results {params.results} --data {params.data}"
-        " --comparison {input.comparison} --pairs {input.pairs} --checks {params.checks} --out {output.page}"
-        " --digests {output.digests}"
-        " > {log} 2>&1"
+    script:
+        "scripts/report.py"

@@ -22,8 +22,12 @@ rule error_table:
     conda:
         "../envs/core.yaml"
     params:
-        code=code_of("infer", (), "known_unknowns_construction"),
-    shell:
-        "python -m known_unknowns review summary --errors {wildcards.model} {wildcards.benchmark}"
-        " --variant {wildcards.variant} --seed {wildcards.seed} --decisions {input.tags} --out {output}"
-        " > {log} 2>&1"
+        code=code_of(
+            "infer",
+            (),
+            "known_unknowns_construction",
+            script=SCRIPTS / "error_table.py",
+        ),
+        images=f"{DATA}/questions/{{benchmark}}",
+    script:
+        "scripts/error_table.py"

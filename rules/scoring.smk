@@ -25,16 +25,13 @@ if JUDGEMENTS:
             ),
             runtime=needs.MAX_MINUTES,
         params:
-            read=selection.compared(PARAMS, "judge"),
-            code=rule_functions.engine_code(
-                PARAMS, PARAMS.judge.model, *PARAMS.benchmarks
-            ),
-            variants=f"{RESULTS}/variants",
+            **FUNCTIONS.settings("judge"),
+            code=FUNCTIONS.code_of_asking("judge.py", PARAMS.judge.model),
+            folder=f"{RESULTS}/variants",
             replies=f"{RESULTS}/replies",
             journal=f"{JOURNAL}/judge/{PARAMS.judge.model}.jsonl",
-        shell:
-            "python -m known_unknowns step judge --variants {params.variants} --replies {params.replies} --out {output}"
-            " --journal {params.journal} > {log} 2>&1"
+        script:
+            "scripts/judge.py"
 
 
 rule parse:
@@ -55,12 +52,8 @@ rule parse:
     resources:
         mem_mb=1000,
     params:
-        read=FUNCTIONS.read("parse"),
-        code=FUNCTIONS.code("parse"),
-        variants=f"{RESULTS}/variants/{{benchmark}}",
-        judgements=lambda wildcards, input: [
-            f"--judgements {path}" for path in input.judgements
-        ],
-    shell:
-        "python -m known_unknowns step parse {wildcards.model} {wildcards.benchmark} --variants {params.variants}"
-        " --replies {input.replies} --out {output.scores} --answers {output.answers} {params.judgements} > {log} 2>&1"
+        **FUNCTIONS.settings("parse"),
+        code=FUNCTIONS.code("parse", "parse.py"),
+        folder=f"{RESULTS}/variants/{{benchmark}}",
+    script:
+        "scripts/parse.py"

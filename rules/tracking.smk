@@ -21,10 +21,9 @@ rule track:
     conda:
         "../envs/workflow.yaml"
     params:
-        read=selection.compared(PARAMS, "track"),
-        code=code_of("track", PARAMS.benchmarks),
+        **FUNCTIONS.settings("track"),
+        code=FUNCTIONS.code("track", "track.py"),
         results=subpath(output.runs, ancestor=1),
         data=lambda wildcards: DATA,
-    shell:
-        "python -m known_unknowns step track {input.metrics} --results {params.results} --data {params.data}"
-        " --figures {params.results}/report/figures --out {output.runs} > {log} 2>&1"
+    script:
+        "scripts/track.py"

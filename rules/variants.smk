@@ -20,8 +20,7 @@ rule vary:
     resources:
         mem_mb=1000,
     params:
-        read=FUNCTIONS.read("vary"),
-        code=FUNCTIONS.code("vary"),
-    shell:
-        "python -m known_unknowns step vary {wildcards.benchmark} {wildcards.variant} --questions {input.questions}"
-        " --out {output} > {log} 2>&1"
+        **FUNCTIONS.settings("vary"),
+        code=FUNCTIONS.code("vary", "vary.py"),
+    script:
+        "scripts/vary.py"

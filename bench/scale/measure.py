@@ -49,9 +49,10 @@ import atexit, multiprocessing, sys, time
 START = time.monotonic()
 
 def record():
-    words = sys.argv[:2]
-    if multiprocessing.parent_process() is None and words[0].endswith(("known_unknowns/__main__.py", "bin/snakemake")):
-        step = words[1] if words[0].endswith(".py") else "snakemake"
+    program = sys.argv[0]
+    is_script = "/.snakemake/scripts/" in program
+    if multiprocessing.parent_process() is None and (is_script or program.endswith("bin/snakemake")):
+        step = program.split(".")[-2] if is_script else "snakemake"
         line = f"{{step}} {{used()}} {{time.monotonic() - START}}\\n"
         with open(os.environ["KNOWN_UNKNOWNS_USED"], "a") as out:
             out.write(line)
@@ -68,8 +69,8 @@ def configure(folder: Path, models: list[str], commits: list[str]) -> None:
     params["editions"]["released"] |= {"benchmarks": [BENCHMARK], "models": models}
     params["models"] = {name: {"engine": "imported", "released": {BENCHMARK: name}} for name in models}
     params["editions"] = {"released": params["editions"]["released"]}
-    entry = params["benchmarks"][BENCHMARK]["data"]["released"]
-    entry |= {"revision": commits[0], "further_revisions": commits[1:]}
+    changed = {"revision": commits[0], "further_revisions": commits[1:]}
+    params["benchmarks"][BENCHMARK]["data"] = {"released": changed}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
 
 

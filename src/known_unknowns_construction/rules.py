@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from known_unknowns.config import Params
 from known_unknowns.workflow.code_digest import code_of
 
 
-def code(params: Params, name: str) -> str:
-    """Return the digest of the code of construction, with the benchmark's generators and format."""
-    return code_of("infer", [params.construction(name).benchmark], __package__)
+def code(params: Params, name: str, script: Path) -> str:
+    """Return the digest of the code of construction: with a rule's script and the benchmark's part."""
+    return code_of("infer", [params.construction(name).benchmark], __package__, script=script)
 
 
 def annotation(params: Params, name: str) -> list[str]:
@@ -26,11 +25,6 @@ def graphs(params: Params, name: str) -> str:
     """Return the file of scene graphs that questions are made from."""
     described = params.construction(name).attributes is not None
     return f"construction/{name}/{'described' if described else 'graphs'}.jsonl"
-
-
-def endpoint_wrapper(params: Params, name: str) -> str:
-    """Return the command that runs another one with the scripted endpoint, or nothing."""
-    return f"{Path(sys.executable).name} -m known_unknowns construct endpoint --" if _scripted(params, name) else ""
 
 
 def names_of(arguments: Iterable[str]) -> list[str]:
@@ -56,7 +50,3 @@ def closing_message(names: Iterable[str], root: Path = Path()) -> str:
         decisions = f"{folder}/filtered.decisions.jsonl"
         lines += [f"Release    known-unknowns construct release {name} --decisions {decisions}"] if released else []
     return "\n".join(lines)
-
-
-def _scripted(params: Params, name: str) -> bool:
-    return params.construction(name).scripted_endpoint

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import re
 import threading
 import zlib
@@ -21,6 +22,8 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+
+from known_unknowns.config.construction import ConstructionEntry
 
 COLOURS = {
     "red": (216, 32, 38),
@@ -90,6 +93,22 @@ def running(port: int = 0) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def environment(address: str) -> dict[str, str]:
+    """Return the environment variables with which models without a ``base_url`` are asked at an address here."""
+    return {"OPENAI_BASE_URL": address, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+
+
+@contextmanager
+def if_scripted(entry: ConstructionEntry) -> Iterator[None]:
+    """Answer the models without a ``base_url`` that this process asks, if the construction's entry says so."""
+    if not entry.scripted_endpoint:
+        yield
+        return
+    with running() as address:
+        os.environ.update(environment(address))
+        yield
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-COMMANDS = {"known_unknowns_pocket.cli": {"step train": "Train the pocket model, for more than an hour."}}
+COMMANDS = {"known_unknowns_pocket.cli": {"train": "Train the pocket model, for more than an hour."}}
 GROUPS: dict[str, str] = {}
 WORK = Path("results/training")
 MODEL = Path("models/pocket")
@@ -38,7 +38,7 @@ def train(
 
     \b
     Example:
-      known-unknowns step train --smoke --work /tmp/training
+      known-unknowns train --smoke --work /tmp/training
     """
     import torch
     from transformers.utils import logging

@@ -12,13 +12,15 @@ from PIL import Image as Pillow
 
 from known_unknowns import images, json_files, tables
 from known_unknowns.benchmark.images import ImageStore
-from known_unknowns.cli import main
 from known_unknowns.comparison.published import read_released
 from known_unknowns.data.check import CheckResult, Quantity, as_json
 from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.inference.journal import Journal
+from known_unknowns.metrics.summary import summarise
 from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
 from known_unknowns.report import checks
+from known_unknowns.workflow import configuration
+from known_unknowns.workflow.error_line import error_line
 from known_unknowns.workflow.opening import mlflow_page
 from tests.cells import ONE
 from tests.factories import question
@@ -81,17 +83,19 @@ def test_a_flipped_bit_in_a_table_is_found_or_changes_nothing(tmp_path, name):
     assert found > FLIPS / 5
 
 
-def test_a_command_that_reads_a_damaged_table_fails_and_names_it(tmp_path, monkeypatch, capsys):
+def _summarise(metrics, out):
+    files = {name: out / name for name in ("plot", "headline_table", "leaderboard_table", "models")}
+    summarise(configuration.load(ROOT / "params.yaml"), [metrics], out=out / "metrics.json", **files)
+
+
+def test_a_step_that_reads_a_damaged_table_fails_and_names_it(tmp_path, capsys):
     path = tmp_path / "metrics.parquet"
     tables.write_metrics(path, map(_metric, range(20)))
     changed = bytearray(path.read_bytes())
     changed[len(changed) // 4] ^= 1
     path.write_bytes(changed)
-    names = {"--out": "metrics.json", "--plot": "plot.csv"}
-    options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
-    monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
-    with pytest.raises(SystemExit) as stopped:
-        main()
+    with pytest.raises(SystemExit) as stopped, error_line():
+        _summarise(path, tmp_path)
     said = capsys.readouterr().err
     assert stopped.value.code == DataError.exit_code
     assert str(path) in said and "delete it and run again" in said
@@ -187,14 +191,8 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
     path.write_bytes(b"PAR1 no table")
     if "imported" in folder:
         json_files.write(path.with_name("engine.json"), {"entry": {"engine": "imported"}})
-    shutil.copy(ROOT / "params.yaml", tmp_path)
-    if job:
-        monkeypatch.setenv("KNOWN_UNKNOWNS_PARAMS", "params.yaml")
-    names = {"--out": "metrics.json", "--plot": "plot.csv"}
-    options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
-    monkeypatch.setattr("sys.argv", ["known-unknowns", "step", "summarise", str(path), *options])
-    with pytest.raises(SystemExit) as stopped:
-        main()
+    with pytest.raises(SystemExit) as stopped, error_line(is_job=job):
+        _summarise(path, tmp_path)
     assert stopped.value.code == DataError.exit_code
     assert path.is_file() is not renamed and path.with_name("b.parquet.damaged").is_file() is renamed
     assert ("b.parquet.damaged; the next run makes it again" in capsys.readouterr().err) is renamed

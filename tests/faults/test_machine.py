@@ -14,6 +14,9 @@ from known_unknowns import tables
 from known_unknowns.cli import main
 from known_unknowns.config import Tracking
 from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.inference.model_run import infer
+from known_unknowns.workflow import configuration
+from known_unknowns.workflow.error_line import error_line
 from tests.factories import model_entry, question
 from tests.paths import ROOT
 
@@ -24,6 +27,14 @@ def call(monkeypatch, *arguments):
     monkeypatch.setattr("sys.argv", ["known-unknowns", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:
         main()
+    return ended.value.code
+
+
+def ask(folder, questions, **files):
+    """Ask a scripted respondent as a job does, and return the exit code."""
+    params = configuration.load(folder / "params.yaml")
+    with pytest.raises(SystemExit) as ended, error_line(is_job=True):
+        infer(params, "oracle", "humblebench", questions=questions, variants=folder / "variants", **files)
     return ended.value.code
 
 
@@ -41,22 +52,18 @@ def questions(tmp_path):
 
 @pytest.mark.skipif(not UNWRITABLE.is_dir(), reason="needs a folder in which nobody can write")
 @pytest.mark.parametrize("unwritable", ["journal", "out"])
-def test_an_unwritable_folder_is_named(questions, tmp_path, monkeypatch, capsys, unwritable):
+def test_an_unwritable_folder_is_named(questions, tmp_path, capsys, unwritable):
     folders = {name: tmp_path / name for name in ("journal", "out")} | {unwritable: UNWRITABLE / "project"}
-    arguments = ["--questions", questions, "--variants", tmp_path / "variants", "--out", folders["out"]]
-    arguments += ["--journal", folders["journal"] / "j.jsonl"]
-    code = call(monkeypatch, "step", "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
+    code = ask(tmp_path, questions, out=folders["out"], journal=folders["journal"] / "j.jsonl")
     said = capsys.readouterr().err
     assert code == MachineError.exit_code
     assert f"error: {UNWRITABLE / 'project'}" in said and said.strip().splitlines()[-1].endswith("and run again")
     assert "Traceback" not in said
 
 
-def test_a_file_where_a_folder_is_needed_is_named(questions, tmp_path, monkeypatch, capsys):
+def test_a_file_where_a_folder_is_needed_is_named(questions, tmp_path, capsys):
     (tmp_path / "journal").write_text("")
-    arguments = ["--questions", questions, "--variants", tmp_path / "variants", "--out", tmp_path / "out"]
-    arguments += ["--journal", tmp_path / "journal" / "j.jsonl"]
-    code = call(monkeypatch, "step", "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
+    code = ask(tmp_path, questions, out=tmp_path / "out", journal=tmp_path / "journal" / "j.jsonl")
     assert code == MachineError.exit_code
     assert f"error: {tmp_path / 'journal'}" in capsys.readouterr().err
 
@@ -95,9 +102,5 @@ def test_an_mlflow_server_that_is_gone_is_named_at_once():
 
 def test_deep_nesting_is_refused_by_every_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "params.yaml").write_text("a: " + "[" * 100_000)
-    assert call(monkeypatch, "step", "infer", "m", "b", "--params", tmp_path / "params.yaml", *_folders(tmp_path)) == 2
+    assert call(monkeypatch, "check", "params", "--params", tmp_path / "params.yaml") == 2
     assert "more than 50 levels" in capsys.readouterr().err
-
-
-def _folders(folder):
-    return ["--questions", folder, "--variants", folder, "--out", folder, "--journal", folder / "j.jsonl"]

@@ -12,6 +12,7 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.cli import main
 from known_unknowns.config import load
+from known_unknowns.inference.model_run import infer
 from known_unknowns.workflow import run
 from tests.factories import question
 from tests.paths import ROOT
@@ -58,15 +59,15 @@ def project(tmp_path, monkeypatch, request):
         Path("params.yaml").write_text(yaml.safe_dump(raw))
         questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(COUNT)]
         tables.write_variant("results/pocket/variants/humblebench/original.parquet", {0: questions})
-        journal = "journal/parrot/humblebench.jsonl"
-        folders = [
-            "--questions",
-            "data/pocket/questions/humblebench",
-            "--variants",
-            "results/pocket/variants/humblebench",
-        ]
-        folders += ["--out", str(REPLIES), "--journal", journal]
-        call(monkeypatch, "step", "infer", "parrot", "humblebench", *folders)
+        infer(
+            load("params.yaml"),
+            "parrot",
+            "humblebench",
+            questions=Path("data/pocket/questions/humblebench"),
+            variants=Path("results/pocket/variants/humblebench"),
+            out=REPLIES,
+            journal=Path("journal/parrot/humblebench.jsonl"),
+        )
         server.asked.clear()
         yield server
 

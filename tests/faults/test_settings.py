@@ -23,7 +23,7 @@ rule read:
         if {OTHER} >second.txt 2>&1; then exit 1; fi
         grep -q "another run is active" second.txt
         echo "edition: none" > params.yaml
-        cp "$KNOWN_UNKNOWNS_PARAMS" {{output}}
+        cp .snakemake/known-unknowns/params.yaml {{output}}
     '''
 
 onstart:

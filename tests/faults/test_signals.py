@@ -14,12 +14,15 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.inference.journal import Journal
+from known_unknowns.workflow import configuration
+from tests import scripts
 from tests.factories import question
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint
 
 JOB = """
 import signal, sys, time
+sys.stderr = open(snakemake.log[0], "w")
 signal.signal(signal.SIGTERM, lambda *_: (open("told", "w"), sys.exit(5)))
 open("started", "w")
 time.sleep(60)
@@ -28,7 +31,7 @@ time.sleep(60)
 
 @pytest.fixture
 def infer(tmp_path):
-    """Starts `infer` with a model behind a slow endpoint."""
+    """Starts a job of the rule infer with a model behind a slow endpoint."""
     raw = yaml.safe_load((ROOT / "params.yaml").read_text())
     raw["editions"]["pocket"] |= {"models": ["parrot"], "benchmarks": ["humblebench"], "seeds": [0]}
     benchmark = raw["benchmarks"]["humblebench"] | {"variants": ["original"]}
@@ -40,22 +43,16 @@ def infer(tmp_path):
         raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "concurrency": 4} | entry
         if url is not None:
             raw["models"]["parrot"]["base_url"] = url
-        (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
-        command = [
-            sys.executable,
-            "-m",
-            "known_unknowns",
-            "step",
-            "infer",
-            "parrot",
-            "humblebench",
-            "--params",
-            "params.yaml",
-        ]
-        folders = ["--questions", "questions", "--variants", "variants", "--out", "out", "--journal", "j.jsonl"]
-        return subprocess.Popen([*command, *folders], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        command = scripts.infer(tmp_path, configuration.check(raw), "parrot", "humblebench")
+        return subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
 
     return start
+
+
+def _log(process, folder):
+    """Wait for the end of a job, and return its log. It writes nothing elsewhere."""
+    assert process.communicate(timeout=60)[1] == ""
+    return (folder / scripts.LOG).read_text(encoding="utf-8")
 
 
 def until(condition, seconds=60):
@@ -74,7 +71,7 @@ def test_a_server_that_the_job_started_ends_with_it(infer, tmp_path, number):
     until(lambda: log.is_file() and log.read_text().count("asked") >= 3)
     servers = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("pid")]
     process.send_signal(number)
-    said = process.communicate(timeout=60)[1]
+    said = _log(process, tmp_path)
     assert process.returncode == (-number if number == signal.SIGKILL else 5)
     assert "Traceback" not in said
     assert len(servers) == 1 + len(ignores)
@@ -90,7 +87,7 @@ def test_requests_under_way_are_journaled(infer, tmp_path, numbers):
         for number in numbers:
             process.send_signal(number)
             time.sleep(0.05)
-        said = process.communicate(timeout=60)[1]
+        said = _log(process, tmp_path)
         answered = sum(server.answered.values())
         assert sum(server.asked.values()) == answered < 60
     assert process.returncode == 5
@@ -101,7 +98,7 @@ def test_requests_under_way_are_journaled(infer, tmp_path, numbers):
 
 
 @pytest.mark.parametrize("limit", ["requests_per_minute", "tokens_per_minute"])
-def test_a_pause_of_the_pacing_ends_at_once(infer, limit):
+def test_a_pause_of_the_pacing_ends_at_once(infer, tmp_path, limit):
     """The next request is minutes away, and none is under way."""
     with Endpoint() as server:
         process = infer(server.url, **{limit: 1})
@@ -109,19 +106,19 @@ def test_a_pause_of_the_pacing_ends_at_once(infer, limit):
         time.sleep(1)
         process.send_signal(signal.SIGINT)
         since = time.monotonic()
-        said = process.communicate(timeout=60)[1]
+        said = _log(process, tmp_path)
         assert time.monotonic() - since < 15  # less than the time for requests under way
     assert process.returncode == 5 and "stopped by a signal" in said and "Traceback" not in said
 
 
-def test_a_second_signal_ends_it_without_a_traceback(infer):
+def test_a_second_signal_ends_it_without_a_traceback(infer, tmp_path):
     with Endpoint(latency=20.0) as server:
         process = infer(server.url)
         until(lambda: server.asked or server.under_way)
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)[1]
+        said = _log(process, tmp_path)
     assert process.returncode not in (0, 5) and "Traceback" not in said
 
 
@@ -129,7 +126,7 @@ def test_a_second_signal_ends_it_without_a_traceback(infer):
 def slow_workflow(project):
     """A workflow whose only job ends on a signal, or after a minute; started, with the job at work."""
     (project.root / "job.py").write_text(JOB)
-    rule = "rule slow:\n    output: 'made'\n    shell: 'python job.py known_unknowns > log 2>&1'\n"
+    rule = "rule slow:\n    output: 'made'\n    log: 'log'\n    script: 'job.py'\n"
     start = "onstart:\n    start_run()\n"
     text = 'include: "rules/common.smk"\n\nrule all:\n    default_target: True\n    input: "made"\n\n'
     (project.root / "Snakefile").write_text(f"{text}{rule}\n{start}")

@@ -31,7 +31,6 @@ RUN_HERE = [
     "known-unknowns models list --json",
     "known-unknowns plan run --edition papers_humblebench --gpus 8",
     "known-unknowns rescore --benchmark humblebench --variant nota_only docs/samples/predictions.jsonl",
-    "known-unknowns step --help",
 ]
 """NAME is the pocket edition's."""
 PAGES_RUN = {
@@ -69,8 +68,7 @@ ELSEWHERE = {
     "known-unknowns rescore": "tests/unit/exchange/test_commands.py",
     "known-unknowns retry": "tests/faults/test_retry.py",
     "known-unknowns review": "tests/unit/construction/review/test_results.py",
-    "known-unknowns step": "tests/workflow/test_run.py",
-    "known-unknowns step train": "tests/unit/pocket/training/test_training.py",
+    "known-unknowns train": "tests/unit/pocket/training/test_training.py",
     "known-unknowns tables": "tests/workflow/test_run.py",
     "known-unknowns try": "tests/workflow/test_try.py",
     "snakemake": "tests/workflow/test_run.py",

@@ -139,5 +139,5 @@ def reduce(params: dict[str, Any], *, models: list[str], variants: list[str], im
     benchmark = params["benchmarks"]["humblebench"]
     benchmark["variants"] = variants
     benchmark["seeds"] = {}
-    benchmark["data"]["pocket"] |= {"images": images, "revision": "unpinned"}
+    benchmark["data"] = {"pocket": {"images": images, "revision": "unpinned"}}
     params["tracking"]["enabled"] = tracking

@@ -77,10 +77,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
             "benchmarks": ["humblebench", "actiview"],
             "models": [*models, "Insight-V", "gemini-2.5-pro", "Qwen2-VL"],
         }
-        entry = params["benchmarks"]["humblebench"]["data"]["released"]
-        entry |= {"revision": commits[0][:8], "further_revisions": commits[1:]}
-        entry = params["benchmarks"]["actiview"]["data"]["released"]
-        entry |= {"revision": of_actiview[0], "further_revisions": of_actiview[1:]}
+        changed = {"revision": commits[0][:8], "further_revisions": commits[1:]}
+        params["benchmarks"]["humblebench"]["data"] = {"released": changed}
+        changed = {"revision": of_actiview[0], "further_revisions": of_actiview[1:]}
+        params["benchmarks"]["actiview"]["data"] = {"released": changed}
         params["tracking"]["enabled"] = False
 
     (root / "project").mkdir()

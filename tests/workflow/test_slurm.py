@@ -108,7 +108,7 @@ class Interrupted:
         return {
             each.pid
             for each in psutil.process_iter(["cwd", "cmdline"])
-            if each.info["cwd"] == folder and "infer" in (each.info["cmdline"] or [])
+            if each.info["cwd"] == folder and any(word.endswith(".infer.py") for word in each.info["cmdline"] or [])
         }
 
     def wait_for_end(self, asking: set[int]) -> None:

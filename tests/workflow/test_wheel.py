@@ -63,7 +63,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def configure(params: dict[str, Any]) -> None:
     params["editions"]["pocket_mm_upd"] = {"models": list(ACCURACIES)}  # over the edition of the catalogue
-    params["benchmarks"]["mm_upd"]["data"]["pocket"] |= {"images": IMAGES, "revision": "unpinned"}
+    params["benchmarks"]["mm_upd"]["data"] = {"pocket": {"images": IMAGES, "revision": "unpinned"}}
     params["tracking"]["enabled"] = False
 
 

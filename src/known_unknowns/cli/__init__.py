@@ -5,15 +5,9 @@ The module of a command is imported when the command is chosen.
 
 from __future__ import annotations
 
-import errno
 import inspect
-import os
-import re
-import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import requires
-from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -22,9 +16,8 @@ from typer.core import TyperGroup
 
 from known_unknowns import entry_points
 from known_unknowns.entry_points import of_group
-from known_unknowns.errors import ConfigError, DamagedError, KnownUnknownsError, MachineError
 from known_unknowns.version import __version__
-from known_unknowns.workflow import run_lock
+from known_unknowns.workflow.error_line import error_line
 
 HELP = """Reproduce benchmarks of the abstention of multimodal LLMs.
 
@@ -40,9 +33,6 @@ Exit codes: 0 success; 1 a check found a difference, or an unexpected error;
 4 a fault of the machine or the network, 5 a signal: run the same again.
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
-
-JOB_SETTINGS = "KNOWN_UNKNOWNS_PARAMS"
-"""An environment variable of the jobs of the workflow (`workflow.run.SETTINGS_VARIABLE`)."""
 
 COMMANDS = {
     "known_unknowns.cli.project": {
@@ -81,26 +71,8 @@ COMMANDS = {
     "known_unknowns.cli.models": {
         "models list": "List models, their memory and their published rows.",
     },
-    "known_unknowns.cli.steps_of_models": {
+    "known_unknowns.cli.probe_model": {
         "models probe": "Check that a model is there and can answer.",
-        "step questions": "Convert published files to questions and images.",
-        "step vary": "Apply a variant of params.yaml to questions.",
-        "step infer": "Ask a model all questions of a benchmark.",
-        "step judge": "Ask the judge which options the replies give.",
-        "step parse": "Parse a model's replies with every parser.",
-    },
-    "known_unknowns.cli.steps_of_metrics": {
-        "step measure": "Compute every metric with its confidence interval.",
-        "step summarise": "Write headline metrics, leaderboard and records.",
-    },
-    "known_unknowns.cli.steps_of_edition": {
-        "step compare": "Compare published numbers with those of this run.",
-        "step report": "Write the report as HTML pages that open offline.",
-        "step question-browser": "Write the page that searches questions and replies.",
-        "step track": "Log the results as MLflow runs.",
-        "step import-released": "Write released replies as the workflow writes replies.",
-        "step released-numbers": "Write the numbers that were released with replies.",
-        "step reply-tables": "Compare parsers, variants and models by question.",
     },
 }
 """The modules with commands, each with its line in ``--help``. Other packages add theirs.
@@ -112,9 +84,6 @@ its commands is chosen, so that it imports at its top what its commands need.
 GROUPS = {
     "plan": "Plan a run: what it will ask, and what that takes.",
     "models": "List the models, or check one.",
-    "step": """Run one step of the workflow by hand.
-
-The workflow runs them in this order; each writes the files that the next one reads. rules/ has the command lines.""",
 }
 """The groups of commands with their help, listed after the other commands."""
 
@@ -174,63 +143,7 @@ def _version(
         raise typer.Exit
 
 
-def _set_aside(error: Exception) -> str:
-    """Rename a damaged file that a run of the workflow makes again, if this is a job of one; return what was done."""
-    if not isinstance(error, DamagedError) or JOB_SETTINGS not in os.environ or not error.file.is_file():
-        return ""
-    parts = Path(os.path.relpath(error.file)).parts
-    if parts[0] != "results" and not (parts[0] == "data" and "questions" in parts):
-        return ""
-    record = error.file.with_name("engine.json")
-    if record.is_file() and b'"engine": "imported"' in record.read_bytes():
-        return ""  # no run makes these replies
-    aside = error.file.with_name(f"{error.file.name}.damaged")
-    error.file.rename(aside)
-    return f" (it was renamed to {aside.name}; the next run makes it again)"
-
-
-_MACHINE_ERRORS = frozenset(
-    (
-        *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP),
-        *(errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ESTALE),
-        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
-    )
-)
-"""Numbers of system errors that the user can correct. Others, such as a missing file, may be faults of the package."""
-
-
-def _extra_with(module: str) -> str:
-    """Return the extra of this distribution that installs a module; empty if none does."""
-    package = re.escape(module.partition(".")[0].replace("_", "-"))
-    for requirement in requires("known-unknowns") or ():
-        if found := re.match(rf"{package}(?:-python)?\b[^;]*;.*extra == ['\"](\w+)['\"]", requirement):
-            return found[1]
-    return ""
-
-
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
-    job = run_lock.join_run() if JOB_SETTINGS in os.environ else None
-    try:
+    with error_line():
         app()
-    except KnownUnknownsError as error:
-        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK"):
-            raise
-        print(f"known-unknowns: error: {error}{_set_aside(error)}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except ModuleNotFoundError as error:
-        extra = _extra_with(error.name or "")
-        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or not extra:
-            raise
-        install = f"install it with  pip install 'known-unknowns[{extra}]'"
-        print(f"known-unknowns: error: this needs the package {error.name}; {install}", file=sys.stderr)
-        sys.exit(ConfigError.exit_code)
-    except OSError as error:
-        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or error.errno not in _MACHINE_ERRORS:
-            raise
-        where = f"{error.filename}: " if error.filename is not None else ""
-        print(f"known-unknowns: error: {where}{error.strerror}; correct this and run again", file=sys.stderr)
-        sys.exit(MachineError.exit_code)
-    finally:
-        if job is not None:
-            job.close()

@@ -9,10 +9,10 @@ import typer
 
 from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import lock_command
-from known_unknowns.data.fetch import default_out
+from known_unknowns.data.fetch import default_out, entry_of
 from known_unknowns.data.fetch import fetch as run
 from known_unknowns.errors import ConfigError
-from known_unknowns.workflow import configuration, selection
+from known_unknowns.workflow import configuration
 
 
 def fetch(
@@ -40,9 +40,8 @@ def fetch(
       known-unknowns fetch BENCHMARK --edition full --from ~/Downloads
     """
     chosen = configuration.load(params, edition=edition)
-    if name in chosen.file.benchmarks:
-        chosen = selection.select(chosen, "fetch", benchmark=name)
-    run(chosen, name, out or default_out(chosen, name), user_folder=user_folder)
+    edition = chosen.data_name if name in chosen.file.benchmarks else ""
+    run(name, entry_of(chosen, name), out or default_out(chosen, name), edition=edition, user_folder=user_folder)
 
 
 def lock(

@@ -18,7 +18,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange import every_eval_ever, output
 from known_unknowns.tables import Part
-from known_unknowns.workflow import configuration, prerequisites, selection
+from known_unknowns.workflow import configuration, prerequisites
 
 _BATCH = "openai_batch"
 
@@ -73,7 +73,7 @@ def _settings(params: Params, benchmark: str) -> DataEntry | None:
     if benchmark not in params.file.benchmarks:
         return None
 
-    return selection.select(params, "check", benchmark=benchmark).data(benchmark)
+    return params.data(benchmark)
 
 
 def _own_questions(params: Params | None, benchmark: str) -> Path | None:

@@ -57,10 +57,6 @@ def compare_models(
         variants=variant or (),
         parsers=parser or (main_parser(chosen.parsers),),
     )
-    if out is not None and not models and len(chosen.models) < 2:
-        write_model_comparison(out, [])
-        print(f"the {chosen.edition} edition has fewer than two models: nothing to compare")
-        return
     rows = compare_selection(
         chosen,
         selection,

@@ -18,6 +18,7 @@ from known_unknowns.edition_files import EditionFiles, asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.paired import holm, paired_difference, rank_intervals
+from known_unknowns.metrics.summary import main_parser
 from known_unknowns.variants.of_benchmark import content_free
 
 
@@ -312,6 +313,16 @@ def compare_selection(params: Params, selection: Selection, files: EditionFiles)
         for family in families.values():
             rows += compare_pairs(benchmark, family, confidence=params.statistics.confidence)
     return rows
+
+
+def compare_edition(params: Params, files: EditionFiles, out: Path) -> None:
+    """Write the comparison of the edition's models with each other, by the main parser; no row if there is only one."""
+    rows: list[PairedRow] = []
+    if len(params.models) > 1:
+        selection = Selection(params.models, params.benchmarks, (), (main_parser(params.parsers),))
+        rows = compare_selection(params, selection, files)
+        print(as_text(rows, selection.compared))
+    write_model_comparison(out, rows)
 
 
 def _common(series: Series, compared: str) -> tuple[str, ...]:

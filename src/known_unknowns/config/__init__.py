@@ -5,8 +5,8 @@ the file alone can tell. `known_unknowns.workflow.configuration` also checks nam
 of benchmarks, variants, protocols and parsers: use its `load` to run something.
 """
 
-from known_unknowns.config.base import Entry, NotSelected
-from known_unknowns.config.loading import check, load, merged, parse, read, unknown_names
+from known_unknowns.config.base import Entry, merged
+from known_unknowns.config.loading import check, load, parse, read, unknown_names
 from known_unknowns.config.models import (
     Card,
     ImportedModel,
@@ -17,7 +17,7 @@ from known_unknowns.config.models import (
     RespondentModel,
     TransformersModel,
 )
-from known_unknowns.config.params import Params, ResolvedProtocol, ResolvedVariant, typed_model
+from known_unknowns.config.params import Params, ResolvedProtocol, ResolvedVariant, data_entry, typed_model
 from known_unknowns.config.sections import (
     BenchmarkEntry,
     Configuration,
@@ -51,7 +51,6 @@ __all__ = [
     "InferenceSettings",
     "ModelEntry",
     "ModelSettings",
-    "NotSelected",
     "OpenAIModel",
     "Params",
     "ProtocolEntry",
@@ -65,6 +64,7 @@ __all__ = [
     "TransformersModel",
     "VariantEntry",
     "check",
+    "data_entry",
     "load",
     "merged",
     "parse",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -58,13 +58,6 @@ Seeds = Annotated[
 Names = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
 
 
-class NotSelected(LookupError):
-    """A job read a key of the configuration that its step does not select."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"{key} is not among what this step reads; select it in workflow/selection.py")
-
-
 class Entry(BaseModel):
     """A part of params.yaml with typed fields. Types are strict, and unknown keys are errors."""
 
@@ -83,13 +76,6 @@ class Entry(BaseModel):
     def plain(self) -> dict[str, Any]:
         """Return the keys that were set, with plain values: what a file has."""
         return self.model_dump(exclude_unset=True)
-
-    if not TYPE_CHECKING:  # only for fields that `workflow.selection` left out
-
-        def __getattr__(self, name: str) -> Any:
-            if name in type(self).model_fields:
-                raise NotSelected(f"{name} of {type(self).__name__}")
-            return super().__getattr__(name)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -156,3 +142,13 @@ def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails
 def error_line(kind: str, text: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:
     """Return an error with our text. ``kind`` is one of `FINAL`."""
     return InitErrorDetails(type=PydanticCustomError(kind, "{text}", {"text": text}), loc=location, input=value)
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Return ``above`` over ``below``: mappings are merged by their keys, all else is replaced."""
+    if not isinstance(above, Mapping):
+        return above
+    values = dict(below) if isinstance(below, Mapping) else {}
+    for key, value in above.items():
+        values[key] = merged(values.get(key), value)
+    return values

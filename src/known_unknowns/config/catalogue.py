@@ -1,8 +1,9 @@
 """The catalogue: what params.yaml can name without defining it.
 
 It has one entry for every published model that can still be run (the folder ``models``), and what the packages of
-benchmarks add in a file ``catalogue.yaml``: editions, variants, protocols, and models with released replies. An entry
-becomes part of the configuration if something in it names it (`with_named`); the others are off.
+benchmarks add in a file ``catalogue.yaml``: editions, the data of the benchmark, variants, protocols, and models with
+released replies. An entry becomes part of the configuration if something in it names it (`with_named`); the others are
+off.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from known_unknowns.config.base import merged
 from known_unknowns.config.models import Model, ModelEntry, ModelSettings
 from known_unknowns.config.sections import Edition
 from known_unknowns.entry_points import BENCHMARKS, POCKETS, of_group
@@ -28,7 +30,7 @@ Section = dict[str, Any]
 @cache
 def _sections() -> Mapping[str, Section]:
     """Return the sections of all files, each with its entries by name."""
-    found: dict[str, Section] = {"editions": {}, "variants": {}, "protocols": {}, "models": {}}
+    found: dict[str, Section] = {"editions": {}, "benchmarks": {}, "variants": {}, "protocols": {}, "models": {}}
     for file in [*sorted(FOLDER.glob("*.yaml")), *dict.fromkeys(_files_of_packages())]:
         content = parse_yaml(file.read_text(encoding="utf-8"))
         for section, known in found.items():
@@ -83,6 +85,7 @@ def with_named(raw: Any) -> Any:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("models"), Mapping):
         return raw
     raw = _with_published(_with_entries(raw, "editions", _texts([raw.get("edition")])))
+    raw = _with_data(raw)
     editions, benchmarks = _values(raw, "editions"), _values(raw, "benchmarks")
     judge = raw.get("judge")
     models = [name for edition in editions for name in _texts(edition.get("models"))]
@@ -132,6 +135,30 @@ def _with_published(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         if model not in listed and any(isinstance(each, str) and entry.published_row(each) for each in benchmarks)
     ]
     return dict(raw) | {"editions": dict(editions) | {name: dict(edition) | {"models": [*listed, *added]}}}
+
+
+def _with_data(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add the catalogue's data and sources of each benchmark to its own."""
+    own, known = raw.get("benchmarks"), entries("benchmarks")
+    if not isinstance(own, Mapping):
+        return raw
+    found = dict(own)
+    for name, benchmark in own.items():
+        if name in known and isinstance(benchmark, Mapping):
+            sections = {key: _with_own(data, benchmark.get(key, {})) for key, data in known[name].items()}
+            found[name] = dict(benchmark) | sections
+    return dict(raw) | {"benchmarks": found}
+
+
+def _with_own(known: Section, own: Any) -> Any:
+    """Return the catalogue's data of a benchmark and its own, which override keys unless they name their ``source``."""
+    if not isinstance(own, Mapping):
+        return own
+    found = dict(known)
+    for name, data in own.items():
+        is_whole = not isinstance(data, Mapping) or "source" in data
+        found[name] = data if is_whole else merged(known.get(name), data)
+    return found
 
 
 def _values(raw: Mapping[str, Any], section: str) -> list[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from known_unknowns.config import catalogue
+from known_unknowns.config.base import merged
 from known_unknowns.config.errors import Location, as_config_error, not_texts, raise_all
 from known_unknowns.config.models import ImportedModel
 from known_unknowns.config.params import Params
@@ -87,16 +88,6 @@ def _parsed(path: str | Path, text: str) -> Mapping[str, Any]:
     if not isinstance(parsed, Mapping):
         raise ConfigError(f"{path} must be a mapping of keys to values")
     return parsed
-
-
-def merged(below: Any, above: Any) -> Any:
-    """Return ``above`` over ``below``: mappings are merged by their keys, all else is replaced."""
-    if not isinstance(above, Mapping):
-        return above
-    values = dict(below) if isinstance(below, Mapping) else {}
-    for key, value in above.items():
-        values[key] = merged(values.get(key), value)
-    return values
 
 
 def _typed(value: Any) -> Any:
@@ -209,11 +200,10 @@ def _without_data(params: Params, edition: str) -> list[ConfigError]:
     for benchmark in other.benchmarks:
         entry = params.file.benchmarks.get(benchmark)
         if entry is not None and other.data_name not in entry.data:
-            message = (
-                f"{benchmark} has no data called {other.data_name!r}; set it to one of {', '.join(entry.data)}, or"
-            )
+            chosen = f"set it to one of {', '.join(entry.data)}, or " if entry.data else ""
             added = f"add benchmarks.{benchmark}.data.{other.data_name}"
-            errors.append(ConfigError(f"{message} {added}", path=f"editions.{edition}.data"))
+            message = f"{benchmark} has no data called {other.data_name!r}; {chosen}{added}"
+            errors.append(ConfigError(message, path=f"editions.{edition}.data"))
     return errors
 
 

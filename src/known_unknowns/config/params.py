@@ -13,6 +13,7 @@ from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.config.errors import as_config_error
 from known_unknowns.config.models import ImportedModel, Model, ModelEntry
 from known_unknowns.config.sections import (
+    BenchmarkData,
     BenchmarkEntry,
     Configuration,
     DataEntry,
@@ -30,6 +31,7 @@ from known_unknowns.records import SAMPLE
 T = TypeVar("T")
 
 _MODEL: TypeAdapter[ModelEntry] = TypeAdapter(Model)
+_DATA: TypeAdapter[DataEntry] = TypeAdapter(BenchmarkData)
 ORIGINAL = "original"
 """The variant function of questions that are asked as published."""
 
@@ -117,6 +119,21 @@ class Params:
     def tracking(self) -> Tracking:
         """Settings of MLflow."""
         return self.file.tracking
+
+    @classmethod
+    def of_sections(cls, sections: Mapping[str, Any]) -> Params:
+        """Return a configuration of these sections alone, from plain values. To read another one is an AttributeError.
+
+        Jobs of the workflow have the sections that their step reads.
+        """
+        typed = {}
+        for name, value in sections.items():
+            section: TypeAdapter[Any] = TypeAdapter(Configuration.model_fields[name].annotation)  # type: ignore[arg-type]
+            typed[name] = section.validate_python(value)
+        file = Configuration.model_construct(_fields_set=set(typed), **typed)
+        for name in Configuration.model_fields.keys() - typed.keys():
+            vars(file).pop(name, None)  # the default of a section that is not there
+        return cls(file)
 
     def of_edition(self, name: str) -> Params:
         """Return the same configuration with another edition selected."""
@@ -247,6 +264,11 @@ class Params:
             protocol, _ = entry.variants_of_protocols[variant]
             return protocol
         return self.variant(variant).protocol or entry.protocol
+
+
+def data_entry(plain: Mapping[str, Any]) -> DataEntry:
+    """Return the source of a benchmark's data from plain values."""
+    return _DATA.validate_python(plain)
 
 
 def typed_model(name: str, entry: Mapping[str, Any]) -> ModelEntry:

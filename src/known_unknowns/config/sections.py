@@ -182,7 +182,7 @@ class BenchmarkEntry(Entry):
     """Variants of the questions. The report shows those of ``protocols`` first, then these, in this order."""
     seeds: dict[str, Seeds] = {}
     """Seeds of a variant, if they are not the edition's."""
-    data: Annotated[dict[Name, BenchmarkData], Field(min_length=1)]
+    data: dict[Name, BenchmarkData] = {}
     """Name of a data source to the source. An edition selects one by ``data``."""
     sources: dict[Name, HttpData] = {}
     """Data sets that the benchmark was constructed from. No run needs them (known-unknowns fetch NAME)."""

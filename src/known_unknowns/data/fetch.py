@@ -15,10 +15,11 @@ from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
 
 def fetch(
-    params: Params,
     name: str,
+    entry: DataEntry,
     out: Path,
     *,
+    edition: str = "",
     user_folder: Path | None = None,
     lock_path: str | Path = lock_file.PATH,
 ) -> None:
@@ -27,16 +28,23 @@ def fetch(
     The files are those that params.yaml pins (rendered data, a git repository) or that the lock lists. A source
     without an entry in the lock is locked first. Files with the right hash are copied from ``user_folder``.
 
+    Parameters
+    ----------
+    name : str
+    entry : DataEntry
+        The source in params.yaml; see `entry_of`.
+    edition : str
+        The name of a benchmark's data, for messages.
+
     Raises
     ------
     ConfigError
-        If params.yaml has no such name, or ``user_folder`` does not exist.
+        If ``user_folder`` does not exist, or the source has no published files.
     DataError
         If a file has the wrong hash. ``out`` is unchanged.
     MachineError
         If files cannot be downloaded. The message lists them and says what to do. Finished downloads are kept.
     """
-    entry = entry_of(params, name)
     if user_folder is not None and not user_folder.is_dir():
         raise ConfigError(f"there is no folder {user_folder}", path="--from")
     if isinstance(entry, ScenesData):
@@ -49,7 +57,7 @@ def fetch(
         if user_folder is not None:
             raise ConfigError(f"{name} is copied from {entry.path}, which params.yaml names", path="--from")
         with store.lock():
-            return folder.copy(entry, store, path=f"benchmarks.{name}.data.{params.data_name}.path")
+            return folder.copy(entry, store, path=f"benchmarks.{name}.data.{edition}.path")
     with store.lock():
         if isinstance(entry, GitData):
             git.fetch(name, entry, store, user_folder=user_folder)
@@ -57,8 +65,7 @@ def fetch(
         elif isinstance(entry, ReleasedData):
             _fetch_released(name, entry, store, user_folder, lock_path)
         else:
-            edition = f" --edition {params.edition}" if name in params.file.benchmarks else ""
-            command = f"known-unknowns fetch {name}{edition}"
+            command = f"known-unknowns fetch {name}" + (f" --edition {edition}" if edition else "")
             locked = _fetch_locked(name, entry, store, user_folder, Path(lock_path), command)
             print(f"{out}: {locked.describe()}")
 

@@ -90,7 +90,7 @@ def _named(
         if name not in every:
             raise ConfigError(unknown_name(name, [*every, *params.sources, *catalogue.models()]), path="lock")
         if names and not every[name]:
-            raise ConfigError(f"{name} needs no lock: its revision in params.yaml is a hash of it", path="lock")
+            raise ConfigError(f"{name} needs no lock: its revision is a hash of it", path="lock")
         for source in every[name]:
             found.setdefault(source.key, (source, []))[1].append(name)
     return found

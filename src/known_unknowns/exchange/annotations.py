@@ -42,7 +42,7 @@ def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None =
     if path.is_dir():
         return load_folder(benchmark, path, settings=settings)
     raise DataError(
-        f"annotations of {benchmark} are a table of questions (questions.parquet, as `known-unknowns step questions` "
+        f"annotations of {benchmark} are a table of questions (questions.parquet, as the rule `questions` "
         "writes it) or the folder of its published files",
         file=path,
     )

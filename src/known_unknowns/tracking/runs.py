@@ -178,7 +178,7 @@ class _Writer:
             "edition": contents.path[0],
             "level": {2: "model", 3: "benchmark"}.get(len(contents.path), "cell"),
             "superseded": "false",
-            "mlflow.source.name": "known-unknowns step track",
+            "mlflow.source.name": "snakemake track",
             "mlflow.source.type": "LOCAL",
             "mlflow.loggedArtifacts": json.dumps(shown),
         }

@@ -44,7 +44,7 @@ STEPS: dict[str, tuple[str, ...]] = {
 """The packages and modules of each step. Rules and functions of them name those of other packages."""
 
 
-def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str) -> str:
+def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str, script: Path | None = None) -> str:
     """Return the digest of a step's code.
 
     Parameters
@@ -55,6 +55,8 @@ def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str) -> str:
         The benchmarks whose folders the step uses.
     *packages : str
         Further packages or modules.
+    script : Path, optional
+        The script of the rule.
     """
     named = {*STEPS[step], *packages, *(registry.get(each).package for each in benchmarks)}
     if "known_unknowns.comparison" in named:  # it has the findings of the audits
@@ -62,6 +64,8 @@ def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str) -> str:
     digest = sha256()
     for name in sorted(named):
         digest.update(f"{name}\0{_of_package(name)}\0".encode())
+    if script is not None:
+        digest.update(script.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -69,12 +69,6 @@ def any_of(names: Iterable[str]) -> str:
 _ADAPTER_SETTINGS = "adapter_config.json"
 
 
-def engine_code(params: Params, model: str, *benchmarks: str) -> str:
-    """Return the digest of the code that asks a model the questions of benchmarks."""
-    engine = params.model(model).implementation.partition(":")[0]
-    return code_of("infer", benchmarks, engine)
-
-
 def with_shards(params: Params, gpus: int | None) -> Params:
     """Return the configuration with a number of shards for each model that has none and that jobs can share.
 
@@ -144,15 +138,45 @@ class RuleFunctions:
         The edition's folder of data.
     gpus_of_run : int, optional
         The number of GPUs of this run, if it is known.
+    scripts : Path
+        The folder of the rules' scripts.
     """
 
     params: Params
     data: str
     gpus_of_run: int | None = None
+    scripts: Path = Path("rules/scripts")
 
-    def code(self, step: str) -> OfWildcards:
-        """Return the digest of the code that does a step for a benchmark, as a function of the wildcards."""
-        return lambda wildcards: code_of(step, [wildcards.benchmark])
+    def settings(self, step: str) -> dict[str, OfWildcards]:
+        """Return the parameters with which a rule's job gets its settings (`selection`), by their names."""
+        return {name: self._setting(step, name) for name in selection.STEPS[step]}
+
+    def _setting(self, step: str, name: str) -> OfWildcards:
+        def of_wildcards(wildcards: Any) -> Any:
+            names = {key: value for key, value in wildcards.items() if key in selection.NAMES}
+            return selection.parameter(self.params, step, name, **names)
+
+        return of_wildcards
+
+    def code(self, step: str, script: str) -> OfWildcards:
+        """Return the digest of the code that does a step for a benchmark, or else for all of the edition."""
+
+        def of_wildcards(wildcards: Any) -> str:
+            return code_of(step, self._benchmarks(wildcards), script=self.scripts / script)
+
+        return of_wildcards
+
+    def code_of_asking(self, script: str, model: str | None = None) -> OfWildcards:
+        """Return the digest of the code that asks a model, the wildcard's by default, the questions of benchmarks."""
+
+        def of_wildcards(wildcards: Any) -> str:
+            engine = self.params.model(model or wildcards.model).implementation.partition(":")[0]
+            return code_of("infer", self._benchmarks(wildcards), engine, script=self.scripts / script)
+
+        return of_wildcards
+
+    def _benchmarks(self, wildcards: Any) -> list[str]:
+        return [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self.params.benchmarks
 
     def code_of_source(self, wildcards: Any) -> str:
         """Return the code of rendered data; nothing for downloaded data, which depend on their revision only."""
@@ -190,12 +214,6 @@ class RuleFunctions:
         """Return the record that a model can answer; nothing for a scripted respondent, which always can."""
         scripted = isinstance(self.params.model(wildcards.model), RespondentModel)
         return [] if scripted else [f"<results>/probe/{wildcards.model}.json"]
-
-    def read(self, step: str) -> OfWildcards:
-        """Return what a step reads of the configuration, for Snakemake to compare, as a function of the wildcards."""
-        return lambda wildcards: selection.compared(
-            self.params, step, **{name: value for name, value in wildcards.items() if name in selection.NAMES}
-        )
 
     def of_model(self, function: Callable[..., Any], *arguments: Any) -> OfWildcards:
         """Return a function of a model's entry as a function of the wildcards."""

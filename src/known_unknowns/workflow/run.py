@@ -1,15 +1,12 @@
-"""What happens around a run of the workflow: its settings, the messages at its end, the partial report."""
+"""What happens around a run of the workflow: its settings, and the messages at its end."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
@@ -30,14 +27,8 @@ from known_unknowns.inference import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
-from known_unknowns.workflow import configuration
+from known_unknowns.workflow import configuration, job
 from known_unknowns.workflow.opening import mlflow_command, program
-from known_unknowns.workflow.rule_functions import Targets
-
-SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
-"""The environment variable that names the configuration of a job."""
-JOB_SETTINGS = Path(".snakemake/known-unknowns/params.yaml")
-"""The configuration of the present run, for its jobs. A run writes it after it has locked the folder."""
 
 STOPPED: list[int] = []
 """The signals that asked this run to stop."""
@@ -55,7 +46,7 @@ def forward_sigterm() -> None:
         STOPPED.append(number)
         for child in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
-                if "known_unknowns" in child.cmdline():  # not the shell around it, which would leave it alone
+                if job.is_job(child.cmdline()):  # not the shell around it, which would leave it alone
                     child.terminate()
         if callable(before):
             before(number, frame)
@@ -289,76 +280,6 @@ def _first_with_text(names: Iterable[str], lines: int) -> tuple[str, list[str]] 
     return None
 
 
-_COMPLETE = "no update"
-"""What `snakemake --summary` plans for a file that is up to date."""
-
-
 def partial_report_folder(params: Params) -> Path:
     """Return the folder of an edition's partial report."""
     return Path("results", params.edition, "partial_report")
-
-
-def write_partial_report(params: Params) -> str:
-    """Write the partial report, and return a message about it; empty if all models succeeded, or none."""
-    complete = complete_models(params)
-    missing = [model for model in params.models if model not in complete]
-    if not complete or not missing:
-        return ""
-    out, files = partial_report_folder(params), EditionFiles.of(params)
-    shutil.rmtree(out, ignore_errors=True)
-    edition = params.selected.model_copy(update={"models": complete, "published_models": False})
-    settings = params.with_entries("editions", {params.edition: edition})
-    write_settings(settings, out / "params.yaml")
-    log = files.results / "logs" / "partial_report.log"
-    with log.open("w", encoding="utf-8") as output:
-        for command in _commands(settings, files, out, missing):
-            done = subprocess.run(
-                [sys.executable, "-m", "known_unknowns", *command],
-                env={**os.environ, SETTINGS_VARIABLE: str(out / "params.yaml")},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-            if done.returncode:
-                return f"No partial report was written: {log} says why."
-    return f"Partial report  {out}/index.html, without {', '.join(missing)}"
-
-
-def complete_models(params: Params) -> list[str]:
-    """Return the models whose metrics are all up to date, as Snakemake sees it."""
-    # The settings have the numbers of shards of this run; another number of GPUs would give others.
-    command = ["--summary", "--cores", "1", "--resources", "gpu=1"]
-    command += ["--configfile", str(JOB_SETTINGS), "--replace-workflow-config"]
-    summary = subprocess.run(
-        [sys.executable, "-m", "snakemake", *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    ).stdout
-    rows = [line.split("\t") for line in summary.splitlines()]
-    files, complete = EditionFiles.of(params), {row[0] for row in rows if row[-1] == _COMPLETE}
-    needed: dict[str, list[str]] = {}
-    for model, benchmark in Targets(params).pairs:
-        needed.setdefault(model, []).append(files.metrics(model, benchmark).as_posix())
-    return [model for model in params.models if model in needed and complete.issuperset(needed[model])]
-
-
-def _commands(params: Params, files: EditionFiles, out: Path, missing: list[str]) -> Iterator[list[str]]:
-    """Yield the arguments of the steps from metrics to pages."""
-    metrics = [str(files.metrics(model, benchmark)) for model, benchmark in Targets(params).pairs]
-    released = [
-        argument for path in sorted(files.results.glob("released/*.json")) for argument in ("--released", str(path))
-    ]
-    folders = ["--results", str(files.results), "--data", str(files.data)]
-    comparison, pairs = str(out / "comparison.parquet"), str(out / "model_comparison.parquet")
-    yield ["step", "compare", *metrics, "--replies", str(files.results / "replies"), *released, "--out", comparison]
-    yield ["compare-models", *folders, "--out", pairs]
-    yield ["step", "question-browser", *folders, "--out", str(out / "questions.html")]
-    yield [
-        *("step", "report", *metrics, *folders, "--comparison", comparison, "--pairs", pairs),
-        *("--checks", str(files.results / "checks"), "--out", str(out / "index.html")),
-        *(argument for model in missing for argument in ("--missing", model)),
-    ]

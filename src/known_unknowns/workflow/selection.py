@@ -1,59 +1,26 @@
-"""The part of the configuration that a step of the workflow may read.
+"""What each step of the workflow gets of the configuration, as parameters of its rule.
 
-A rule has `compared` among its parameters, so that Snakemake runs the step again if it changes. The command of the
-rule's job uses the same selection (`load`), so that it cannot read anything else: a key that was left out raises
-`NotSelected`. The only keys that a job may read and Snakemake does not compare are those of a model that change no
-reply (``not_in_the_reply`` of its engine's settings), such as the number of concurrent requests.
+Snakemake runs a step again if a parameter changes, and the script of its job has no other settings (`workflow.job`).
+The only keys that a job reads and Snakemake does not compare are those of a model that change no reply
+(``not_in_the_reply`` of its engine's settings), such as the number of concurrent requests.
+
+A parameter is a mapping of plain values, because Snakemake does not compare objects of a class. It names what it holds,
+because Snakemake compares the values of all parameters as one set, without the parameters' names.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import Entry, NotSelected, Params
+from known_unknowns.config import Entry, Params
 from known_unknowns.data import lock_file
-from known_unknowns.data.lock_file import data_revision
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
-from known_unknowns.workflow import configuration
-
-E = TypeVar("E", bound=Entry)
-Sections = dict[str, Any]
-"""The selected sections of the configuration, by name."""
-_HOW_ASKED = ("protocol", "protocols", "variants", "seeds")
-"""Keys of a benchmark's entry that say how its questions are asked."""
-
-
-class Part(dict[str, Any]):
-    """A section of the configuration without the names ``left_out``, which raise `NotSelected` if they are read."""
-
-    def __init__(self, kept: Mapping[str, Any], left_out: Collection[str], section: str) -> None:
-        super().__init__(kept)
-        self._left_out, self._section = frozenset(left_out) - kept.keys(), section
-
-    def _check(self, key: object) -> None:
-        if key in self._left_out:
-            raise NotSelected(f"{self._section}.{key}")
-
-    def __getitem__(self, key: str) -> Any:
-        self._check(key)
-        return super().__getitem__(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key."""
-        self._check(key)
-        return super().get(key, default)
-
-    def __contains__(self, key: object) -> bool:
-        self._check(key)
-        return super().__contains__(key)
 
 
 @dataclass(frozen=True)
@@ -66,19 +33,26 @@ class _Scope:
     variant: str = ""
     construction: str = ""
 
+    @property
+    def benchmarks(self) -> list[str]:
+        return [self.benchmark] if self.benchmark else self.params.benchmarks
 
+    @property
+    def models(self) -> list[str]:
+        return [self.model] if self.model else self.params.models
+
+
+Plain = dict[str, Any]
+"""A mapping of plain values."""
+Parameter = Callable[[_Scope], Plain]
+"""The function of a parameter."""
 _SECTIONS = {"model": "models", "benchmark": "benchmarks", "construction": "construction"}
 NAMES = frozenset({*_SECTIONS, "variant"})
 """Names of wildcards that say what a step works on."""
 
 
-def load(path: str | Path, step: str, *, edition: str | None = None, **names: str) -> Params:
-    """Read and check a params file (`configuration.load`), and select what a step reads."""
-    return select(configuration.load(path, edition=edition), step, **names)
-
-
-def select(params: Params, step: str, **names: str) -> Params:
-    """Return the configuration that a step reads.
+def parameter(params: Params, step: str, name: str, **names: str) -> Plain:
+    """Return one parameter of a step's rule, as plain values with sorted keys.
 
     Parameters
     ----------
@@ -86,60 +60,30 @@ def select(params: Params, step: str, **names: str) -> Params:
         The whole configuration.
     step : str
         A key of `STEPS`.
+    name : str
+        The parameter.
     **names : str
         What the step works on, by `NAMES`; nothing for a step of the whole edition.
-
-    Returns
-    -------
-    Params
-        Its ``file`` has only what was selected.
 
     Raises
     ------
     ConfigError
         If a name is unknown.
     """
-    for name, section in _SECTIONS.items():
+    for kind, section in _SECTIONS.items():
         known = getattr(params.file, section)
-        if name in names and names[name] not in known:
-            raise ConfigError(unknown_name(names[name], known), path=section)
-    selected = STEPS[step](_Scope(params, **names))
-    for section, kept in selected.items():
-        whole = getattr(params.file, section)
-        if isinstance(whole, dict):
-            selected[section] = Part(kept, whole.keys(), section)
-    return Params(_only(params.file).model_copy(update=selected))
+        if kind in names and names[kind] not in known:
+            raise ConfigError(unknown_name(names[kind], known), path=section)
+    found = STEPS[step][name](_Scope(params, **names))
+    plain: Plain = json.loads(json.dumps(found, sort_keys=True))
+    return plain
 
 
-def _only(entry: E, *keys: str) -> E:
-    """Return an entry with only these of the keys that were set. To read another one raises `NotSelected`."""
-    kept = {key: getattr(entry, key) for key in keys if key in entry.model_fields_set}
-    part = type(entry).model_construct(_fields_set=set(kept), **kept)
-    for key in entry.model_fields_set - kept.keys():
-        vars(part).pop(key, None)  # else it would have its default
-    return part
-
-
-def compared(params: Params, step: str, **names: str) -> dict[str, Any]:
-    """Return what Snakemake compares to decide whether a step runs again, as plain values with sorted keys.
-
-    It is the content of `select`, with the commits that params.lock.yaml gives, and with what the step before it reads:
-    if that one failed after a change, its output is missing, and this step has to run again all the same. The keys of
-    models that change no reply are left out, except for pages and tables, which show entries.
-    """
-    raw = select(params, step, **names).file.plain()
-    if step in _ASKING:
-        entries = {name: params.model(name).asked_in(names.get("benchmark", "")) for name in raw["models"]}
-        raw["models"] = {name: entry.reply_keys() for name, entry in entries.items()}
-        locked = {name: lock_file.model_entry(entry) for name, entry in entries.items()}
-        locked |= {f"{name} adapter": lock_file.adapter_entry(entry) for name, entry in entries.items()}
-        raw["commits"] = {name: entry.commit for name, entry in locked.items() if entry is not None}
-    if step in _TABLES:
-        raw["revisions"] = {name: data_revision(name, params.data(name)) for name in raw["benchmarks"]}
-    if step in _BEFORE:
-        before = "questions" if params.is_imported(names.get("model", "")) else _BEFORE[step]
-        raw["before"] = compared(params, before, **names)
-    found: dict[str, Any] = json.loads(json.dumps(raw, sort_keys=True))
+def compared(params: Params, step: str, **names: str) -> Plain:
+    """Return all parameters of a step together: its settings."""
+    found: Plain = {}
+    for name in STEPS[step]:
+        found |= parameter(params, step, name, **names)
     return found
 
 
@@ -151,180 +95,225 @@ def refusal_parsers(params: Params, benchmark: str) -> list[str]:
     return parsers if any(known[name].parses_refusals for name in names) else []
 
 
-def _edition(scope: _Scope, *keys: str, **changed: Any) -> Sections:
-    """Return the selected edition, with keys of its entry, some of them changed."""
-    params = scope.params
-    entry = _only(params.selected, *keys)
-    return {"edition": params.edition, "editions": {params.edition: entry.model_copy(update=changed)}}
-
-
-def _with_benchmarks(scope: _Scope, names: Iterable[str], *keys: str, **changed: Any) -> Sections:
-    """Return how the questions of benchmarks are asked, in which variants and seeds, and ``keys`` of their entries.
-
-    Keys of the edition's entry are ``changed``.
-    """
-    params, names = scope.params, list(names)
-    own = params.selected.variants
-    if own:
-        changed["variants"] = {name: own[name] for name in names if name in own}
-    selected = _edition(scope, "data", "seeds", "samples", "confidence", "variants", "limit", **changed)
-    cells = [(name, variant) for name in names for variant in params.variants(name)]
-    return selected | {
-        "benchmarks": {name: _only(params.benchmark(name), *_HOW_ASKED, *keys) for name in names},
-        "variants": _of_section(params.file.variants, (variant for _, variant in cells)),
-        "protocols": _of_section(params.file.protocols, (params.protocol_name(*cell) for cell in cells)),
-    }
-
-
-def _of_section(section: Mapping[str, E], names: Iterable[str]) -> dict[str, E]:
+def _plain(section: Mapping[str, Entry], names: Iterable[str]) -> Plain:
     """Return the entries of a section that have these names."""
-    return {name: section[name] for name in sorted(set(names)) if name in section}
+    return {name: section[name].plain() for name in set(names) if name in section}
 
 
-def _cells(scope: _Scope) -> Sections:
-    """Return the variants, seeds and samples that a model answers, and what its replies keep.
+def _without(entry: Entry, *keys: str) -> Plain:
+    """Return an entry without these keys."""
+    return {key: value for key, value in entry.plain().items() if key not in keys}
 
-    Imported replies have cells of their own.
+
+# The data of one benchmark
+
+
+def _source(scope: _Scope) -> Plain:
+    """The source of the data, and the name that editions with the same data share.
+
+    The form is that of all earlier versions, whose records a parameter of another form would not equal: the data would
+    be fetched again.
     """
-    entry = scope.params.model(scope.model).asked_in(scope.benchmark)
-    of_model = _only(entry, "engine", "cells", "samples", "kept")
-    return _with_benchmarks(scope, [scope.benchmark]) | {"models": {scope.model: of_model}}
+    name, entry = scope.params.data_name, scope.params.data(scope.benchmark)
+    data = {"benchmarks": {scope.benchmark: {"data": {name: entry.plain()}}}}
+    return data | {"edition": name, "editions": {name: {"data": name}}}
 
 
-def _data(scope: _Scope) -> Sections:
-    """Return the source of a benchmark's data. Editions with the same data share it, so that none is named."""
-    params, name = scope.params, scope.params.data_name
-    benchmark = _only(params.benchmark(scope.benchmark))
-    data = {name: params.data(scope.benchmark)}
-    return {
-        "edition": name,
-        "editions": {name: _only(params.selected).model_copy(update={"data": name})},
-        "benchmarks": {scope.benchmark: benchmark.model_copy(update={"data": data})},
-    }
+def _data(scope: _Scope) -> Plain:
+    return {"data": scope.params.data(scope.benchmark).plain()}
 
 
-def _variant(scope: _Scope) -> Sections:
-    """Return one variant, its seeds, and how many questions are asked."""
+def _variant(scope: _Scope) -> Plain:
+    return {"variant": scope.params.variant(scope.variant).plain()}
+
+
+def _seeds(scope: _Scope) -> Plain:
+    return {"seeds": scope.params.seeds_of(scope.benchmark, scope.variant)}
+
+
+def _limit(scope: _Scope) -> Plain:
+    return {"limit": scope.params.limit}
+
+
+# The sections of the configuration, as far as a step reads them
+
+
+def _edition(scope: _Scope) -> Plain:
+    """The selected edition, of the benchmark and the model alone if the step is of one."""
+    edition = scope.params.selected.plain() | {"benchmarks": scope.benchmarks, "models": scope.models}
+    if own := edition.pop("variants", None):
+        edition["variants"] = {name: own[name] for name in scope.benchmarks if name in own}
+    if scope.model:
+        edition.pop("published_models", None)
+    return {"edition": scope.params.edition, "editions": {scope.params.edition: edition}}
+
+
+def _benchmarks(scope: _Scope) -> Plain:
+    """How the questions of benchmarks are asked, in which variants and seeds, and all sources of their data."""
+    entries = {name: scope.params.benchmark(name) for name in scope.benchmarks}
+    return {"benchmarks": {name: _without(entry, "sources") for name, entry in entries.items()}}
+
+
+def _asked_benchmarks(scope: _Scope) -> Plain:
+    """The same with the edition's data alone."""
+    params, found = scope.params, _benchmarks(scope)
+    for name, entry in found["benchmarks"].items():
+        entry["data"] = {params.data_name: params.data(name).plain()}
+    return found
+
+
+def _variants(scope: _Scope) -> Plain:
+    names = [variant for benchmark in scope.benchmarks for variant in scope.params.variants(benchmark)]
+    return {"variants": _plain(scope.params.file.variants, names)}
+
+
+def _protocols(scope: _Scope) -> Plain:
     params = scope.params
-    seeds = params.seeds_of(scope.benchmark, scope.variant)
-    benchmark = _only(params.benchmark(scope.benchmark))
-    return _edition(scope, "data", "limit", seeds=seeds) | {
-        "benchmarks": {scope.benchmark: benchmark.model_copy(update={"seeds": {scope.variant: seeds}})},
-        "variants": {scope.variant: params.variant(scope.variant)},
-    }
+    names = [
+        params.protocol_name(benchmark, variant)
+        for benchmark in scope.benchmarks
+        for variant in params.variants(benchmark)
+    ]
+    return {"protocols": _plain(params.file.protocols, names)}
 
 
-def _model(scope: _Scope) -> Sections:
-    """Return the entry of a model that is asked."""
-    return _edition(scope) | {"models": {scope.model: scope.params.model(scope.model)}}
+def _parsers(scope: _Scope) -> Plain:
+    return {"parsers": scope.params.parsers}
 
 
-def _asked(scope: _Scope) -> Sections:
-    """Return the entry of a model, how a benchmark's questions are asked, and the parsers that decide further turns."""
-    return (
-        _with_benchmarks(scope, [scope.benchmark])
-        | {"models": {scope.model: scope.params.model(scope.model)}}
-        | {"parsers": refusal_parsers(scope.params, scope.benchmark)}
-    )
+def _refusal_parsers(scope: _Scope) -> Plain:
+    return {"parsers": refusal_parsers(scope.params, scope.benchmark)}
 
 
-def _judged(scope: _Scope) -> Sections:
-    """Return the judge, and the variants, seeds and entries of all models whose replies it gets."""
-    params = scope.params
-    if params.judge is None:
+def _statistics(scope: _Scope) -> Plain:
+    return {"statistics": scope.params.statistics.plain()}
+
+
+def _judge(scope: _Scope) -> Plain:
+    return {"judge": None if scope.params.judge is None else scope.params.judge.plain()}
+
+
+def _report(scope: _Scope) -> Plain:
+    return {"report": scope.params.report.plain()}
+
+
+def _tracking(scope: _Scope) -> Plain:
+    return {"tracking": scope.params.tracking.plain()}
+
+
+def _models(scope: _Scope) -> Plain:
+    """The whole entries of models, for tables and pages, which show them."""
+    judge = [] if scope.params.judge is None else [scope.params.judge.model]
+    return {"models": _plain(scope.params.file.models, [*scope.models, *judge])}
+
+
+def _imported_model(scope: _Scope) -> Plain:
+    return {"models": {scope.model: scope.params.model(scope.model).plain()}}
+
+
+def _revisions(scope: _Scope) -> Plain:
+    """The revisions of the data."""
+    return {"revisions": {name: lock_file.data_revision(name, scope.params.data(name)) for name in scope.benchmarks}}
+
+
+# Models that are asked: the keys of their entries that can change a reply, and the commits that params.lock.yaml gives
+
+
+def _asked(scope: _Scope, names: Iterable[str]) -> Plain:
+    models, commits = {}, {}
+    for name in set(names):
+        entry = scope.params.model(name).asked_in(scope.benchmark)
+        models[name] = entry.reply_keys()
+        of_model, of_adapter = lock_file.model_entry(entry), lock_file.adapter_entry(entry)
+        if of_model is not None:
+            commits[name] = of_model.commit
+        if of_adapter is not None:
+            commits[f"{name} adapter"] = of_adapter.commit
+    return {"models": models, "commits": commits}
+
+
+def _model(scope: _Scope) -> Plain:
+    return _asked(scope, scope.models)
+
+
+def _judged_models(scope: _Scope) -> Plain:
+    """The models whose replies the judge gets, and the judge."""
+    if scope.params.judge is None:
         raise ConfigError("there is no judge; add the section `judge` with its model", path="judge")
-    selected = _with_benchmarks(scope, params.benchmarks, benchmarks=params.benchmarks, models=params.models)
-    models = _of_section(params.file.models, [*params.models, params.judge.model])
-    return selected | {"models": models, "judge": params.judge}
+    return _asked(scope, [*scope.models, scope.params.judge.model])
 
 
-def _parsed(scope: _Scope) -> Sections:
-    return _cells(scope) | {"parsers": scope.params.parsers}
+def _described(scope: _Scope) -> Plain:
+    """The model that describes the objects of a construction."""
+    attributes = scope.params.construction(scope.construction).attributes
+    return _asked(scope, [attributes] if attributes else [])
 
 
-def _measured(scope: _Scope) -> Sections:
-    return _parsed(scope) | {"statistics": scope.params.statistics}
+def _generators(scope: _Scope) -> Plain:
+    """The models of a construction's generators."""
+    generators = scope.params.construction(scope.construction).generators.values()
+    return _asked(scope, [generator.model for generator in generators if generator.model])
 
 
-def _imported(scope: _Scope) -> Sections:
-    """Return a model with released replies, and the benchmark's data and variants."""
-    models = {scope.model: scope.params.model(scope.model)}
-    return _with_benchmarks(scope, [scope.benchmark], "data") | {"models": models}
+def _filters(scope: _Scope) -> Plain:
+    """The models of a construction's filters."""
+    return _asked(scope, scope.params.construction(scope.construction).filters.models)
 
 
-def _shown(scope: _Scope) -> Sections:
-    """Return everything about the edition's models and benchmarks, or one of these, for tables and pages."""
-    params = scope.params
-    benchmarks = [scope.benchmark] if scope.benchmark else params.benchmarks
-    edition = params.selected.model_copy(update={"benchmarks": benchmarks})
-    names = [*params.models, *([params.judge.model] if params.judge else [])]
-    return _with_benchmarks(scope, benchmarks, "data") | {
-        "editions": {params.edition: edition},
-        "models": _of_section(params.file.models, names),
-        "parsers": params.parsers,
-        "statistics": params.statistics,
-        "judge": params.judge,
-    }
+def _construction(*keys: str) -> Parameter:
+    """Return the function of a parameter: these keys of an entry of the section construction."""
+
+    def of_entry(scope: _Scope) -> Plain:
+        entry = scope.params.construction(scope.construction).plain()
+        kept = {key: entry[key] for key in ("benchmark", "scripted_endpoint", *keys) if key in entry}
+        return {"construction": {scope.construction: kept}}
+
+    return of_entry
 
 
-def _browsed(scope: _Scope) -> Sections:
-    """Return the same with the settings of the report."""
-    return _shown(scope) | {"report": scope.params.report}
-
-
-def _tracked(scope: _Scope) -> Sections:
-    """Return the same with the settings of MLflow."""
-    return _shown(scope) | {"tracking": scope.params.tracking}
-
-
-def _construction(scope: _Scope, keys: Collection[str] = ()) -> Sections:
-    """Return an entry of the section construction, or keys of it, and the entries of the models that they name."""
-    entry = scope.params.construction(scope.construction)
-    kept = _only(entry, *keys, "benchmark", "scripted_endpoint") if keys else entry
-    used = set[str]()
-    if "attributes" in kept.model_fields_set and entry.attributes:
-        used.add(entry.attributes)
-    if "filters" in kept.model_fields_set:
-        used |= set(entry.filters.models)
-    if "generators" in kept.model_fields_set:
-        used |= {generator.model for generator in entry.generators.values() if generator.model}
-    return {"models": _of_section(scope.params.file.models, used), "construction": {scope.construction: kept}}
-
-
-def _released(scope: _Scope, keys: Collection[str] = ()) -> Sections:
-    """Return the same with the statistics, which a release of constructed questions states."""
-    return _construction(scope, keys) | {"statistics": scope.params.statistics}
-
-
-STEPS: Mapping[str, Callable[[_Scope], Sections]] = {
-    "fetch": _data,
-    "questions": _data,
-    "check": _data,
-    "vary": _variant,
-    "probe": _model,
-    "infer": _asked,
-    "parse": _parsed,
-    "judge": _judged,
-    "measure": _measured,
-    "import_released": _imported,
-    "released_numbers": _shown,
-    "reply_tables": _shown,
-    "summarise": _shown,
-    "compare": _shown,
-    "compare_models": _shown,
-    "report": _browsed,
-    "question_browser": _browsed,
-    "track": _tracked,
-    "construct": _released,
-    "construct_graphs": partial(_construction, keys=("scenes", "psg")),
-    "construct_attributes": partial(_construction, keys=("attributes",)),
-    "construct_generate": partial(_construction, keys=("generators", "seed")),
-    "construct_filter": partial(_construction, keys=("filters", "seed")),
-    "construct_release": partial(_released, keys=("seed",)),
+_CELLS: dict[str, Parameter] = {
+    "edition": _edition,
+    "benchmarks": _asked_benchmarks,
+    "variants": _variants,
+    "protocols": _protocols,
+    "models": _model,
 }
-"""The steps, by the names of their rules, and what each selects. The commands of constructions read the whole entry."""
-_ASKING = frozenset({"probe", "infer", "judge", *(step for step in STEPS if step.startswith("construct"))})
-"""Steps that ask a model."""
-_BEFORE = {"vary": "questions", "infer": "questions", "parse": "infer", "measure": "infer"}
-"""The step whose settings also decide the content of a step's output."""
-_TABLES = frozenset(step for step, selects in STEPS.items() if selects in (_shown, _browsed, _tracked))
+"""What was asked of a model, and how. Steps that follow have these parameters as well, and run again with them."""
+_SHOWN: dict[str, Parameter] = {
+    "edition": _edition,
+    "benchmarks": _benchmarks,
+    "variants": _variants,
+    "protocols": _protocols,
+    "models": _models,
+    "parsers": _parsers,
+    "statistics": _statistics,
+    "judge": _judge,
+    "revisions": _revisions,
+}
+"""Everything about the edition's models and benchmarks, for tables and pages."""
+STEPS: dict[str, dict[str, Parameter]] = {
+    "fetch": {"source": _source},
+    "questions": {"data": _data},
+    "check": {"data": _data},
+    "vary": {"data": _data, "variant": _variant, "seeds": _seeds, "limit": _limit},
+    "probe": {"models": _model},
+    "infer": _CELLS | {"parsers": _refusal_parsers},
+    "parse": _CELLS | {"parsers": _parsers},
+    "judge": _CELLS | {"models": _judged_models, "judge": _judge},
+    "measure": _CELLS | {"parsers": _parsers, "statistics": _statistics},
+    "import_released": _CELLS | {"models": _imported_model},
+    "released_numbers": _SHOWN,
+    "reply_tables": _SHOWN,
+    "summarise": _SHOWN,
+    "compare": _SHOWN,
+    "compare_models": _SHOWN,
+    "report": _SHOWN | {"report": _report},
+    "question_browser": _SHOWN | {"report": _report},
+    "track": _SHOWN | {"tracking": _tracking},
+    "construct_graphs": {"construction": _construction("scenes", "psg")},
+    "construct_attributes": {"construction": _construction("attributes"), "models": _described},
+    "construct_generate": {"construction": _construction("generators", "seed"), "models": _generators},
+    "construct_filter": {"construction": _construction("filters", "seed"), "models": _filters},
+    "construct_release": {"construction": _construction("seed"), "statistics": _statistics},
+}
+"""The steps, by the names of their rules, and the functions of their parameters."""

@@ -94,7 +94,7 @@ class _Comparison:
         """Whether replies without a record were asked for with other settings, which are stored beside them."""
         if not self._is_unrecorded(replies):
             return False
-        stored = _recorded(replies.with_name("engine.json"))
+        stored = _recorded(replies.with_name("engine.json"), model, benchmark)
         return stored is not None and stored != compared(self.params, "infer", model=model, benchmark=benchmark)
 
     def _is_unrecorded(self, path: Path) -> bool:
@@ -188,12 +188,17 @@ def _source(entry: DataEntry) -> dict[str, Any]:
     return {key: value for key, value in entry.plain().items() if key not in how_read}
 
 
-def _recorded(engine: Path) -> Any:
+def _recorded(engine: Path, model: str, benchmark: str) -> Any:
     """Return the settings of replies; None for imported ones."""
     try:
-        return json_files.read(engine).get("settings")
+        settings = json_files.read(engine).get("settings")
     except DataError:
         return None
+    if settings is not None and "before" in settings:  # of an earlier version, which recorded the data apart
+        data = settings.pop("before")["benchmarks"][benchmark]["data"]
+        settings["benchmarks"][benchmark]["data"] = data
+        settings["editions"][settings["edition"]] |= {"benchmarks": [benchmark], "models": [model]}
+    return settings
 
 
 def _last_run_with_data(name: str) -> Params | None:

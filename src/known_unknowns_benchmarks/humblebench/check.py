@@ -119,7 +119,7 @@ def _quantities(state: _State, questions: int, settings: DataEntry | None) -> li
     rendered = settings if isinstance(settings, ScenesData) else None
     own = rendered is not None or isinstance(settings, FolderData)  # the paper says nothing about such data
     expected = rendered.images * rendered.questions_per_image if rendered else None
-    source = "params.yaml" if own else ""
+    source = "the entry of the data" if own else ""
     sizes = [state.images.sizes[digest] for digest in state.digests]
     quantities = [
         Quantity("questions", questions, expected, source),

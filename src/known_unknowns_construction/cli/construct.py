@@ -12,7 +12,7 @@ import typer
 
 from known_unknowns.cli.options import PARAMS, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
-from known_unknowns.workflow import selection
+from known_unknowns.workflow import configuration
 from known_unknowns_construction import scripted_endpoint, steps
 from known_unknowns_construction.filters import FILTERS
 from known_unknowns_construction.release import pin as pin_release
@@ -125,7 +125,7 @@ def endpoint(
       known-unknowns construct endpoint -- known-unknowns construct generate pocket figure_a1
     """
     with scripted_endpoint.running() as address:
-        environment = os.environ | {"OPENAI_BASE_URL": address, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        environment = os.environ | scripted_endpoint.environment(address)
         try:
             done = subprocess.run(command, env=environment, check=False)
         except OSError as error:
@@ -134,7 +134,7 @@ def endpoint(
 
 
 def _workspace(name: str, params: Path) -> Workspace:
-    return Workspace(selection.load(params, "construct", construction=name), name)
+    return Workspace(configuration.load(params), name)
 
 
 def _print(counts: Any) -> None:

@@ -13,8 +13,17 @@ from known_unknowns.files import write_text
 from known_unknowns.files.csv_cells import escape_cell
 from known_unknowns.metrics import clustered_interval
 from known_unknowns.records import OVERALL
-from known_unknowns_construction.review.decisions import DISPUTED, PENDING, TAGGED, Decision, outcomes, standing
-from known_unknowns_construction.review.items import Source
+from known_unknowns.tables import Part
+from known_unknowns_construction.review.decisions import (
+    DISPUTED,
+    PENDING,
+    TAGGED,
+    Decision,
+    outcomes,
+    read_decisions,
+    standing,
+)
+from known_unknowns_construction.review.items import Source, error_source
 from known_unknowns_construction.review.session import TAGS
 
 EXAMPLES = 3
@@ -44,6 +53,23 @@ def reviewed_part(source: Source, decisions: Sequence[Decision]) -> Source:
     """Return the wrong answers that some reviewer has tagged: of a sample, it is what was drawn and reached."""
     tagged = standing(decisions)
     return replace(source, items=[item for item in source.items if item.id in tagged])
+
+
+def write_error_table(
+    title: str,
+    questions: Part,
+    scores: Part,
+    replies: Part,
+    *,
+    images: Path,
+    tags: Path,
+    out: Path,
+    parser: str = "robust",
+) -> None:
+    """Write the `error_table` of a model's wrong answers to a variant and seed. ``tags`` is the reviewers' file."""
+    source = error_source(title, questions, scores, replies, images=images, parser=parser)
+    found = read_decisions([tags])
+    write_table(error_table(reviewed_part(source, found), found), out)
 
 
 def write_table(rows: Sequence[ErrorShare], out: Path) -> None:

@@ -20,26 +20,11 @@ COMMANDS = {
     name: cli.functions(import_module(module))[name.split()[-1]]
     for module, listed in cli.COMMANDS.items()
     for name in listed
-    if name not in ("init", "step train")
+    if name not in ("init", "train")
 }
 ALONE = {"audit", "licences", "journal", "construct endpoint"}
 """Commands that need no project."""
-RAW = "--raw nowhere --variants nowhere --out out"
 IN_A_PROJECT = {
-    "step vary pocket noise --questions nowhere --out out": (
-        2,
-        "benchmarks: 'pocket' is not known; known are actiview, humblebench",
-    ),
-    "step measure oracle pope --answers nowhere --out out": (2, "benchmarks: 'pope' is not known"),
-    "step question-browser --results no --data no --out q.html": (
-        3,
-        "no/variants/humblebench/original.parquet: no such",
-    ),
-    "step track nowhere.parquet --results no --data no --out t.json": (3, "nowhere.parquet: no such file"),
-    "step track params.yaml --results no --data no --out t.json": (
-        3,
-        "params.yaml: not <model>/<benchmark>/metrics.parquet of a mod",
-    ),
     "metrics --out x.csv --model orcale": (2, "--model: 'orcale' is not known; did you mean 'oracle'?"),
     "metrics --out x.csv --benchmark humblebenhc": (2, "--benchmark: 'humblebenhc' is not known; did you mean 'humb"),
     "check humblebench --edition full": (3, "data first (known-unknowns fetch humblebench --edition full)"),
@@ -47,15 +32,6 @@ IN_A_PROJECT = {
     "compare-models oracle orcale": (2, "MODEL: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
     "pin --edition full": (2, "is in no repository of DVC; run  git init && dvc init  and pin again"),
-    f"step import-released Qwen2-VL mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
-    f"step import-released Qwen2-VL humblebench {RAW} --edition released": (
-        3,
-        "nowhere: no fetched files; run known-unknowns fe",
-    ),
-    f"step released-numbers humblebench {RAW} --edition released": (
-        3,
-        "nowhere: no fetched files; run known-unknowns fetch",
-    ),
 }
 
 

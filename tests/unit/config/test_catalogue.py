@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import re
 import shutil
@@ -103,6 +104,36 @@ def test_params_yaml_overrides_keys_of_an_entry():
     params = check(["oracle", "gemma-3-4b"], own={"gemma-3-4b": {"device": "cpu", "dtype": "float32"}})
     assert params.model("gemma-3-4b").plain() == ENTRIES["gemma-3-4b"] | {"device": "cpu", "dtype": "float32"}
     assert catalogue.entries()["gemma-3-4b"]["dtype"] == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "expected"),
+    [
+        ({}, "full", {"source": "hub", "repository": "maifoundations/HumbleBench", "revision": "main"}),
+        (
+            {"full": {"revision": "f" * 40}},
+            "full",
+            {"source": "hub", "repository": "maifoundations/HumbleBench", "revision": "f" * 40},
+        ),
+        ({"full": {"source": "folder", "path": "mine"}}, "full", {"source": "folder", "path": "mine"}),
+        ({"mine": {"source": "folder", "path": "mine"}}, "mine", {"source": "folder", "path": "mine"}),
+    ],
+    ids=["the catalogue's", "another revision", "another source", "one more"],
+)
+def test_a_benchmark_has_the_data_of_the_catalogue_and_its_own(own, name, expected):
+    raw = copy.deepcopy(RAW)
+    raw["benchmarks"]["humblebench"]["data"] = own
+    data = configuration.check(raw).benchmark("humblebench").data
+    assert data[name].plain() == expected
+    assert data.keys() == {"pocket", "full", "released", *own}
+
+
+def test_a_benchmark_without_data_is_named():
+    raw = copy.deepcopy(RAW)
+    del raw["benchmarks"]["multiple_choice"]["data"]
+    message = r"editions\.mine\.data: multiple_choice has no data called 'mine'; add benchmarks\.multiple_choice\.data"
+    with pytest.raises(ConfigError, match=message):
+        configuration.check(raw)
 
 
 def clear_caches():

@@ -3,7 +3,7 @@ import copy
 import pytest
 
 from known_unknowns import config
-from known_unknowns.config import schema
+from known_unknowns.config import catalogue, schema
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration
 from tests.paths import ROOT
@@ -41,7 +41,11 @@ MISTAKES = {
     ),
     "wrong type": (("models", "pocket", "batch_size"), "many", "models.pocket.batch_size: 'many' is not valid"),
     "null": (("models", "pocket", "threads"), None, "models.pocket.threads: null is not allowed"),
-    "missing key": (("benchmarks", "mmsap", "data", "full"), {"source": "hub"}, "mmsap.data.full.repository: this key"),
+    "missing key": (
+        ("benchmarks", "mmsap", "data"),
+        {"full": {"source": "hub"}},
+        "mmsap.data.full.repository: this key",
+    ),
     "unknown model": (("editions", "pocket", "models"), ["pokcet"], "editions.pocket.models[0]: 'pokcet' is not known"),
     "a variant twice": (
         ("benchmarks", "humblebench", "variants"),
@@ -49,7 +53,7 @@ MISTAKES = {
         "benchmarks.humblebench.variants",
     ),
     "unknown argument": (("variants", "blank"), {"relettered": True}, "variants.blank.relettered"),
-    "bad value of an argument": (("protocols", "zooming", "split"), 5, "protocols.zooming.split: "),
+    "bad value of an argument": (("protocols", "zooming"), {"split": 5}, "protocols.zooming.split: "),
     "no images to show": (
         ("benchmarks", "actiview", "variants"),
         ["noise", "text_only"],
@@ -144,9 +148,8 @@ def test_entries_keep_the_values_of_the_file():
         assert params.model(name).plain() == entry
     for name, entry in SOUND["variants"].items():
         assert params.variant(name).plain() == {"function": name} | entry
-    for name, entry in SOUND["benchmarks"].items():
-        if "pocket" in entry["data"]:
-            assert params.data(name).plain() == entry["data"]["pocket"]
+    for name, entry in catalogue.entries("benchmarks").items():
+        assert params.data(name).plain() == entry["data"]["pocket"]
     numbers = {"engine": "openai", "source": "m", "decoding": {"temperature": 0, "top_p": None}, "timeout": 9}
     kept = config.check(changed((("models", "hosted"), numbers))).model("hosted").plain()
     assert kept == numbers

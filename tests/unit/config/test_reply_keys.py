@@ -18,9 +18,11 @@ def test_every_entry_keeps_the_keys_and_values_of_its_file():
     """Also as a part of the whole configuration."""
     editions = {name: edition | {"models": list(ENTRIES)} for name, edition in OWN["editions"].items()}
     named = {section: catalogue.entries(section) | OWN[section] for section in ("variants", "protocols")}
+    data = catalogue.entries("benchmarks")
+    benchmarks = {name: entry | data.get(name, {}) for name, entry in OWN["benchmarks"].items()}
     whole = config.parse(OWN | named | {"editions": editions}).file
     assert {name: entry.plain() for name, entry in whole.models.items()} == ENTRIES
-    assert whole.plain() == OWN | named | {"editions": editions, "models": ENTRIES}
+    assert whole.plain() == OWN | named | {"editions": editions, "benchmarks": benchmarks, "models": ENTRIES}
 
 
 @pytest.mark.parametrize("name", ENTRIES)

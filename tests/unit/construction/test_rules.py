@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from known_unknowns.config import Params
 from known_unknowns.workflow import configuration, selection
 from known_unknowns_construction import rules as construction_rules
+from known_unknowns_construction.scripted_endpoint import if_scripted
 from tests.factories import params_from
 from tests.paths import ROOT
 
@@ -37,13 +40,14 @@ def test_a_step_depends_on_its_own_keys_and_the_models_that_they_name(params):
     filters = selection.compared(params, "construct_filter", construction="pocket")
     assert list(filters["models"]) == ["always_a", "scripted-constructor", "uniform"]
     assert selection.compared(params, "construct_attributes", construction="photos")["models"] == {}
-    whole = selection.select(params, "construct", construction="pocket")
-    assert whole.construction("pocket") == params.construction("pocket")
 
 
-def test_only_entries_that_ask_for_it_use_the_scripted_endpoint(params):
-    assert construction_rules.endpoint_wrapper(params, "pocket").endswith("construct endpoint --")
-    assert construction_rules.endpoint_wrapper(params, "photos") == ""
+def test_only_entries_that_ask_for_it_use_the_scripted_endpoint(params, monkeypatch):
+    monkeypatch.setattr("os.environ", {})
+    with if_scripted(params.construction("photos")):
+        assert os.environ == {}
+    with if_scripted(params.construction("pocket")):
+        assert os.environ["OPENAI_BASE_URL"].startswith("http://127.0.0.1:")
 
 
 def test_the_closing_message_has_the_numbers_of_questions(tmp_path):

@@ -13,7 +13,7 @@ from huggingface_hub.utils import close_session
 from known_unknowns import config
 from known_unknowns.config import Params
 from known_unknowns.data import download
-from known_unknowns.data.fetch import fetch
+from known_unknowns.data.fetch import entry_of, fetch
 from tests.paths import ROOT
 from tests.servers.hub import Hub
 
@@ -70,7 +70,9 @@ class Place:
 
     def fetch(self, name: str = "humblebench", *, user_folder: Path | None = None) -> Path:
         out = self.out.with_name(name)
-        fetch(self.params, name, out, user_folder=user_folder, lock_path=self.lock_path)
+        entry = entry_of(self.params, name)
+        edition = self.params.data_name if name == "humblebench" else ""
+        fetch(name, entry, out, edition=edition, user_folder=user_folder, lock_path=self.lock_path)
         return out
 
     def files(self) -> dict[str, bytes]:

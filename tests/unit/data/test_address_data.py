@@ -81,7 +81,7 @@ def test_the_command_lock_downloads_files_with_an_address(psg, monkeypatch, tmp_
     asked = len(psg.hub.log)
     out = default_out(psg.params, "psg")
     assert out.as_posix() == "data/full/raw/psg"
-    fetch(psg.params, "psg", out, lock_path=psg.lock_path)
+    fetch("psg", psg.params.sources["psg"], out, lock_path=psg.lock_path)
     assert (out / "coco/val2017.zip").read_bytes() == IMAGES
     assert len(psg.hub.log) == asked
     assert lock_command.run(psg.params, ["psg"], check=True, lock_path=psg.lock_path)

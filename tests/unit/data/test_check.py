@@ -132,7 +132,7 @@ def test_an_unreadable_file_is_a_finding(tmp_path):
 
 
 def test_expected_numbers_of_the_paper_and_of_params_yaml(tmp_path):
-    assert found(humblebench(tmp_path, count=9), "count")[0].text == "questions: 9 but params.yaml states 10"
+    assert found(humblebench(tmp_path, count=9), "count")[0].text == "questions: 9 but the entry of the data states 10"
     published = check("humblebench", tmp_path / "raw")
     assert "questions: 9 but the paper (Table 1) states 22831" in [f.text for f in found(published, "count")]
 
@@ -228,9 +228,13 @@ def test_the_json_and_the_table_agree(tmp_path):
     assert told["worst"] == WARNING
     assert told["counts"] == {"error": 0, "warning": 7 + 1, "note": 0}  # and there are more than three types
     assert len(told["findings"]) == 8
-    assert {"name": "questions", "observed": 10, "expected": 10, "source": "params.yaml", "agrees": True} in told[
-        "quantities"
-    ]
+    assert {
+        "name": "questions",
+        "observed": 10,
+        "expected": 10,
+        "source": "the entry of the data",
+        "agrees": True,
+    } in told["quantities"]
     table = as_table(checked)
     assert "0 errors, 8 warnings, 0 notes" in table
     assert "warning refusal: and 2 more (--json has all)" in table

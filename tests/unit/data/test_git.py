@@ -114,7 +114,7 @@ def test_a_users_clone_is_accepted_if_it_has_the_commit(published, out, tmp_path
 def test_a_fetch_killed_during_the_transfer_is_repeated(published, tmp_path):
     """The git that it started outlives it, in a clone that the next fetch does not use."""
     raw, address = yaml.safe_load((ROOT / "params.yaml").read_text()), "https://git.example.org/maker/actiview"
-    raw["benchmarks"]["actiview"]["data"]["full"] |= published | {"repository": address}
+    raw["benchmarks"]["actiview"]["data"] = {"full": published | {"repository": address}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
     (tmp_path / "stall.sh").write_text('#!/bin/sh\n"$@" | (head -c 100; sleep 600)\n', encoding="utf-8")
     (tmp_path / "stall.sh").chmod(0o755)
@@ -269,7 +269,8 @@ def test_plain_files_of_a_released_source(tmp_path):
 
 def configured(of):
     raw = {"edition": "released", "editions": {"released": {}}, "models": {}}
-    return params_from(raw | {"benchmarks": {"humblebench": {"data": {"released": of}}}})
+    here = {"source": "folder", "path": "."}  # in place of the catalogue's on the hub
+    return params_from(raw | {"benchmarks": {"humblebench": {"data": {"released": of, "full": here}}}})
 
 
 @needs_daemon
@@ -279,13 +280,14 @@ def test_the_first_fetch_locks_an_abbreviated_commit(server, tmp_path, capsys):
     key, params = f"https://github.com/{REPOSITORY}@{commits[0][:9]}", configured(of)
     lock_command.run(params, lock_path=lock)
     assert lock_file.read(lock) == {}  # the first fetch locks it
-    fetch_module.fetch(params, "humblebench", out, lock_path=lock)
+    fetch_module.fetch("humblebench", params.data("humblebench"), out, lock_path=lock)
     assert {name: found.commit for name, found in lock_file.read(lock).items()} == {key: commits[0]}
     assert f"locked for the first time: {key}" in capsys.readouterr().err
     assert lock_command.run(params, check=True, lock_path=lock)
     # From then on, the lock decides: with another full name under the key, files are those of that commit.
     lock_file.write({key: lock_file.LockEntry(commits[2], {})}, lock)
-    fetch_module.fetch(configured(of | {"further_revisions": []}), "humblebench", out, lock_path=lock)
+    other = configured(of | {"further_revisions": []}).data("humblebench")
+    fetch_module.fetch("humblebench", other, out, lock_path=lock)
     assert {file.commit for file in git.read_manifest(out)} == {commits[2]}
     assert not lock_command.run(params, check=True, lock_path=lock)
     lock_command.run(params, update=True, lock_path=lock)

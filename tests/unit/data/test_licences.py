@@ -8,6 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from known_unknowns import config
 from known_unknowns.benchmark import registry
 from known_unknowns.cli import app
 from known_unknowns.data.questions import normalise
@@ -15,7 +16,7 @@ from known_unknowns.errors import ConfigError
 from tests.factories import data_entry, published_row, write_published
 from tests.paths import ROOT
 
-PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+PARAMS = config.load(ROOT / "params.yaml")
 REFERENCES = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
 OWN = ROOT / "src/known_unknowns_benchmarks"
 PAPERS = sorted(OWN.rglob("citation.bib"))
@@ -24,8 +25,8 @@ PAPERS = sorted(OWN.rglob("citation.bib"))
 @pytest.mark.parametrize("benchmark", [name for name in registry.names() if registry.get(name).published])
 def test_published_data_may_not_be_redistributed_and_rendered_data_may(benchmark):
     """ActiView and MM-SAP have no licence, and HumbleBench's images are from COCO; rendered data have our licence."""
-    data = PARAMS["benchmarks"][benchmark]["data"]
-    published, rendered = (registry.terms_of(benchmark, data_entry(**data[name])) for name in ("full", "pocket"))
+    data = PARAMS.benchmark(benchmark).data
+    published, rendered = (registry.terms_of(benchmark, data[name]) for name in ("full", "pocket"))
     assert not published.redistribute and published.url
     assert rendered.redistribute and rendered.licence == "MIT" and not rendered.url
     assert rendered.cite == published.cite is not None

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from known_unknowns.cli import app
+from known_unknowns.data.questions import normalise
 from known_unknowns.tables import read_questions
 from tests.factories import PUBLISHED, published_row
 
@@ -59,7 +60,7 @@ def test_from_the_hub_to_questions(serve, known_unknowns, tmp_path, form):
     known_unknowns("lock", "humblebench", "--check")
     known_unknowns("fetch", "humblebench", "--edition", "full")
     raw, out = tmp_path / "data/full/raw/humblebench", tmp_path / "questions"
-    known_unknowns("step", "questions", "humblebench", "--raw", raw, "--out", out, "--edition", "full")
+    normalise("humblebench", raw, out)
     questions = read_questions(out / "questions.parquet")
     assert [question.id for question in questions] == [str(number + 1) for number in range(20)]
     assert [question.extra["label"] for question in questions] == [row["label"] for row in ROWS]

@@ -60,7 +60,7 @@ def test_the_key_reaches_only_the_endpoint(tmp_path, in_file):
 
 
 def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
-    """All files of `known-unknowns step infer`: journal, tables of replies, engine.json."""
+    """All files of the step `infer`: journal, tables of replies, engine.json."""
     monkeypatch.setenv("THE_KEY", KEY)
     write_published(tmp_path / "raw", [published_row(number) for number in range(10)])
     normalise("humblebench", tmp_path / "raw", tmp_path / "questions")

@@ -5,7 +5,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -13,6 +12,7 @@ import yaml
 
 from known_unknowns.config import load
 from known_unknowns.data.questions import normalise, vary
+from tests import scripts
 from tests.cells import read_replies
 from tests.factories import published_row, write_published
 from tests.paths import ROOT
@@ -39,17 +39,13 @@ def setup(tmp_path_factory):
 
 
 def command(setup, model, out, journal):
-    return [
-        *(sys.executable, "-m", "known_unknowns", "step", "infer", model, "humblebench"),
-        *("--params", setup / "params.yaml", "--questions", setup / "questions", "--variants", setup / "variants"),
-        *("--out", out, "--journal", journal),
-    ]
+    paths = {"questions": setup / "questions", "folder": setup / "variants", "out": out, "journal": journal}
+    return scripts.infer(setup, load(setup / "params.yaml"), model, "humblebench", **paths)
 
 
 def infer(setup, model, out, journal, *, prefix=()):
-    return subprocess.run(
-        [*prefix, *map(str, command(setup, model, out, journal))], capture_output=True, text=True, check=False
-    )
+    """Run a job, and return its exit code and its log."""
+    return scripts.run([*prefix, *command(setup, model, out, journal)], setup)
 
 
 def replies(folder):
@@ -58,12 +54,11 @@ def replies(folder):
 
 def test_a_run_that_is_killed_repeatedly_gives_the_tables_of_an_uninterrupted_run(setup, tmp_path):
     unbroken = infer(setup, "slow", tmp_path / "unbroken", tmp_path / "unbroken.jsonl")
-    assert unbroken.returncode == 0, unbroken.stderr
+    assert unbroken[0] == 0, unbroken
     rng, kills, journal = random.Random(7), 0, tmp_path / "killed.jsonl"
     while kills < KILLS:
-        process = subprocess.Popen(
-            list(map(str, command(setup, "slow", tmp_path / "killed", journal))), stderr=subprocess.DEVNULL
-        )
+        job = command(setup, "slow", tmp_path / "killed", journal)
+        process = subprocess.Popen(job, cwd=setup, stderr=subprocess.DEVNULL)
         start = time.monotonic()
         size = journal.stat().st_size if journal.exists() else 0
         # Most kills fall into the asking, some into the start: wait for the first new reply, then a random while.
@@ -75,7 +70,7 @@ def test_a_run_that_is_killed_repeatedly_gives_the_tables_of_an_uninterrupted_ru
         kills += 1
         assert replies(tmp_path / "killed") == {}, "a killed run left a table that looks finished"
     finished = infer(setup, "slow", tmp_path / "killed", journal)
-    assert finished.returncode == 0, finished.stderr
+    assert finished[0] == 0, finished
     assert replies(tmp_path / "killed") == replies(tmp_path / "unbroken")
     keys = [json.loads(line)["key"] for line in journal.read_text().splitlines()]
     assert len(keys) == len(set(keys)), "a reply that the journal had was asked again"
@@ -97,11 +92,12 @@ def test_a_full_disk_loses_nothing_and_leaves_no_table(setup, tmp_path):
         folder.mkdir()
     script = f'mount -t tmpfs -o size=64k tmpfs {small} && {{ "$@"; code=$?; cp -r {small}/. {kept}; exit $code; }}'
     failed = infer(setup, "slow", small / "out", small / "j", prefix=["unshare", "-rm", "sh", "-c", script, "sh"])
-    assert failed.returncode == 4, failed.stderr
-    assert "the disk is full" in failed.stderr and "small/j" in failed.stderr and "Traceback" not in failed.stderr
+    code, said = failed
+    assert code == 4, said
+    assert "the disk is full" in said and "small/j" in said and "Traceback" not in said
     assert replies(kept) == {}
     asked = len((kept / "j").read_text().splitlines())
     assert asked > 100
-    assert infer(setup, "slow", kept / "out", kept / "j").returncode == 0
+    assert infer(setup, "slow", kept / "out", kept / "j")[0] == 0
     engine = json.loads((kept / "out/engine.json").read_text())
     assert engine["newly_asked"] == len((kept / "j").read_text().splitlines()) - asked

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import yaml
 from typer.testing import CliRunner
 
+from known_unknowns import config
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.pocket import Pocket
 from known_unknowns.cli import app
@@ -13,7 +13,7 @@ from tests.paths import ROOT
 
 
 def test_every_pocket_has_a_renderer_and_a_digest() -> None:
-    entries = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["benchmarks"]
+    entries = config.load(ROOT / "params.yaml").file.plain()["benchmarks"]
     rendered = {
         name for name, entry in entries.items() if any(data["source"] == "scenes" for data in entry["data"].values())
     }
@@ -32,6 +32,6 @@ def test_a_benchmark_may_have_its_own_renderer(monkeypatch) -> None:
 
 
 def test_train_is_a_command() -> None:
-    result = CliRunner().invoke(app, ["step", "train", "--help"])
+    result = CliRunner().invoke(app, ["train", "--help"])
     assert result.exit_code == 0
     assert "--smoke" in result.output

@@ -6,13 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
-from typer.testing import CliRunner
 
-from known_unknowns.cli import app
 from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Quantity, as_json
 from known_unknowns.errors import DataError
 from known_unknowns.report.checks import SHOWN, data_numbers, read
+from known_unknowns.report.page import build
 
 from .conftest import write
 from .fake_run import make
@@ -77,17 +75,13 @@ def test_published_numbers_about_the_data_are_beside_those_of_the_check(tmp_path
 
 
 @pytest.mark.usefixtures("no_figures")
-def test_the_report_command_shows_checks_as_text_only_if_given(tmp_path: Path):
+def test_the_report_shows_checks_as_text_only_if_given(tmp_path: Path):
     run = make(tmp_path, questions=15, variants_kept=["original"])
     assert "The data were not checked." in write(run)["audit.html"]["humblebench-checks"].text
-    settings, hostile = tmp_path / "params.yaml", "<script>alert(1)</script>\x1b[31m"
-    settings.write_text(yaml.safe_dump(run.params.file.plain()))
+    hostile = "<script>alert(1)</script>\x1b[31m"
     checks = save(tmp_path / "checks", Finding(WARNING, "leak", hostile, hostile), *many("odd", 7))
-    command = ["step", "report", *run.metrics, "--results", run.results, "--data", run.data]
-    command += ["--comparison", run.comparison, "--pairs", run.pairs, "--checks", checks]
-    command += ["--out", run.page, "--params", settings]
-    done = CliRunner().invoke(app, list(map(str, command)))
-    assert done.exit_code == 0, done.output
+    files = {"comparison": run.comparison, "pairs": run.pairs, "checks": checks, "out": run.page}
+    build(run.params, run.metrics, results=run.results, data=run.data, **files)
     page = parse(run.page.with_name("audit.html").read_text(encoding="utf-8"))
     text = " ".join(page["humblebench-checks"].text.split())
     assert "expected and observed" in text and re.search(r"33\.95\s*no\s*Section 5", text) and "and 2 more" in text

@@ -103,3 +103,11 @@ def test_every_file_of_a_package_but_compiled_ones_counts(package):
 def test_a_package_that_does_not_exist_is_named():
     with pytest.raises(ModuleNotFoundError, match="their_engine"):
         code_of("infer", (), "their_engine")
+
+
+def test_the_script_of_a_rule_counts(tmp_path):
+    script = tmp_path / "parse.py"
+    script.write_text("x = 1", encoding="utf-8")
+    before = code_of("parse", script=script)
+    script.write_text("x = 2", encoding="utf-8")
+    assert len({before, code_of("parse", script=script), code_of("parse")}) == 3

@@ -18,7 +18,7 @@ from known_unknowns.workflow.rule_functions import RuleFunctions
 from tests.factories import question
 from tests.paths import ROOT
 
-RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+RAW = configuration.load(ROOT / "params.yaml").file.plain()
 EIGHT = {  # 8 billion parameters in 16 bits: 16,000 MB
     "engine": "transformers",
     "source": "owner/name",

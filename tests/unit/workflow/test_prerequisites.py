@@ -162,7 +162,7 @@ def test_fetch_copies_the_folder_and_the_stamp_follows_every_change(project):
     params, out = configured(), project / "data/mine/raw/multiple_choice"
     entry = params.data("multiple_choice")
     stamps = [rerun_stamp.rule_parameter(out, entry)]
-    fetch(params, "multiple_choice", out)
+    fetch("multiple_choice", entry, out)
     names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
     assert names == ["images/0.png", "images/1.png", "images/2.png", "questions.csv"]
     assert rerun_stamp.rule_parameter(out, entry) == stamps[0]
@@ -173,7 +173,7 @@ def test_fetch_copies_the_folder_and_the_stamp_follows_every_change(project):
     (own / "more.csv").write_text("")
     stamps.append(rerun_stamp.rule_parameter(out, entry))
     assert len(set(stamps)) == 4
-    fetch(params, "multiple_choice", out)
+    fetch("multiple_choice", entry, out)
     assert (out / "more.csv").is_file() and not (out / "images/2.png").exists()
     (own / "link.csv").symlink_to("/etc/hostname")
     with pytest.raises(DataError, match="a link that leads out of the folder"):

@@ -22,6 +22,9 @@ def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleFunctions:
     return RuleFunctions(params, "data/pocket")
 
 
+SCRIPTS = ROOT / "rules/scripts"
+
+
 def of(**wildcards: str) -> SimpleNamespace:
     return SimpleNamespace(**wildcards)
 
@@ -69,8 +72,9 @@ def test_an_imported_model_needs_the_variants_that_it_answered(functions: RuleFu
 
 
 def test_the_code_of_an_engine_reruns_its_own_models_only():
-    params = configuration.load(ROOT / "params.yaml")
-    code = {name: rule_functions.engine_code(params, name, "mmsap") for name in ("oracle", "uniform", "pocket")}
+    functions = RuleFunctions(configuration.load(ROOT / "params.yaml"), "data/pocket", scripts=SCRIPTS)
+    code_of = functions.code_of_asking("infer.py")
+    code = {name: code_of(of(model=name, benchmark="mmsap")) for name in ("oracle", "uniform", "pocket")}
     assert code["oracle"] == code["uniform"] != code["pocket"]
 
 

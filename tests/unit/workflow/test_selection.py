@@ -1,8 +1,8 @@
-"""A step reads the selected part of the configuration, and Snakemake compares the same part."""
+"""A job has the settings that Snakemake compares, and no others."""
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -12,8 +12,10 @@ import pytest
 from known_unknowns.comparison import Conditions, compare_cells, load, summarise
 from known_unknowns.config import Params
 from known_unknowns.config.models import Launch
-from known_unknowns.workflow import configuration
-from known_unknowns.workflow.selection import STEPS, NotSelected, compared, select
+from known_unknowns.errors import ConfigError
+from known_unknowns.workflow import configuration, selection
+from known_unknowns.workflow.job import configuration as of_job
+from known_unknowns.workflow.selection import STEPS, compared
 from tests.factories import params_from
 from tests.paths import ROOT
 
@@ -50,6 +52,11 @@ def of(step: str) -> dict[str, str]:
     if step == "probe":
         return {"model": OF["model"]}
     return {} if step in {*TABLES, "judge"} else OF
+
+
+def read(params: Params, step: str, **names: str) -> Params:
+    """The configuration of a job."""
+    return of_job(compared(params, step, **names))
 
 
 def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> set[str]:
@@ -112,63 +119,62 @@ def test_parse_reads_what_the_model_keeps_of_its_replies_to_the_benchmark(raw):
     raw = deepcopy(raw)
     raw["models"]["hosted"] |= {"kept": "is (.)", "asked": {"humblebench": {"kept": "says (.)"}}}
     kept = [
-        select(params_from(raw), "parse", model="hosted", benchmark=name).model("hosted").kept
+        read(params_from(raw), "parse", model="hosted", benchmark=name).model("hosted").kept
         for name in ("humblebench", "mmsap")
     ]
     assert kept == ["says (.)", "is (.)"]
 
 
 @pytest.mark.parametrize(
-    ("step", "read", "key"),
+    ("step", "reads", "name"),
     [
         ("parse", lambda p: p.statistics, "statistics"),
-        ("parse", lambda p: p.model("hosted").source, "source of OpenAIModel"),
-        ("parse", lambda p: p.is_imported("oracle"), "models.oracle"),
-        ("parse", lambda p: p.data("humblebench"), "data of BenchmarkEntry"),
-        ("parse", lambda p: p.cells("mmsap"), "benchmarks.mmsap"),
-        ("parse", lambda p: p.models, "models of Edition"),
-        ("infer", lambda p: p.benchmarks, "benchmarks of Edition"),
-        ("infer", lambda p: p.judge, "judge"),
-        ("infer", lambda p: p.variant("shuffled_all_options"), "variants.shuffled_all_options"),
-        ("infer", lambda p: p.protocol_entry("mixed"), "protocols.mixed"),
-        ("questions", lambda p: p.cells("humblebench"), "variants of BenchmarkEntry"),
-        ("questions", lambda p: p.benchmark("humblebench").data["full"], None),
-        ("vary", lambda p: p.protocol("humblebench", "noise"), "protocol of BenchmarkEntry"),
+        ("parse", lambda p: p.judge, "judge"),
+        ("parse", lambda p: p.model("oracle"), "'oracle' is not known"),
+        ("parse", lambda p: p.data("mmsap"), "'mmsap' is not known"),
+        ("infer", lambda p: p.variant("shuffled_all_options"), "'shuffled_all_options' is not known"),
+        ("infer", lambda p: p.protocol_entry("mixed"), "'mixed' is not known"),
         ("probe", lambda p: p.parsers, "parsers"),
         ("report", lambda p: p.constructions, "construction"),
+        ("compare", lambda p: p.report, "report"),
+        ("report", lambda p: p.tracking, "tracking"),
     ],
 )
-def test_a_job_cannot_read_what_is_not_compared(params, step, read, key):
-    selected = select(params, step, **of(step))
-    if key is None:
-        with pytest.raises(LookupError):
-            read(selected)
-        return
-    with pytest.raises(NotSelected, match=f"^{key}"):
-        read(selected)
-    read(params)
+def test_a_job_does_not_have_what_is_not_compared(params, step, reads, name):
+    with pytest.raises((AttributeError, ConfigError), match=name):
+        reads(read(params, step, **of(step)))
+    reads(params)
 
 
-def test_a_step_reads_what_it_needs(params):
-    infer = select(params, "infer", **OF)
-    assert infer.model("hosted") == params.model("hosted")
-    assert infer.cells("humblebench") == params.cells("humblebench")
+def test_a_job_has_what_its_step_needs(params):
+    infer = read(params, "infer", **OF)
+    assert infer.model("hosted").plain() == params.model("hosted").reply_keys()
+    assert (infer.benchmarks, infer.models) == (["humblebench"], ["hosted"])
+    assert infer.cells("humblebench", "hosted") == params.cells("humblebench", "hosted")
     assert all(
         infer.protocol("humblebench", v) == params.protocol("humblebench", v) for v, _ in params.cells("humblebench")
     )
-    measure = select(params, "measure", model="theirs", benchmark="humblebench")
+    measure = read(params, "measure", model="theirs", benchmark="humblebench")
     assert measure.cells("humblebench", "theirs") == [("noise", 0)]
     assert (measure.parsers, measure.statistics) == (params.parsers, params.statistics)
-    listed = select(params, "vary", benchmark="actiview", variant="zooming_robust")
-    assert listed.variant("zooming_robust") == params.variant("zooming_robust")
-    assert listed.seeds_of("actiview", "zooming_robust") == [0]
-    shuffled = select(params, "vary", benchmark="mmsap", variant="shuffled_options")
-    assert shuffled.seeds_of("mmsap", "shuffled_options") == [0, 1, 2, 3, 4]
-    track = select(params, "track")
+    listed = compared(params, "vary", benchmark="actiview", variant="zooming_robust")
+    assert listed["variant"] == params.variant("zooming_robust").plain() and listed["seeds"] == [0]
+    shuffled = compared(params, "vary", benchmark="mmsap", variant="shuffled_options")
+    assert shuffled["seeds"] == [0, 1, 2, 3, 4]
+    track = read(params, "track")
     assert (track.models, track.benchmarks, track.tracking) == (params.models, params.benchmarks, params.tracking)
     assert all(track.cells(name) == params.cells(name) for name in params.benchmarks)
-    judge = select(params, "judge")
+    judge = read(params, "judge")
     assert judge.judge == params.judge and judge.model("oracle") == params.model("oracle")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_parameters_of_a_step_are_plain_and_differ_from_each_other(params, step):
+    """Snakemake compares them as one set."""
+    parameters = [selection.parameter(params, step, name, **of(step)) for name in STEPS[step]]
+    assert json.loads(json.dumps(parameters)) == parameters
+    names = [name for each in parameters for name in each]
+    assert len(names) == len(set(names))
 
 
 def test_parsers_count_for_replies_if_a_protocol_asks_again(params):
@@ -176,18 +182,11 @@ def test_parsers_count_for_replies_if_a_protocol_asks_again(params):
     assert found == {"humblebench": [], "mmsap": ["likelihood", "official", "robust"], "actiview": []}
 
 
-def test_a_selection_can_be_passed_to_other_processes(params):
-    selected = pickle.loads(pickle.dumps(select(params, "parse", **OF)))
-    assert selected.parsers == params.parsers
-    with pytest.raises(NotSelected):
-        selected.statistics  # noqa: B018
-
-
 @pytest.mark.parametrize("step", ["compare", "report"])
 def test_the_advice_of_tables_and_pages_names_no_other_edition(step):
     """They would have to be made again for each new edition. The end of a run names editions."""
     whole = configuration.load(ROOT / "params.yaml", edition="pocket")
-    params = select(whole, step)
+    params = read(whole, step)
     for benchmark in params.benchmarks:
         conditions = Conditions(other_questions="rendered")
         rows = compare_cells(load(benchmark), [], published_rows={}, parsers=["official"], conditions=conditions)

@@ -67,6 +67,22 @@ def test_replies_of_another_entry_or_protocol_are_asked_for_again(params):
         assert files_of(changed(params, path, value)) == [REPLIES]  # the files made of them follow
 
 
+def test_replies_of_an_earlier_version_are_compared_as_well(params):
+    """It recorded the data apart, and no names of the edition's models and benchmarks."""
+    settings = compared(params, "infer", **OF)
+    data = settings["benchmarks"]["humblebench"].pop("data")
+    for name in ("benchmarks", "models"):
+        del settings["editions"]["pocket"][name]
+    source = {
+        "benchmarks": {"humblebench": {"data": data}},
+        "edition": "pocket",
+        "editions": {"pocket": {"data": "pocket"}},
+    }
+    json_files.write(Path(REPLIES).with_name("engine.json"), {"settings": settings | {"before": source}})
+    unrecorded.check(params, nothing)
+    assert files_of(changed(params, "models.oracle.behaviour", "always_a")) == [REPLIES]
+
+
 def test_the_command_repeats_the_arguments(params):
     other = changed(params, "models.oracle.behaviour", "always_a")
     with pytest.raises(

@@ -9,19 +9,18 @@ from functools import cache
 from hashlib import sha1
 
 import pytest
-import yaml
 
 from bench.scale.files import NOISE, SETTINGS, as_lines, log, questions, rows
 from known_unknowns import tables
 from known_unknowns.benchmark.released import ReleasedFile
-from known_unknowns.config import ReleasedData
+from known_unknowns.config import ReleasedData, catalogue
 from known_unknowns.data.git import read_manifest
 from known_unknowns.data.store import MANIFEST
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import released_check
 from known_unknowns.variants import VARIANTS
 from known_unknowns_benchmarks.humblebench.released import RELEASED
-from tests.paths import ROOT, SHARED
+from tests.paths import SHARED
 
 PUBLISHED = questions(14)
 COMMITS = "a" * 40, "b" * 40
@@ -30,8 +29,7 @@ EXCERPTS = SHARED / "data/humblebench/released"
 
 @cache
 def _params() -> dict:
-    raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    return raw["benchmarks"]["humblebench"]["data"]["released"]
+    return catalogue.entries("benchmarks")["humblebench"]["data"]["released"]
 
 
 def entry() -> ReleasedData:

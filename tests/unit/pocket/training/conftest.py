@@ -27,7 +27,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from known_unknowns.cli import app
 
     work = tmp_path_factory.mktemp("trained")
-    told = CliRunner().invoke(app, ["step", "train", "--smoke", "--work", str(work)], catch_exceptions=False)
+    told = CliRunner().invoke(app, ["train", "--smoke", "--work", str(work)], catch_exceptions=False)
     assert told.exit_code == 0
     assert told.stdout.strip() == str(work / "model")
     assert told.stderr == (work / "log.jsonl").read_text(encoding="utf-8")

@@ -145,7 +145,7 @@ def test_a_stopped_training_continues_and_only_the_tower_changes_in_the_last_sta
 def adapter(trained) -> Path:
     pytest.importorskip("peft")
     model = trained / "model"
-    arguments = ["step", "train", "--smoke", "--sibling", "never-refuses", "--model", str(model)]
+    arguments = ["train", "--smoke", "--sibling", "never-refuses", "--model", str(model)]
     told = CliRunner().invoke(app, [*arguments, "--out", str(model / "lora")], catch_exceptions=False)
     assert [json.loads(line)["step"] for line in told.stderr.splitlines()] == [1, 2]
     return model / "lora"
@@ -182,6 +182,6 @@ def test_an_adapter_is_the_same_if_trained_again_and_needs_a_model_of_its_shape(
         train_adapter(Settings(), "never-refuses", trained / "model", tmp_path / "other")
     with pytest.raises(ConfigError, match=r"cannot load the model in .*absent"):
         train_adapter(SMOKE, "never-refuses", tmp_path / "absent", tmp_path / "other")
-    unknown = CliRunner().invoke(app, ["step", "train", "--sibling", "gone"])
+    unknown = CliRunner().invoke(app, ["train", "--sibling", "gone"])
     assert unknown.exit_code == 2
     assert "'gone' is not one of" in unknown.stderr

@@ -1,0 +1,11 @@
+"""Crop every object by its mask and let a model describe it."""
+
+from known_unknowns.workflow.job import job, run_configuration
+
+with job(snakemake):
+    from known_unknowns_construction.scripted_endpoint import if_scripted
+    from known_unknowns_construction.steps import Workspace, describe
+
+    work = Workspace(run_configuration(), snakemake.wildcards.construction)
+    with if_scripted(work.entry):
+        print(describe(work))

@@ -1,0 +1,21 @@
+"""Write the shares of the kinds of wrong answers that reviewers tagged."""
+
+from pathlib import Path
+
+from known_unknowns.workflow.job import job
+
+with job(snakemake):
+    from known_unknowns.tables import Part
+    from known_unknowns_construction.review.error_analysis import write_error_table
+
+    wildcards = snakemake.wildcards
+    seed, files = int(wildcards.seed), snakemake.input
+    write_error_table(
+        f"wrong answers of {wildcards.model} to {wildcards.benchmark}, {wildcards.variant}",
+        Part(Path(files.questions), seed),
+        Part(Path(files.scores), seed, wildcards.variant),
+        Part(Path(files.replies), seed, wildcards.variant),
+        images=Path(snakemake.params.images),
+        tags=Path(files.tags),
+        out=Path(snakemake.output[0]),
+    )

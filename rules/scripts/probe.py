@@ -1,0 +1,13 @@
+"""Check that a model is there and can answer."""
+
+from pathlib import Path
+
+from known_unknowns.workflow.job import asking_configuration, job
+
+with job(snakemake) as settings:
+    from known_unknowns import json_files
+    from known_unknowns.inference.probe import probe
+
+    model = snakemake.wildcards.model
+    entry = asking_configuration(settings).model(model)
+    json_files.write(Path(snakemake.output[0]), probe(model, entry, Path(snakemake.params.journals)))

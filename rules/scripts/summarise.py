@@ -1,0 +1,22 @@
+"""Write the headline metrics and the leaderboard, and a short record of each model."""
+
+from pathlib import Path
+
+from known_unknowns.workflow.job import configuration, job
+
+with job(snakemake) as settings:
+    from known_unknowns.metrics.summary import summarise
+    from known_unknowns.workflow.end_products import write_digests
+
+    output = snakemake.output
+    summarise(
+        configuration(settings),
+        [Path(path) for path in snakemake.input],
+        out=Path(output.records),
+        plot=Path(output.plot),
+        headline_table=Path(output.headline),
+        leaderboard_table=Path(output.leaderboard),
+        models=Path(output.records).with_name("models"),
+    )
+    tables = [output.records, output.plot, output.headline, output.leaderboard, *output.models]
+    write_digests(Path(output.digests), [Path(path) for path in tables])

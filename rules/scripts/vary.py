@@ -1,0 +1,17 @@
+"""Apply a variant to the questions of a benchmark, with all seeds."""
+
+from pathlib import Path
+
+from known_unknowns.workflow.job import job
+
+with job(snakemake) as settings:
+    from known_unknowns.config import ResolvedVariant
+    from known_unknowns.data.questions import vary
+
+    vary(
+        ResolvedVariant.model_validate(settings["variant"]),
+        Path(snakemake.input.questions),
+        Path(snakemake.output[0]),
+        seeds=settings["seeds"],
+        limit=settings["limit"],
+    )

@@ -1,0 +1,83 @@
+"""What the scripts in rules/scripts share: the settings of a job, its log, and its end with an error.
+
+A script imports what does its work within `job`, so that the log has also the errors of imports.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.config import Configuration, Params, parse, typed_model
+from known_unknowns.workflow.error_line import error_line
+from known_unknowns.workflow.run_lock import join_run
+from known_unknowns.yaml_reader import parse_yaml
+
+FOLDER = Path(".snakemake/scripts")
+"""Where Snakemake writes the scripts of jobs."""
+FROZEN = Path(".snakemake/known-unknowns/params.yaml")
+"""The configuration of the present run, for its jobs. A run writes it after it has locked the folder."""
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[dict[str, Any]]:
+    """Do the work of a job, and yield its settings: the parameters of its rule that are mappings.
+
+    All output is in the job's log. An error of the package is one line there, with its exit code.
+    """
+    log = os.open(snakemake.log[0], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    for descriptor in (1, 2):  # also of libraries, and of programs that the job starts
+        os.dup2(log, descriptor)
+    os.close(log)
+    # A process that multiprocessing spawns imports the file of the main module, which would be the script.
+    sys.modules["__main__"].__file__ = __file__
+    lock = join_run()
+    try:
+        with error_line(is_job=True):
+            yield settings(snakemake.params)
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+def settings(parameters: Any) -> dict[str, Any]:
+    """Return the content of all parameters that are mappings (`workflow.selection`). The others are paths."""
+    found: dict[str, Any] = {}
+    for value in parameters:
+        if isinstance(value, Mapping):
+            found |= value
+    return found
+
+
+def configuration(settings: Mapping[str, Any]) -> Params:
+    """Return the sections of the configuration that a step reads."""
+    return Params.of_sections({name: value for name, value in settings.items() if name in Configuration.model_fields})
+
+
+def asking_configuration(settings: Mapping[str, Any]) -> Params:
+    """Return the same for a step that asks models: with the keys of their entries that change no reply.
+
+    Snakemake does not compare these keys. They are those of the run's configuration.
+    """
+    whole = parse_yaml(FROZEN.read_text(encoding="utf-8"))["models"]
+    models = {}
+    for name, compared in settings["models"].items():
+        not_compared = {*typed_model(name, whole[name]).not_in_the_reply, "asked"}
+        models[name] = {key: value for key, value in whole[name].items() if key in not_compared} | compared
+    return configuration({**settings, "models": models})
+
+
+def run_configuration() -> Params:
+    """Return the whole configuration of the run."""
+    return parse(parse_yaml(FROZEN.read_text(encoding="utf-8")))
+
+
+def is_job(command: list[str]) -> bool:
+    """Return whether the command of a process is that of a job's script."""
+    return len(command) > 1 and Path(command[1]).parent.parts[-2:] == FOLDER.parts
