@@ -160,13 +160,13 @@ def _level_clause(overconfidence: Metric | None) -> str:
 
 
 def _not_drawn(few: Mapping[ModelSource, int]) -> str:
-    """Name the models and sources with fewer attempts than a figure needs."""
+    """Name the models and sources with attempts at fewer questions than a figure needs."""
     if not few:
         return ""
-    named = [f"{each.model} by {source_name(each.source)} ({attempts:,})" for each, attempts in few.items()]
+    named = [f"{each.model} by {source_name(each.source)} ({questions:,})" for each, questions in few.items()]
     return (
-        f"Not drawn: {', '.join(named)}. With fewer than {LEAST_DRAWN} attempts, the distance of a calibrated model's "
-        "bins from the diagonal is mostly chance."
+        f"Not drawn: {', '.join(named)}. With attempts at fewer than {LEAST_DRAWN} questions, the distance of a "
+        "calibrated model's bins from the diagonal is mostly chance."
     )
 
 
