@@ -18,7 +18,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, seed_name
-from known_unknowns.scoring.answers import TEXT, schema_of
+from known_unknowns.scoring.answers import TEXT, answer_schema
 from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES, SHUFFLES
 from known_unknowns.tables.parquet import Cell, Part
 
@@ -34,7 +34,7 @@ def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable
     DataError
         If there are no answers to a variant and seed under a parser, or the seeds of a variant have other questions.
     """
-    table = tables.read_columns(file, pa.schema([("variant", TEXT), ("seed", pa.int64()), *schema_of(benchmark)]))
+    table = tables.read_columns(file, pa.schema([("variant", TEXT), ("seed", pa.int64()), *answer_schema(benchmark)]))
     answers = table.to_pandas()
     chosen = pd.MultiIndex.from_tuples([(*cell, parser) for cell in cells for parser in parsers])
     present = pd.MultiIndex.from_frame(answers[["variant", "seed", "parser"]])

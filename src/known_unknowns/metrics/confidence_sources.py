@@ -176,7 +176,7 @@ def _rows_of_statistics(
         for metric in metrics:
             if metric.value is not None:
                 slacks = [each[metric.name].slack for each in of_seeds] or [(0.0, 0.0)]
-                down, up = np.mean(slacks, axis=0).tolist()
+                down, up = (float(np.mean(ends)) for ends in zip(*slacks, strict=True))
                 metric = widened(metric, (down, up))
                 metric = replace(metric, method=metric.method + note)
             yield metric

@@ -36,7 +36,7 @@ from known_unknowns.tables.parquet import Source, checked
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
-def schema_of(benchmark: str) -> pa.Schema:
+def answer_schema(benchmark: str) -> pa.Schema:
     """Return the columns of the table of answers to a benchmark: those of `tables.ANSWERS`, and its own.
 
     Few texts differ within a column, so that each is stored once. Only the questions' identifiers all differ.
@@ -82,7 +82,7 @@ def answer_table(
     DataError
         If a question has no answer, or a parser no score of it.
     """
-    hooks, schema = registry.get(benchmark).metrics(), schema_of(benchmark)
+    hooks, schema = registry.get(benchmark).metrics(), answer_schema(benchmark)
     values = attrgetter(*tables.ANSWERS.names)
     own_values = attrgetter(*schema.names[len(tables.ANSWERS) :]) if hooks.columns is not None else None
     answers = [turn for _, turn in final_answers(pairs, file=file)]

@@ -16,7 +16,7 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input, parsers_with
-from known_unknowns.scoring.answers import answer_table, schema_of
+from known_unknowns.scoring.answers import answer_schema, answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, combine_views, read_turns, score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.option_text import with_continuations
@@ -67,7 +67,7 @@ def parse(
         write_answers = None
         if answers is not None:
             benchmark = _benchmark_of(asked(variants, *cells[0]))
-            write_answers = open_tables.enter_context(part_writer(answers, CELL, schema_of(benchmark)))
+            write_answers = open_tables.enter_context(part_writer(answers, CELL, answer_schema(benchmark)))
         advance = open_tables.enter_context(progress("parsing", len(cells)))
         for variant, seed in cells:
             part = tables.Part(replies, seed, variant)

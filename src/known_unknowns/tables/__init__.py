@@ -12,7 +12,8 @@
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
 A function that reads a table takes its path, or a `Part`: the rows of one variant and seed.
-A label is in the column ``letter``, labels are in ``letters``: the names that published tables have.
+A label is in the column ``letter``, labels are in ``letters``: the names that published tables have. In the table of
+answers it is in the column ``label``.
 The same rows give the same bytes (pyarrow, zstd, no timestamps), so tables can be compared with cmp. Every page has a
 checksum, which is verified when the table is read.
 """

@@ -247,12 +247,12 @@ class Metrics(BenchmarkMetrics):
         ----------
         .. [1] Wang et al., ActiView, Tables 3 and 13.
         """
-        for share, mean in MEANS.items():
-            if share in metrics:
-                of_views = metrics[share].denominator
-                assert of_views is not None  # a share has one
-                views = of_views / metrics[share].n
-                yield scaled(metrics[share], mean, views, denominator=metrics[share].n, of=f"{views:g} views")
+        for name, mean in MEANS.items():
+            if name in metrics:
+                share = metrics[name]
+                assert share.denominator is not None  # it is a ratio
+                views = share.denominator / share.n
+                yield scaled(share, mean, views, denominator=share.n, of=f"{views:g} views")
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
 
     def mean(counts: Sequence[int | None]) -> float | None:
         known = [count for count in counts if count is not None]
-        return sum(known) / len(dialogues) if counts and len(known) == len(counts) else None
+        return sum(known) / len(dialogues) if known and len(known) == len(counts) else None
 
     return Cost(
         turns=len(turns) / len(dialogues),

@@ -118,13 +118,13 @@ def _stands_for_problem(cell: pd.DataFrame) -> pd.Series:
 
 def _circular(cell: pd.DataFrame, right: pd.Series, *, suffix: str) -> dict[str, Ratio]:
     """The three accuracies, given which passes are right."""
-    problem = [cell["subset"].astype(str), cell["problem"].astype(str)]
+    problem = [cell["subset"], cell["problem"]]
     row, standard = _stands_for_problem(cell), cell["is_standard"]
 
     def of_passes(passes: pd.Series) -> tuple[pd.Series, pd.Series]:
         """Whether all of these passes of a problem are right, and whether there are any, at the problem's row."""
-        exists = passes.groupby(problem).transform("any") & row
-        return (right | ~passes).groupby(problem).transform("all") & exists, exists
+        exists = passes.groupby(problem, observed=True).transform("any") & row
+        return (right | ~passes).groupby(problem, observed=True).transform("all") & exists, exists
 
     (standard_right, has_standard), (upd_right, has_upd) = of_passes(standard), of_passes(~standard)
     return {

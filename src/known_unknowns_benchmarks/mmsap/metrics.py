@@ -173,7 +173,7 @@ class Metrics(BenchmarkMetrics):
         .. [1] Wang et al., MM-SAP, final version, Equation 7.
         """
         share = metrics["refusal_share"]
-        assert share.denominator is not None  # a share has one
+        assert share.denominator is not None  # it is a ratio
         yield scaled(share, "refusal_number", share.denominator, denominator=share.denominator, of="the denominator")
 
 

@@ -19,7 +19,7 @@ from known_unknowns.metrics.index import headline
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.metrics.proportions import constant_label
 from known_unknowns.records import Question, Reply
-from known_unknowns.scoring.answers import schema_of
+from known_unknowns.scoring.answers import answer_schema
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
 
@@ -393,7 +393,7 @@ def approximately(value: float | None) -> object:
 
 def test_answers_that_are_missing_or_doubled_are_named(tmp_path):
     write(tmp_path, {ORIGINAL: TWELVE})
-    file, schema = tmp_path / "answers.parquet", schema_of("humblebench")
+    file, schema = tmp_path / "answers.parquet", answer_schema("humblebench")
     answers = tables.read_columns(file, schema)
     of_robust = pc.equal(answers["parser"], "robust")
     lacking = answers.filter(pc.invert(pc.and_(of_robust, pc.equal(answers["question_id"], "7"))))
@@ -411,7 +411,7 @@ def test_answers_that_are_missing_or_doubled_are_named(tmp_path):
 
 def test_a_damaged_table_of_answers_is_named(tmp_path):
     write(tmp_path, {ORIGINAL: TWELVE})
-    file, schema = tmp_path / "answers.parquet", schema_of("humblebench")
+    file, schema = tmp_path / "answers.parquet", answer_schema("humblebench")
     without = pa.schema([column for column in schema if column.name != "outcome"])
     answers = tables.read_columns(file, schema)
     tables.write_cells(file, without, [(ORIGINAL, answers)])
