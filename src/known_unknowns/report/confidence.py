@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from known_unknowns.config import RespondentModel
+from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
@@ -41,6 +41,8 @@ from known_unknowns.tables.confidence_sources import (
 )
 
 AUROC, OVERCONFIDENCE = "auroc", "overconfidence"
+_FEWEST = 20
+"""Attempts below which a sentence gives their number only."""
 CHANCE = 0.5
 """The AUROC of confidences that say nothing."""
 STATED_BY_BASELINES = (OPTION_TEXT, LETTERS, VERBALISED)
@@ -124,10 +126,22 @@ def _answers(run: Run, known: Sequence[ModelSource]) -> dict[str, list[tuple[str
 def sentence(run: Run, each: ModelSource) -> str:
     """Return whether a model's confidences say which answers are wrong, and whether they are too high."""
     confidence = run.get(each.model, each.variant, PARSER, f"{OVERCONFIDENCE}.{each.source}")
-    parts = [_order_clause(each.auroc), _level_clause(confidence)]
     count = confidence or each.auroc
+    if count is not None and count.n < _FEWEST:
+        return f"{each.model}: too few attempts with a confidence (n = {count.n:,})."
+    parts = [_order_clause(each.auroc), _level_clause(confidence)]
     n = "" if count is None else f" (n = {count.n:,})"
     return f"{each.model}: {'; '.join(filter(None, parts))}{n}."
+
+
+def calibrated_baselines(params: Params) -> list[str]:
+    """Return the baselines of known calibration."""
+    entries = {name: params.model(name) for name in params.models}
+    return [
+        name
+        for name, entry in entries.items()
+        if isinstance(entry, RespondentModel) and entry.behaviour in CALIBRATED_BASELINES
+    ]
 
 
 def _order_clause(auroc: Metric | None) -> str:

@@ -232,7 +232,9 @@ def _pages(
     for part in parts:
         yield shell.benchmark_file(part["run"].benchmark), "benchmark.html.j2", {"part": part}, ()
     for name in ("stress", "confidence", "parsers", "audit"):
-        values = {"parts": parts} | ({"sources": SOURCES} if name == "confidence" else {})
+        values: dict[str, Any] = {"parts": parts}
+        if name == "confidence":
+            values |= {"sources": SOURCES, "calibrated": confidence.calibrated_baselines(params)}
         yield f"{name}.html", f"{name}.html.j2", values, ()
     pairs = {"pairs": side_by_side.page_data(overviews), "best": side_by_side.best_pairs(overviews)}
     parser = parts[0]["run"].main_parser if parts else ""

@@ -120,6 +120,19 @@ def test_a_sentence_says_what_can_be_distinguished(
     assert confidence.sentence(run, each) == f"pocket: {text} (n = 235)."
 
 
+def test_a_sentence_on_few_attempts_gives_their_number_only() -> None:
+    few = Metric(
+        "pocket", "humblebench", "original", None, "robust", "Overall", "auroc.letters", 0.5, 0.1, 0.9, 19, "t"
+    )
+    run = run_of(params(models=("pocket",)), MetricIndex([few]), "humblebench")
+    each = ModelSource("pocket", "letters", "original", few)
+    assert confidence.sentence(run, each) == "pocket: too few attempts with a confidence (n = 19)."
+
+
+def test_the_baselines_of_known_calibration_are_named() -> None:
+    assert confidence.calibrated_baselines(params(models=("uniform", "uninformative", "pocket"))) == ["uninformative"]
+
+
 def test_the_answers_are_grouped_by_source(page: confidence.PageContent) -> None:
     assert [heading.split(",")[0] for heading in page.answers] == ["By letters", "By shuffles"]
     letters, shuffles = page.answers.values()
