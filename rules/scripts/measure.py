@@ -5,7 +5,7 @@ from pathlib import Path
 from known_unknowns.workflow.job import configuration, job
 
 with job(snakemake) as settings:
-    from known_unknowns.metrics import measure
+    from known_unknowns.metrics.measure import measure
 
     measure(
         configuration(settings),

@@ -29,6 +29,8 @@ NOT_OFFERED = "not offered"
 
 OVERALL = "Overall"
 """The `Metric.category` of a value over all categories."""
+LIKELIHOOD = "likelihood"
+"""The parser that reads the labels' probabilities instead of the reply's text."""
 
 
 SAMPLE = 1_000_000

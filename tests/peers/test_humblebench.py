@@ -13,7 +13,7 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, tables, variants
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.humblebench.loader import parse_question

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile
-from known_unknowns.comparison.pairs import Selection, as_text, compare_selection, write_model_comparison
+from known_unknowns.comparison.paired_rows import as_text, write_model_comparison
+from known_unknowns.comparison.pairs import Selection, compare_selection
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import gpus, memory_needs
 from known_unknowns.errors import ConfigError, DataError, unknown_name

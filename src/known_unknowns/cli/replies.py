@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from known_unknowns import unusable
 from known_unknowns.cli.options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
-from known_unknowns.engines import stopping, unusable
+from known_unknowns.engines import stopping
 from known_unknowns.inference import journal as journals
 from known_unknowns.inference import model_run
 from known_unknowns.workflow import configuration, selection

@@ -162,19 +162,35 @@ def of_papers(
 
 
 def _kinds_of_rows(cells: Iterable[PublishedCell]) -> dict[str, list[PublishedCell]]:
-    """Return one row of a table for each way in which its models were asked and read, by variant and parser."""
-    rows: dict[str, list[PublishedCell]] = {}
+    """Return the ways in which the rows of a table were asked and read: a cell for each column, by their name.
+
+    Rows that have the same variant and parser in each column that both have are of one kind.
+    """
+    rows: dict[str, dict[str, PublishedCell]] = {}
     for cell in cells:
-        rows.setdefault(cell.row, []).append(cell)
-    found: dict[str, list[PublishedCell]] = {}
-    seen: set[frozenset[tuple[str, str | None, str]]] = set()
-    for own in rows.values():
-        what = frozenset((cell.variant, cell.parser, cell.column) for cell in own)
-        if not any(what <= other for other in seen):
-            seen.add(what)
-            first = own[0]
-            found[" ".join(filter(None, (first.variant, first.parser)))] = own
-    return found
+        rows.setdefault(cell.row, {})[cell.column] = cell
+    kinds: list[dict[str, PublishedCell]] = []
+    for row in rows.values():
+        same = next((kind for kind in kinds if _are_asked_alike(kind, row)), None)
+        if same is None:
+            kinds.append(row)
+        else:
+            kinds[kinds.index(same)] = row | same
+    return {_name_of(kind.values()): list(kind.values()) for kind in kinds}
+
+
+def _are_asked_alike(one: Mapping[str, PublishedCell], other: Mapping[str, PublishedCell]) -> bool:
+    """Return whether two rows have the same variant and parser in the columns that both have."""
+    shared = one.keys() & other.keys()
+    return all(_asked(one[column]) == _asked(other[column]) for column in shared)
+
+
+def _asked(cell: PublishedCell) -> str:
+    return " ".join(filter(None, [cell.variant, cell.parser]))
+
+
+def _name_of(cells: Iterable[PublishedCell]) -> str:
+    return ", ".join(dict.fromkeys(map(_asked, cells)))
 
 
 def _entry(

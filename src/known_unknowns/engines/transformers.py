@@ -25,10 +25,10 @@ from known_unknowns.engines._likelihood import ContinuationScorer
 from known_unknowns.engines._prompts import PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
 from known_unknowns.engines.memory_needs import require_memory
-from known_unknowns.engines.unusable import MAX_FIRST
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Reply, Turn, sampling_seed
+from known_unknowns.unusable import MAX_FIRST
 from prefix_sharing import PaddingCheck, Prompt, SharedPrefixDecoder, check, choose_kernels
 from prefix_sharing.architecture import has_length_dependent_positions
 from prefix_sharing.prompts import image_token_ids, special_token_ids

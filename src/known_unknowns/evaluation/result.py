@@ -14,7 +14,7 @@ from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
-from known_unknowns.inference.unusable_replies import outcomes, unusable
+from known_unknowns.metrics.unusable_replies import outcomes, unusable
 from known_unknowns.records import Metric
 from known_unknowns.report import browser
 from known_unknowns.scoring.reply_rows import reply_rows

@@ -29,7 +29,6 @@ from known_unknowns.engines.endpoint import refused_defaults, replies
 from known_unknowns.engines.endpoint.request import ImageEncoder, messages, parse_body, request_body
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.engines.openai import OpenAIEngine
-from known_unknowns.engines.unusable import REJECTED, class_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.rows import parse_rows
 from known_unknowns.files import atomic_path
@@ -39,6 +38,7 @@ from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply, Turn
+from known_unknowns.unusable import REJECTED, class_of
 
 MAX_REQUESTS, MAX_BYTES = 50_000, 200_000_000
 """Limits of one file of requests of OpenAI's service."""

@@ -14,10 +14,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from known_unknowns.benchmark.exchange import Row, is_number
-from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.rows import parse_identifier, parse_rows
 from known_unknowns.records import Question
+from known_unknowns.unusable import CUT_OFF
 
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's scorers call right, partly right, wrong, and without an answer."""

@@ -24,10 +24,10 @@ from typing import Any
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import NO_PREDICTION, FileFormat, Prediction, PredictionFile, Row, is_number
 from known_unknowns.benchmark.protocol import ANSWER
-from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import harness_logs, writers
 from known_unknowns.exchange.rows import parse_identifier, parse_rows
+from known_unknowns.unusable import CUT_OFF
 
 FORMATS = (
     FileFormat(

@@ -12,10 +12,10 @@ from typing import Any
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import ANSWER
-from known_unknowns.engines.unusable import CUT_OFF
 from known_unknowns.exchange.embedded_questions import function_of
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.records import AnsweredTurn, Question
+from known_unknowns.unusable import CUT_OFF
 
 FAILURE = "Failed to obtain answer"
 """How VLMEvalKit's text begins if a model gave no answer ("... via API.", "...: <error>")."""

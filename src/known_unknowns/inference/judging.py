@@ -18,7 +18,6 @@ from known_unknowns.config import ModelEntry, Params
 from known_unknowns.config.sections import Judge
 from known_unknowns.edition_files import asked, replies_table
 from known_unknowns.engines import Engine, ScriptedEngine, prices
-from known_unknowns.engines.unusable import count
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import lazy_engine, probe, reference_prompt
 from known_unknowns.inference.journal import Journal
@@ -27,6 +26,7 @@ from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import read_turns
 from known_unknowns.scoring.judge import judge_turn, parse_judgement, prompt_for, without_judge
 from known_unknowns.tables import Part
+from known_unknowns.unusable import count
 
 _CHARACTERS_PER_TOKEN = 4
 _OUTPUT_TOKENS = 12

@@ -14,7 +14,6 @@ from known_unknowns.config import ModelEntry, Params
 from known_unknowns.edition_files import EditionFiles, asked
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines._batch_invariance import recorded_certificate
-from known_unknowns.engines.unusable import RETRIED, count, is_failure
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference import bound_protocols, lazy_engine, reference_prompt, shards
 from known_unknowns.inference.journal import Journal
@@ -22,6 +21,7 @@ from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
 from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.records import Question, Reply, sample_of
+from known_unknowns.unusable import RETRIED, count, is_failure
 
 Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
 """The protocol and the questions of each variant and seed."""

@@ -17,10 +17,10 @@ from known_unknowns import engines
 from known_unknowns.config import ModelEntry, OpenAIModel, TransformersModel
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines._weights import WEIGHTS, tensors
-from known_unknowns.engines.unusable import ERROR, REJECTED, REMEDIES, class_of
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.records import Image, Reply, Turn
+from known_unknowns.unusable import ERROR, REJECTED, REMEDIES, class_of
 
 LeftOut = Mapping[str, Mapping[str, Any]]
 

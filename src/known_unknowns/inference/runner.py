@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import cast
 
 from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn, stopping
-from known_unknowns.engines.unusable import EMPTY, MAX_FIRST, REMEDIES, class_of
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn, facts_text
+from known_unknowns.unusable import EMPTY, MAX_FIRST, REMEDIES, class_of
 
 Cell = tuple[str, int]
 """A variant and a seed."""

@@ -19,7 +19,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, seed_name
 from known_unknowns.scoring.answers import TEXT, answer_schema
-from known_unknowns.scoring.confidence import PARSER, REFUSAL, SAMPLES, SHUFFLES
+from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES, SHUFFLES
 from known_unknowns.tables.parquet import Cell, Part
 
 Cells = Mapping[int, pd.DataFrame]

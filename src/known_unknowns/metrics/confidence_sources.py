@@ -19,18 +19,19 @@ from known_unknowns.metrics.confidence import Statistic, calibration, estimated,
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.metrics.rows import rows
 from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, sample_of
-from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, REFUSAL, SAMPLES, SHUFFLES, SOURCES, VERBALISED
 from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.tables import CONFIDENCES
-
-OPTION_TEXT_SUM = f"{OPTION_TEXT}_sum"
-COLUMNS = tuple(
-    name for source in SOURCES for name in ((source, OPTION_TEXT_SUM) if source == OPTION_TEXT else (source,))
+from known_unknowns.tables.confidence_sources import (
+    COLUMNS,
+    KNOWN,
+    LETTERS,
+    OPTION_TEXT,
+    REFUSAL,
+    SAMPLES,
+    SHUFFLES,
+    VERBALISED,
 )
-"""Names of the sources and their forms in tables and metrics, in the order of pages."""
-KNOWN = "known"
-"""Share of the attempts whose confidence is known; of the source `REFUSAL`, share of the refusals whose answer without
-the refusal option is known. Its method has the reason why a source has no value."""
+
 NOT_AGAIN = (
     "undefined: no refused question is asked again without the refusal option, as the protocol forced_choice does"
 )

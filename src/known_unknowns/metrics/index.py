@@ -43,3 +43,13 @@ class MetricIndex:
 def _over_seeds(seeds: Mapping[int | None, Metric]) -> Metric:
     """The mean over seeds, or else the metric of the smallest seed."""
     return seeds[min(seeds, key=lambda seed: (seed is not None, seed or 0))]
+
+
+def headline(metrics: Iterable[Metric]) -> list[Metric]:
+    """Select one row per metric: the mean over seeds if there is one, else the row of the first seed."""
+    chosen: dict[tuple[str, ...], Metric] = {}
+    for metric in metrics:
+        key = (metric.model, metric.benchmark, metric.variant, metric.parser, metric.category, metric.name)
+        if key not in chosen or metric.seed is None:
+            chosen[key] = metric
+    return list(chosen.values())

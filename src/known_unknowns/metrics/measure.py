@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ from known_unknowns.metrics.proportions import (
 from known_unknowns.metrics.rows import rows, with_intervals, without_undefined
 from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import SAMPLE, Metric
-from known_unknowns.scoring.confidence import PARSER
+from known_unknowns.tables.confidence_sources import PARSER
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:
@@ -220,13 +220,3 @@ def _across_runs(blank: Metric, cells: Cells, confidence: float) -> Iterator[Met
             mean = mean_over_seeds(each) if len(each) > 1 else each[0]
             row = replace(blank, category=category)
             yield from with_intervals(row, mean, confidence, suffix=f", over {runs} {unit}")
-
-
-def headline(metrics: Iterable[Metric]) -> list[Metric]:
-    """Select one row per metric: the mean over seeds if there is one, else the row of the first seed."""
-    chosen: dict[tuple[str, ...], Metric] = {}
-    for metric in metrics:
-        key = (metric.model, metric.benchmark, metric.variant, metric.parser, metric.category, metric.name)
-        if key not in chosen or metric.seed is None:
-            chosen[key] = metric
-    return list(chosen.values())

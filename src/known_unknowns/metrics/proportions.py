@@ -46,8 +46,7 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
-from known_unknowns.records import OUTCOMES, Metric
-from known_unknowns.scoring.likelihood import LIKELIHOOD
+from known_unknowns.records import LIKELIHOOD, OUTCOMES, Metric
 
 LABEL_MASS = "label_mass"
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"

@@ -19,7 +19,7 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
-from known_unknowns.metrics.measure import headline
+from known_unknowns.metrics.index import headline
 from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED, SHARE, constant_label
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free, unusable_outcomes

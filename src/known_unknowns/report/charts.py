@@ -1,8 +1,9 @@
 """The kinds of charts: points in a plane, dots in rows, a grid of numbers, stacked shares, and curves.
 
 A chart of points or dots names every model: by its name at its point if all names fit, else by a number that the key
-below the chart explains. Scripted baselines and published models are grey there; in bars and grids, the baselines are
-below a rule. Marks have their numbers as hover text.
+below the chart explains. With many models in several series, the series alone are told apart (`is_crowded`). Scripted
+baselines and published models are grey where models have colours; in bars and grids, the baselines are below a rule.
+Marks have their numbers as hover text.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
+from textwrap import wrap
 from typing import Any
 
 from known_unknowns.records import Metric
@@ -32,10 +34,14 @@ _LANE = 10
 """Pixels between two models in a row of dots."""
 _CURVES = (250, 200)
 """Pixels of a facet of curves."""
+_NEW_LINE = " | "
+"""What separates the lines of a facet's heading."""
 RULE = " "
 """The place of the rule between models and baselines, among their names."""
 _SHADES, _DARK_FROM, _GRID_INK = ("#eef3f8", "#1f5fa8"), 75, "#1c1a12"
 """Colours of cells with 0% and 100%, the percentage from which their text is white, and that of other texts."""
+_MOST_NAMED = 12
+"""The largest number of models that are named in a chart with several points of each."""
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 
 
@@ -153,6 +159,36 @@ def joined(points: Iterable[Point]) -> list[tuple[Point, Point]]:
     for point in points:
         of.setdefault((point.model, point.kind), []).append(point)
     return [(p[0], p[1]) for p in of.values() if len(p) == 2 and _spot(p[0]) != _spot(p[1])]
+
+
+def is_crowded(found: Sequence[Point], series: Sequence[str]) -> bool:
+    """Return whether a chart has too many models to name them at each of their points."""
+    return len(series) > 1 and len({point.model for point in found}) > _MOST_NAMED
+
+
+def points_of_series(
+    found: Sequence[Point], x: Axis, y: Axis, series: Sequence[str], *, size: tuple[int, int] = SIZE
+) -> Any:
+    """Return a chart of points whose colours and shapes are those of their series. Hover texts name the models."""
+    import altair as alt
+
+    across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
+    colours = model_colours(series)
+    scale = alt.Scale(domain=list(series), range=[colours[name] for name in series])
+    columns = _columns(series, size[0])
+    legend = alt.Legend(columns=columns, columnPadding=30, orient="top", title=None, symbolOpacity=1)
+    shapes = alt.Scale(domain=list(series), range=list(_SHAPES[: len(series)]))
+    marks = alt.Chart(alt.Data(values=[_row(point, point.model) for point in found])).mark_point(
+        filled=True, size=42, opacity=0.7
+    )
+    chart = marks.encode(
+        x=across,
+        y=up,
+        color=alt.Color("series:N", scale=scale, legend=legend),
+        shape=alt.Shape("series:N", scale=shapes, legend=legend),
+        description="hover:N",
+    )
+    return chart.properties(width=size[0], height=size[1])
 
 
 def points(
@@ -607,6 +643,8 @@ def curves(
 ) -> Any:
     """Return a chart of curves, one for each series in each facet. Several facets are in two columns.
 
+    The heading of a facet has a line for each line of its name, and more if it is longer than the facet is wide.
+
     Points of ``found`` have a facet, a series, x, y and a hover text, and low and high for an error bar. Those of
     ``ends``, drawn as dots, have no series. The order of ``series`` gives their colours; ``grey`` is a series for
     comparison.
@@ -621,7 +659,9 @@ def curves(
     colour = alt.Color("series:N", scale=scale, legend=legend)
     low, high = x.low, min(x.high, y.high)
     lines = [{"facet": name, "x": low, "y": low, "x2": high, "y2": high, "line": 1} for name in facets if diagonal]
+    headings = {name: _heading(name, _CURVES[0]) for name in facets}
     rows = [*({**row, "line": 0} for row in found), *lines, *({**row, "line": 2} for row in ends)]
+    rows = [{**row, "facet": headings[row["facet"]]} for row in rows]
     base, dashed, points = (alt.Chart().transform_filter(alt.datum.line == kind) for kind in range(3))
     layers = [
         dashed.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.7, aria=False).encode(
@@ -639,12 +679,27 @@ def curves(
     has_bars = any("low" in row for row in found)
     layers = [layer for layer, shown in zip(layers, (diagonal, has_bars, True, dots, ends), strict=True) if shown]
     chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=_CURVES[0], height=_CURVES[1])
-    return chart.facet(**_facets("facet", facets, min(2, len(facets))), spacing=20)
+    return chart.facet(**_facets("facet", [*headings.values()], min(2, len(facets))), spacing=20)
+
+
+def _heading(name: str, width: int) -> str:
+    """Return the name of a facet with its lines broken at a width in pixels."""
+    characters = int(width / (CHARACTER * FONT))
+    lines = [wrap(line, characters) or [""] for line in name.splitlines()]
+    return _NEW_LINE.join(part for of_line in lines for part in of_line)
 
 
 def _facets(field: str, order: Sequence[str], columns: int = 1) -> dict[str, Any]:
     """Return the arguments of facets in columns, each with its name at the top."""
     import altair as alt
 
-    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
+    header = alt.Header(
+        orient="top",
+        labelAnchor="start",
+        labelFontWeight="bold",
+        labelPadding=3,
+        labelLimit=0,
+        labelExpr=f"split(datum.label, '{_NEW_LINE}')",
+        labelLineHeight=LINE * FONT,
+    )
     return {"facet": alt.Facet(f"{field}:N", sort=list(order), title=None, header=header), "columns": columns}

@@ -10,7 +10,6 @@ from known_unknowns.config import RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
-from known_unknowns.metrics.confidence_sources import COLUMNS, KNOWN
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import Metric
 from known_unknowns.report import confidence_figures
@@ -30,8 +29,16 @@ from known_unknowns.report.formatting import (
     percent,
 )
 from known_unknowns.report.tables import confidence as level
-from known_unknowns.scoring.confidence import LETTERS, OPTION_TEXT, PARSER, REFUSAL, VERBALISED
-from known_unknowns.scoring.confidence import SOURCES as SOURCES
+from known_unknowns.tables.confidence_sources import (
+    COLUMNS,
+    KNOWN,
+    LETTERS,
+    OPTION_TEXT,
+    PARSER,
+    REFUSAL,
+    SOURCES,
+    VERBALISED,
+)
 
 AUROC, OVERCONFIDENCE = "auroc", "overconfidence"
 CHANCE = 0.5
@@ -153,13 +160,13 @@ def _level_clause(overconfidence: Metric | None) -> str:
 
 
 def _not_drawn(few: Mapping[ModelSource, int]) -> str:
-    """Name the models and sources with fewer attempts than a figure needs."""
+    """Name the models and sources with attempts at fewer questions than a figure needs."""
     if not few:
         return ""
-    named = [f"{each.model} by {source_name(each.source)} ({attempts:,})" for each, attempts in few.items()]
+    named = [f"{each.model} by {source_name(each.source)} ({questions:,})" for each, questions in few.items()]
     return (
-        f"Not drawn: {', '.join(named)}. With fewer than {LEAST_DRAWN} attempts, the distance of a calibrated model's "
-        "bins from the diagonal is mostly chance."
+        f"Not drawn: {', '.join(named)}. With attempts at fewer than {LEAST_DRAWN} questions, the distance of a "
+        "calibrated model's bins from the diagonal is mostly chance."
     )
 
 

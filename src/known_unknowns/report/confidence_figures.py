@@ -11,7 +11,6 @@ import pyarrow as pa
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.confidence import BINS, binned
-from known_unknowns.metrics.confidence_sources import COLUMNS, OPTION_TEXT_SUM
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.selective import risks
@@ -21,12 +20,13 @@ from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
 from known_unknowns.report.formatting import Cell, counted, interval, make_row, make_table
 from known_unknowns.report.tables import confidence as level
-from known_unknowns.scoring.confidence import REFUSAL
 from known_unknowns.tables import CONFIDENCES, QUESTIONS
+from known_unknowns.tables.confidence_sources import COLUMNS, OPTION_TEXT_SUM, REFUSAL
 from known_unknowns.tables.parquet import CELL, read_columns
 
 LEAST_DRAWN = 300
-"""Attempts below which the calibration error of a good model is mostly bias (bench/confidence)."""
+"""Questions below which the calibration error of a good model is mostly bias (bench/confidence). Attempts at the same
+question with several seeds are not independent, so that they do not count."""
 _SCHEMA = pa.schema([*CELL, *CONFIDENCES])
 _BEST = "best possible order"
 _COVERAGES = np.arange(1, 101) / 100
@@ -55,19 +55,25 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class _Attempts:
-    """Attempts with a known confidence, over all seeds: their group, and the number of all replies.
+    """Attempts with a known confidence, over all seeds: their question and group, and the number of all replies.
 
     Of several samples of a reply, the first one counts: the others mostly repeat it.
     """
 
     confidence: np.ndarray
     correct: np.ndarray
+    questions: np.ndarray
     groups: np.ndarray
     asked: int
 
+    @property
+    def size(self) -> int:
+        """The number of questions, however often each was attempted."""
+        return len(np.unique(self.questions))
+
 
 def draw(run: Run, known: Sequence[ModelSource], files: EditionFiles) -> tuple[list[Figure], Mapping[ModelSource, int]]:
-    """Draw the figures. Return also the number of attempts of models and sources that are not drawn.
+    """Draw the figures. Return also the number of questions of models and sources that are not drawn.
 
     Baselines are drawn if there is no model. Raises DataError for an invalid table of confidences.
     """
@@ -75,7 +81,7 @@ def draw(run: Run, known: Sequence[ModelSource], files: EditionFiles) -> tuple[l
     models = [each for each in drawn if each.model not in run.baselines]
     found = {each: _attempts(run, each, files) for each in models or drawn}
     attempts = {each: of for each, of in found.items() if of is not None}
-    few = {each: len(of.correct) for each, of in attempts.items() if len(of.correct) < LEAST_DRAWN}
+    few = {each: of.size for each, of in attempts.items() if of.size < LEAST_DRAWN}
     enough = {each: of for each, of in attempts.items() if each not in few}
     return [_reliability(run, enough), _risk_coverage(run, enough)] if enough else [], few
 
@@ -92,7 +98,10 @@ def _attempts(run: Run, each: ModelSource, files: EditionFiles) -> _Attempts | N
     questions = read_columns(files.variants(run.benchmark) / f"{each.variant}.parquet", QUESTIONS, ["id", "group"])
     group_of = questions.to_pandas().drop_duplicates("id").set_index("id")["group"]
     groups = np.unique(group_of.reindex(attempts.question_id).to_numpy(str), return_inverse=True)[1]
-    return _Attempts(attempts[each.source].to_numpy(float), attempts.correct.to_numpy(bool), groups, len(rows))
+    questions = attempts.question_id.to_numpy(str)
+    return _Attempts(
+        attempts[each.source].to_numpy(float), attempts.correct.to_numpy(bool), questions, groups, len(rows)
+    )
 
 
 def _reliability(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
@@ -123,7 +132,8 @@ def _reliability(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
     title = f"{run.section.title}: reliability"
     note = (
         f"Up to {BINS} bins with equally many attempts, with {level(run)} intervals that allow for several attempts at "
-        "one image. On the dashed line, confidence and accuracy are equal; below it, the model is overconfident."
+        "one question or image; n counts questions. On the dashed line, confidence and accuracy are equal; below it, "
+        "the model is overconfident."
     )
     alt_text = (
         f"Reliability diagrams of {counted(len(facets), 'model')}: accuracy against mean confidence of each "
@@ -179,9 +189,9 @@ def _models(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> list[str]:
 
 
 def _facet(model: str, attempts: Mapping[ModelSource, _Attempts]) -> str:
-    """The heading of a model's facet, with the number of its attempts."""
-    counts = sorted(len(of.correct) for each, of in attempts.items() if each.model == model)
-    return f"{model}, n = {' to '.join(dict.fromkeys(f'{count:,}' for count in (counts[0], counts[-1])))}"
+    """The heading of a model's facet, with the number of its questions."""
+    counts = sorted(of.size for each, of in attempts.items() if each.model == model)
+    return f"{model}\nn = {' to '.join(dict.fromkeys(f'{count:,}' for count in (counts[0], counts[-1])))}"
 
 
 def _series(attempts: Mapping[ModelSource, _Attempts]) -> list[str]:

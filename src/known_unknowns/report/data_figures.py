@@ -35,7 +35,11 @@ def draw(data: FigureData, run: Run) -> Figure:
         chart = _points(data, run)
     else:
         raise TypeError(f"no recipe draws {type(data).__name__}")
-    note = " ".join(filter(None, [data.note, parsed(run, data.parser) if data.parser else ""]))
+    crowded = isinstance(data, PointsData) and charts.is_crowded(_found(data, run), data.series)
+    named = "Each point is a model, which is named at the pointer and in the table."
+    note = " ".join(
+        filter(None, [data.note, named if crowded else "", parsed(run, data.parser) if data.parser else ""])
+    )
     table = None if data.table is None else table_of(data.table, run)
     return figure(data.name, data.title, chart, data.alt, note=note, table=table, caveat=run.caveat)
 
@@ -76,13 +80,20 @@ def _shares(data: SharesData, run: Run) -> Any:
     )
 
 
-def _points(data: PointsData, run: Run) -> Any:
+def _found(data: PointsData, run: Run) -> list[Point]:
     assert data.frame is not None  # it is not absent
-    points = [
+    return [
         Point(row["model"], row["series"], _coordinate(row, "x"), _coordinate(row, "y"), kind(run, row["model"]))
         for row in data.frame.to_dict("records")
     ]
+
+
+def _points(data: PointsData, run: Run) -> Any:
+    assert data.frame is not None  # it is not absent
+    points = _found(data, run)
     x, y = (_axis(title, data.frame[name]) for name, title in zip(("x", "y"), data.axes, strict=True))
+    if charts.is_crowded(points, data.series):
+        return charts.points_of_series(points, x, y, data.series)
     curves = None
     if data.curves is not None:
         curves = {str(model): [*zip(of.x, of.y, strict=True)] for model, of in data.curves.groupby("model", sort=False)}

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import UNJUDGED, ComparisonRow
-from known_unknowns.comparison.pairs import PairedRow, correct_for_pairs
+from known_unknowns.comparison.paired_rows import PairedRow, correct_for_pairs
 from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.config import RespondentModel, catalogue
 from known_unknowns.metrics import dual

@@ -11,12 +11,12 @@ from markupsafe import Markup
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.comparison import load, read_comparison
-from known_unknowns.comparison.pairs import read_model_comparison
+from known_unknowns.comparison.paired_rows import read_model_comparison
 from known_unknowns.comparison.published import findings, published
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.entry_points import AUDIT_SECTIONS, of_group
 from known_unknowns.files import write_text
-from known_unknowns.inference import unusable_replies
+from known_unknowns.metrics import unusable_replies
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.run import Run, is_baseline
 from known_unknowns.report import checks as checking
@@ -38,6 +38,7 @@ from known_unknowns.report.overview import Overview
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.section import section
 from known_unknowns.report.sentences import sentences
+from known_unknowns.tables.confidence_sources import SOURCES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -231,7 +232,7 @@ def _pages(
     for part in parts:
         yield shell.benchmark_file(part["run"].benchmark), "benchmark.html.j2", {"part": part}, ()
     for name in ("stress", "confidence", "parsers", "audit"):
-        values = {"parts": parts} | ({"sources": confidence.SOURCES} if name == "confidence" else {})
+        values = {"parts": parts} | ({"sources": SOURCES} if name == "confidence" else {})
         yield f"{name}.html", f"{name}.html.j2", values, ()
     pairs = {"pairs": side_by_side.page_data(overviews), "best": side_by_side.best_pairs(overviews)}
     parser = parts[0]["run"].main_parser if parts else ""

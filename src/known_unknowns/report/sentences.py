@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from known_unknowns.benchmark.headline import HeadlineNumber
-from known_unknowns.comparison.pairs import PairedRow
+from known_unknowns.comparison.paired_rows import PairedRow
 from known_unknowns.records import Metric
 from known_unknowns.report.formatting import DASH, counted, interval, percent
 from known_unknowns.report.overview import Overview

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from known_unknowns.comparison.pairs import PairedRow, correct_for_pairs
+from known_unknowns.comparison.paired_rows import PairedRow, correct_for_pairs
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
 from known_unknowns.report.overview import Overview

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison.pairs import last_answers
+from known_unknowns.comparison.last_answers import last_answers
 from known_unknowns.edition_files import scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.dual import DUAL, SEPARATOR

@@ -15,10 +15,22 @@ from known_unknowns.benchmark.metrics import ScoredReply
 from known_unknowns.benchmark.protocol import ANSWER, CONFIDENCE, FORCED
 from known_unknowns.benchmark.protocol import LIKELIHOOD as TEXTS
 from known_unknowns.errors import DataError
-from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, REFUSED, UNPARSED, Answer, AnsweredTurn, Question, Score
+from known_unknowns.records import (
+    ABSTAINED,
+    ANSWERED,
+    FAILED,
+    LIKELIHOOD,
+    REFUSED,
+    UNPARSED,
+    Answer,
+    AnsweredTurn,
+    Question,
+    Score,
+)
 from known_unknowns.scoring import confidence, has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers
-from known_unknowns.scoring.likelihood import LIKELIHOOD, label_mass, low_mass
+from known_unknowns.scoring.likelihood import label_mass, low_mass
+from known_unknowns.tables.confidence_sources import PARSER
 from known_unknowns.tables.parquet import Source, checked
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -85,7 +97,7 @@ def answer_table(
             score = of_turns.pop(answer.turn)
             forced = next((other for other in reversed(of_turns.values()) if other.step == FORCED), None)
             of_score = _of_score(question, score, forced)
-            if parser == confidence.PARSER:
+            if parser == PARSER:
                 of_score |= _confidences(question, turns, answer, score, forced, little_mass)
             row = values(Answer(parser=parser, undefined=undefined, **of_question, **of_score))
             if own_values is not None:

@@ -13,26 +13,6 @@ from collections.abc import Mapping
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.likelihood import LEAST_MASS, label_mass
 
-PARSER = "robust"
-"""The parser of the answers that confidences are about."""
-OPTION_TEXT, LETTERS, SAMPLES, SHUFFLES, VERBALISED, REFUSAL = (
-    "option_text",
-    "letters",
-    "samples",
-    "shuffles",
-    "verbalised",
-    "refusal",
-)
-SOURCES: Mapping[str, str] = {
-    OPTION_TEXT: "The probability of the option's text as the reply, among the texts of the offered options.",
-    LETTERS: "The probability of the option's label as the first token, among the offered labels.",
-    SAMPLES: "The share of the samples of the reply that give the answer.",
-    SHUFFLES: "The share of the orders of the options in which the answer has the same text.",
-    VERBALISED: "The number from 0 to 100 that the model says of its answer, divided by 100.",
-    REFUSAL: "0 if the reply refuses or abstains, 1 if it attempts an answer.",
-}
-"""The sources of a confidence, in the order of tables and pages, with a sentence each."""
-
 
 def letters(turn: AnsweredTurn, question: Question, choice: int | None) -> float | None:
     """Return the probability of the chosen option's label as the first token, among the offered labels.

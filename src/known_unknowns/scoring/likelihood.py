@@ -10,7 +10,6 @@ import numpy as np
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import AnsweredTurn, Question
 
-LIKELIHOOD = "likelihood"
 LEAST_MASS = 0.5
 """Least mean probability of all labels together. With less, the most likely label is seldom what the model replies."""
 

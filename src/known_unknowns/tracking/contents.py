@@ -21,7 +21,8 @@ from known_unknowns.config import GitData, HubData, Params, ReleasedData
 from known_unknowns.data.provenance import data_digest
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
-from known_unknowns.metrics import headline, summary
+from known_unknowns.metrics import summary
+from known_unknowns.metrics.index import headline
 from known_unknowns.records import OVERALL, SAMPLE, Metric, sample_of, seed_name
 from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__

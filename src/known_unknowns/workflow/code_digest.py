@@ -18,7 +18,7 @@ from known_unknowns.entry_points import AUDITS, of_group
 _BASE = tuple(
     f"known_unknowns.{name}"
     for name in (
-        *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress"),
+        *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress", "unusable"),
         *("entry_points", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
     )
 )

@@ -23,7 +23,8 @@ from known_unknowns.config.loading import FILE
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
-from known_unknowns.inference import unusable_replies
+from known_unknowns.inference.unusable_replies import recorded
+from known_unknowns.metrics import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
@@ -129,7 +130,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 def _unusable_replies(params: Params, results: Path) -> list[str]:
     """Return the number of unusable replies, and what to do about them."""
     command, options = program("known-unknowns"), _options(params, results)
-    found = unusable_replies.recorded(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
+    found = recorded(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
     return _labelled("Unusable", found)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from known_unknowns.files import write_text
 from known_unknowns.files.csv_cells import escape_cell
-from known_unknowns.metrics import clustered_interval
+from known_unknowns.metrics.intervals import clustered_interval
 from known_unknowns.records import OVERALL
 from known_unknowns.tables import Part
 from known_unknowns_construction.review.decisions import (

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from known_unknowns.metrics import clustered_interval
+from known_unknowns.metrics.intervals import clustered_interval
 
 _FILE = Path(__file__).parents[3] / "bench/coverage/methods.py"
 _SPEC = importlib.util.spec_from_file_location("coverage_methods", _FILE)

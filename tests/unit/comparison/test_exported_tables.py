@@ -66,6 +66,20 @@ def test_rows_that_were_asked_otherwise_are_rows_of_each_model():
     assert values == {"ours, original": pytest.approx(70), "ours, prompted": pytest.approx(60)}
 
 
+@pytest.mark.parametrize("rows", [["part", "whole", "other"], ["other", "part", "whole"], ["whole", "other", "part"]])
+def test_a_row_without_some_columns_is_of_the_kind_that_has_them_in_any_order(rows):
+    """The row "part" lacks a column, "other" was asked otherwise in one column only."""
+    of = {
+        "part": [cell("part", "a", 50)],
+        "whole": [cell("whole", "a", 50), cell("whole", "b", 50)],
+        "other": [cell("other", "a", 50), cell("other", "b", 50, variant="noise")],
+    }
+    measured = [metric("ours", "a", 0.5), metric("ours", "b", 0.5), metric("ours", "b", 0.2, variant="noise")]
+    found = table([each for row in rows for each in of[row]], measured)
+    kinds = {row: {name: entry.value for name, entry in entries.items()} for row, entries in found.rows().items()}
+    assert kinds == {"ours, original": {"a": 50, "b": 50}, "ours, original, noise": {"a": 50, "b": 20}}
+
+
 def test_an_undefined_number_is_a_dash_and_no_zero():
     undefined = Metric("ours", "toy", "original", 0, "official", OVERALL, "accuracy", None, None, None, 0, "Wilson")
     found = table([cell("Theirs", OVERALL, 70.5)], [undefined])

@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.comparison.paired_rows import Series, as_text, read_model_comparison, write_model_comparison
 from known_unknowns.comparison.pairs import (
     Answers,
     Selection,
-    Series,
-    as_text,
     compare_pairs,
     compare_selection,
     dual_series,
     read_answers,
-    read_model_comparison,
-    write_model_comparison,
 )
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError

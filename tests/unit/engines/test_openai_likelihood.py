@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from known_unknowns.engines.endpoint.replies import prompt_continuation
-from known_unknowns.engines.unusable import UNSUPPORTED, class_of
 from known_unknowns.records import Continuation, Turn
+from known_unknowns.unusable import UNSUPPORTED, class_of
 from tests.servers.client import ask, engine, turn
 from tests.servers.endpoint import Endpoint, Response, completion, error, scored
 

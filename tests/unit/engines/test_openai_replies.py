@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.engines import unusable
+from known_unknowns import unusable
 from known_unknowns.engines.endpoint.replies import (
     Reasoning,
     UnreadableReplyError,

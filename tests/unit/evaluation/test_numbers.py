@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.evaluation import numbers
-from known_unknowns.inference.unusable_replies import unusable
+from known_unknowns.metrics.unusable_replies import unusable
 from known_unknowns.records import Metric
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import CONFIDENCE
 from known_unknowns.config import Params
-from known_unknowns.metrics import measure
 from known_unknowns.metrics.answers import cells_of, frame
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Score
 from known_unknowns.scoring.answers import answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, score_turn

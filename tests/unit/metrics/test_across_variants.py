@@ -8,7 +8,8 @@ from scipy import stats
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import AcrossVariants, BenchmarkMetrics, Ratio
-from known_unknowns.metrics import dual, headline
+from known_unknowns.metrics import dual
+from known_unknowns.metrics.index import headline
 from known_unknowns.records import Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, pick

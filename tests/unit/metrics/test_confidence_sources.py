@@ -14,9 +14,8 @@ from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.data.questions import vary
 from known_unknowns.inference.model_run import infer
-from known_unknowns.metrics import measure
 from known_unknowns.metrics.confidence_sources import confidence_table
-from known_unknowns.metrics.measure import metrics_of
+from known_unknowns.metrics.measure import measure, metrics_of
 from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, Metric, Reply
 from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.scoring.table import parse

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import config, variants
-from known_unknowns.metrics import clustered_interval, dual
+from known_unknowns.metrics import dual
+from known_unknowns.metrics.intervals import clustered_interval
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Reply, Score
 from tests.factories import params_from, question
 from tests.unit.metrics.answered import cell_of, measured, params, pick

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from known_unknowns.metrics import clustered_interval, intervals
+from known_unknowns.metrics import intervals
 from known_unknowns.metrics.design_effect import WorkingModel, estimate, power_sums, prior_icc
-from known_unknowns.metrics.intervals import mean_bounds, modified_wilson, proportion_bounds, wilson
+from known_unknowns.metrics.intervals import clustered_interval, mean_bounds, modified_wilson, proportion_bounds, wilson
 
 GROUPS = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=40).map(
     lambda pairs: np.array([(min(right, asked), asked) for right, asked in pairs], dtype=float).T

@@ -15,7 +15,7 @@ from scipy import stats
 
 from known_unknowns import tables, variants
 from known_unknowns.errors import DataError
-from known_unknowns.metrics import headline
+from known_unknowns.metrics.index import headline
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.metrics.proportions import constant_label
 from known_unknowns.records import Question, Reply

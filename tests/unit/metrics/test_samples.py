@@ -16,7 +16,7 @@ from known_unknowns.config import Params
 from known_unknowns.data.questions import vary
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import SAMPLE, AnsweredTurn, Metric, Question, Reply, Turn, runs_name
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from, question, variant_entry

@@ -22,10 +22,11 @@ from PIL import ImageDraw
 
 from known_unknowns import config, tables, variants
 from known_unknowns.comparison import compare
-from known_unknowns.comparison.pairs import Selection, compare_selection, write_model_comparison
+from known_unknowns.comparison.paired_rows import write_model_comparison
+from known_unknowns.comparison.pairs import Selection, compare_selection
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from

@@ -20,7 +20,7 @@ WITH_PUBLISHED_NUMBERS = {"humblebench_vs_e", "humblebench_vs_gn", "mmsap_scores
 def test_captions_render(rendered: bool) -> None:
     core = pytest.importorskip("docutils.core")
     assert {path.stem for path in CAPTIONS} >= WITH_PUBLISHED_NUMBERS
-    params = {"edition": "mine", "confidence": 0.95, "rendered": registry.names() if rendered else []}
+    params = {"edition_name": "mine", "confidence": 0.95, "rendered": registry.names() if rendered else []}
     job = SimpleNamespace(params=SimpleNamespace(**params), wildcards={})
     for path in CAPTIONS:
         text = path.read_text(encoding="utf-8")

@@ -46,6 +46,26 @@ def crowd() -> list[Point]:
     ]
 
 
+def test_points_of_many_models_in_many_series_are_told_apart_by_series() -> None:
+    series = [f"pipeline {number}" for number in range(5)]
+    many = [point(f"model-{number}", 2 * number, 50, each) for number in range(25) for each in series]
+    assert charts.is_crowded(many, series) and not charts.is_crowded(many, ["one"])
+    assert not charts.is_crowded([p for p in many if p.model in ("model-0", "model-1")], series)
+    svg = drawn(charts.points_of_series(many, Axis("images"), Axis("right (%)"), series))
+    assert [name for name in names(svg) if name in series] == series
+    assert not [name for name in names(svg) if name.startswith("model-")]
+    assert len(re.findall(r"<title>model-\d+, pipeline \d: ", svg)) == len(many)  # at the pointer
+
+
+def test_the_heading_of_a_facet_is_as_wide_as_the_facet() -> None:
+    long = "organisation/vision-language-model-with-a-long-name-72b-instruct\nn = 1,234 to 12,345"
+    rows = [{"facet": long, "series": "one", "x": x, "y": x, "hover": "h"} for x in (10, 20)]
+    svg = drawn(charts.curves(rows, Axis("x"), Axis("y"), facets=[long], series=["one"]))
+    lines = [name for name in names(svg) if name in long]
+    assert lines[-1] == "n = 1,234 to 12,345" and "".join(lines[:-1]) == long.partition("\n")[0]
+    assert all(0.6 * charts.FONT * len(line) <= 250 for line in lines)
+
+
 def test_every_point_of_a_crowd_is_named() -> None:
     found = crowd()
     svg = drawn(charts.points(found, Axis("right (%)"), Axis("refused (%)"), MODELS, series=["one", "two"]))

@@ -9,7 +9,7 @@ import pytest
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.headline import HeadlineNumber
-from known_unknowns.comparison.pairs import PairedRow
+from known_unknowns.comparison.paired_rows import PairedRow
 from known_unknowns.engines.respondents import BEHAVIOURS
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric

@@ -17,8 +17,9 @@ from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.records import AnsweredTurn, Continuation, Question, Reply, Turn
-from known_unknowns.scoring.confidence import SOURCES, letters, option_text, verbalised
+from known_unknowns.scoring.confidence import letters, option_text, verbalised
 from known_unknowns.scoring.dialogues import score_turn
+from known_unknowns.tables.confidence_sources import SOURCES
 from tests.factories import PARSER_NAMES, model_entry, question
 
 REPLIES = yaml.safe_load((Path(__file__).parent / "confidence_replies.yaml").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference.judging import judge
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring.judge import JUDGE, judge_turn, parse_judgement, prompt_for
 from known_unknowns.scoring.table import parse

@@ -17,9 +17,9 @@ from known_unknowns import json_files
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError
 from known_unknowns.engines.endpoint.request import PendingTurn, RefusedError, Requester, RetryableError
 from known_unknowns.engines.endpoint.settings import LIMIT_NAMES, EndpointSettings
-from known_unknowns.engines.unusable import REJECTED
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.records import Turn
+from known_unknowns.unusable import REJECTED
 
 FILE = "endpoint_settings.json"
 """The file's name, in the folder of a journal."""

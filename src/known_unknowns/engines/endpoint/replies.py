@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeGuard
 
-from known_unknowns.engines import unusable
+from known_unknowns import unusable
 from known_unknowns.engines.prices import Usage
 from known_unknowns.reasoning_marks import SplitReply, split_reply
 from known_unknowns.records import MAX_TOKENS, Continuation, Reply, Turn, is_token_count

@@ -19,9 +19,9 @@ from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError, WrongModelError
 from known_unknowns.engines.endpoint.request import PendingTurn, RefusedError, Requester, RetryableError
 from known_unknowns.engines.endpoint.settings import print_message
-from known_unknowns.engines.unusable import ERROR, MAX_FIRST, NOT_A_REPLY, REJECTED, REMEDIES, class_of
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.records import Reply, Turn
+from known_unknowns.unusable import ERROR, MAX_FIRST, NOT_A_REPLY, REJECTED, REMEDIES, class_of
 
 Rows = list[tuple[int, Reply]]
 """Indices of turns, and their replies."""

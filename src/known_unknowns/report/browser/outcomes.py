@@ -30,10 +30,9 @@ import pyarrow.compute as pc
 from known_unknowns import records, tables
 from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.errors import DataError
-from known_unknowns.metrics.confidence_sources import COLUMNS
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
-from known_unknowns.scoring.confidence import REFUSAL
 from known_unknowns.tables import Part
+from known_unknowns.tables.confidence_sources import COLUMNS, REFUSAL
 
 NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, ABSTAINED, UNPARSED, CUT, FAILED = range(9)
 OUTCOME_BITS = 0b1111

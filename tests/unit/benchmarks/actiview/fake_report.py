@@ -21,8 +21,8 @@ from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import bound
-from known_unknowns.metrics import measure
 from known_unknowns.metrics.index import MetricIndex
+from known_unknowns.metrics.measure import measure
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.report.section import section

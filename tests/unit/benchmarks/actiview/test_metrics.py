@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.actiview.metrics import (

@@ -9,7 +9,7 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.inference.model_run import infer
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Reply, Score
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants import apply

@@ -18,7 +18,7 @@ from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import answer_key
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS

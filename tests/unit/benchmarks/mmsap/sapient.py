@@ -10,7 +10,7 @@ from pathlib import Path
 from known_unknowns import tables, variants
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
-from known_unknowns.metrics import measure
+from known_unknowns.metrics.measure import measure
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL

@@ -17,7 +17,7 @@ from known_unknowns.data.questions import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.images import decode, open_image, recipe_image
-from known_unknowns.metrics import clustered_interval
+from known_unknowns.metrics.intervals import clustered_interval
 from known_unknowns.records import AnsweredTurn, Image, Reply, Score
 from known_unknowns.tables import Part
 from known_unknowns.variants.corrections import question_sha256

@@ -1,0 +1,64 @@
+"""Replies that a parser could not use: their number, the most frequent one, and what may help."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pandas as pd
+
+from known_unknowns.benchmark.protocol import ANSWER
+from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
+from known_unknowns.records import CUT, FAILED
+from known_unknowns.tables import REPLIES, SCORES, read_columns
+from known_unknowns.tables.parquet import Cell, Part
+from known_unknowns.unusable import CUT_OFF, EMPTY, REMEDIES
+from known_unknowns.variants.of_benchmark import unusable_outcomes
+
+_SHOWN = 120
+"""Length of a quoted reply."""
+_NO_OPTION = (
+    "the replies name no option: check the model's chat template (prompt_template) and its system prompt, or add the "
+    "parser judge"
+)
+
+
+def unusable(outcomes: Iterable[tuple[str | None, str]], *, remedy: bool = True) -> str:
+    """Return sentences with the number of unusable replies, the most frequent one and its remedy; empty without any.
+
+    ``outcomes`` are those of the function `outcomes`.
+    """
+    pairs = list(outcomes)
+    counts = Counter((outcome, text) for outcome, text in pairs if outcome is not None)
+    if not counts:
+        return ""
+    ((outcome, text), number), *_ = counts.most_common(1)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    most = f"the most frequent ({number:,}, {outcome}) is {shown!r}"
+    kinds = {CUT: CUT_OFF, FAILED: "error"}
+    found = f"Unusable: {counts.total():,} of {len(pairs):,} replies; {most}."
+    if not remedy:
+        return found
+    likely = _NO_OPTION if text.strip() and outcome not in kinds else REMEDIES[kinds.get(outcome, EMPTY)]
+    return f"{found} Likely remedy: {likely}."
+
+
+def outcomes(
+    params: Params, files: EditionFiles, model: str, benchmark: str, cells: Iterable[Cell], parser: str
+) -> list[tuple[str | None, str]]:
+    """Return the outcome of each answer by a parser, None if the reply can be used, and its text or its failure."""
+    found: list[tuple[str | None, str]] = []
+    turn = ["question_id", "turn"]
+    for variant, seed in cells:
+        kinds = unusable_outcomes(params, variant)
+        replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
+        texts = read_columns(replies, REPLIES, [*turn, "step", "reply", "error"]).to_pandas()
+        parsed = read_columns(scores, SCORES, [*turn, "parser", "outcome"]).to_pandas()
+        of_parser = parsed[parsed["parser"] == parser]
+        answers = texts[texts["step"] == ANSWER].merge(of_parser, on=turn)
+        usable = ~answers["outcome"].isin(kinds)
+        outcome = answers["outcome"].astype(object).mask(usable, None)
+        text = answers["error"].replace("", pd.NA).fillna(answers["reply"])
+        found += zip(outcome, text, strict=True)
+    return found
