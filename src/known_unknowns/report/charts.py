@@ -251,7 +251,12 @@ def _spot(point: Point) -> tuple[float, float]:
 
 def _row(point: Point, key: str) -> dict[str, Any]:
     what = f"{point.model}, {point.series}" if point.series else point.model
-    row = {"key": key, "series": point.series, "kind": point.kind, "hover": f"{what}: {point.x}; {point.y}"}
+    row: dict[str, Any] = {
+        "key": key,
+        "series": point.series,
+        "kind": point.kind,
+        "hover": f"{what}: {point.x}; {point.y}",
+    }
     for name, axis in (("x", point.x), ("y", point.y)):
         row |= {name: axis.value, f"{name}_low": axis.low, f"{name}_high": axis.high}
     return row
@@ -345,7 +350,7 @@ def _labels(
 def _label_layers(labels: Sequence[Mapping[str, Any]], x: Any, y: Any) -> list[Any]:
     import altair as alt
 
-    def style(label: Mapping[str, Any]) -> tuple[str, int, str]:
+    def style(label: Mapping[str, Any]) -> tuple[Any, int, str]:
         return label["align"], label["size"], label["colour"]
 
     layers = [_rules([label for label in labels if not label["near"]], x, y, color=GREY, opacity=0.7, strokeWidth=0.7)]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import json_files
+from known_unknowns.benchmark.checks import SEVERITIES
 from known_unknowns.benchmark.published import DATA, PERCENT
 from known_unknowns.comparison.published import published
-from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
 from known_unknowns.report.formatting import DASH, Cell, Table, banded, make_row, make_table, printable
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -145,7 +146,9 @@ def _reliability(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
 
 def _risk_coverage(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
     """Draw the risk at each coverage, in the order of each source, and the point at which the model operates."""
-    points, best, ends = [], {}, []
+    points: list[dict[str, Any]] = []
+    ends: list[dict[str, Any]] = []
+    best: dict[str, tuple[np.ndarray, float]] = {}
     for each, of in attempts.items():
         wrong = 1.0 - of.correct
         share = len(wrong) / of.asked
@@ -175,7 +178,7 @@ def _risk_coverage(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figur
     return figure(f"{run.benchmark}_risk_coverage", title, chart, alt_text, note=note, caveat=run.caveat)
 
 
-def _curve(model: str, series: str, curve: RiskCoverage, share: float) -> list[dict[str, float | str]]:
+def _curve(model: str, series: str, curve: RiskCoverage, share: float) -> list[dict[str, Any]]:
     at = _COVERAGES[_COVERAGES * len(curve.wrong) >= 1]
     found = zip(100 * share * at, 100 * risks(curve, at), strict=True)
     return [

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from known_unknowns.benchmark.section_data import FigureData
     from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
-    from known_unknowns.report.figures import Figure
+    from known_unknowns.report.drawing import Figure
     from known_unknowns.report.provenance import RunDescription
 
 Part = dict[str, Any]

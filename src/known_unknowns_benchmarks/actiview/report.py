@@ -124,10 +124,10 @@ ViewComparison = tuple[str, str, ViewNecessity, tuple[pd.Series, pd.Series]]
 def _needed(run: Run, outcomes: Outcomes) -> Iterator[ViewComparison]:
     for variant, start in WITHOUT.items():
         for model in run.models:
-            right = [outcomes.right(model, v, run.main_parser) for v in (variant, start)]
-            if any(series is None for series in right):
+            of_views, of_start = (outcomes.right(model, v, run.main_parser) for v in (variant, start))
+            if of_views is None or of_start is None:
                 continue
-            having, lacking = (series >= 0.5 for series in right)  # of several seeds: in most
+            having, lacking = of_views >= 0.5, of_start >= 0.5  # of several seeds: in most
             yield model, variant, view_necessity(having.to_dict(), lacking.to_dict()), (having, lacking)
 
 
@@ -205,7 +205,7 @@ def _cost_table(found: Sequence[CostPoint], run: Run) -> TableData:
     rows: list[tuple[tuple[str, ...], Sequence[Value]]] = []
     for model, variant, metric, cost in found:
         tokens = [_DASH if n is None else f"{n:,.0f}" for n in (cost.visual_tokens, cost.input_tokens)]
-        values = (metric, f"{cost.turns:.2f}", f"{cost.images:.2f}", *tokens)
+        values: Sequence[Value] = (metric, f"{cost.turns:.2f}", f"{cost.images:.2f}", *tokens)
         rows.append(((model, run.section.name(variant)), values))
     columns = ["percent right", "turns", "images", "visual tokens", "input tokens"]
     return TableData("Accuracy and cost per question", ("Model", "Pipeline"), columns, rows)

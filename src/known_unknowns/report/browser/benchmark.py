@@ -21,7 +21,7 @@ from known_unknowns.report.browser.image_files import ImageFiles
 from known_unknowns.report.browser.outcomes import codes_of, disagreements, planes
 from known_unknowns.report.browser.replay import replay
 from known_unknowns.report.browser.shards import ShardFolder
-from known_unknowns.report.confidence import source_name
+from known_unknowns.report.confidence_figures import source_name
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.section import section
 from known_unknowns.tables import Part
@@ -68,7 +68,8 @@ class BenchmarkWriter:
             questions = AskedQuestions(self._read_questions(cell), self._places)
             shared: list[SharedValues] = [SharedValues() for _ in range(0, questions.size, CHUNK)]
             rows = self._question_rows(questions, shared)
-            found, sure = [], []
+            found: list[Any] = []
+            sure: list[Any] = []
             for number, model in enumerate(self._params.models):
                 if cell in self._params.cells(self._name, model):
                     of_parsers, names = self._replies(model, cell, questions, shared, writer)

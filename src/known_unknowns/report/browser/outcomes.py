@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
@@ -33,6 +32,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 from known_unknowns.tables import Part
 from known_unknowns.tables.confidence_sources import COLUMNS, REFUSAL
+from known_unknowns.tables.parquet import Source
 
 NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, ABSTAINED, UNPARSED, CUT, FAILED = range(9)
 OUTCOME_BITS = 0b1111
@@ -55,7 +55,7 @@ _CODES = {
 }
 
 
-def codes_of(outcomes: Iterable[str], correct: Iterable[bool], *, file: Path) -> list[int]:
+def codes_of(outcomes: Iterable[str], correct: Iterable[bool], *, file: Source) -> list[int]:
     """Return the codes of the outcomes of a table of scores."""
     try:
         return [_CODES[result] for result in zip(outcomes, correct, strict=True)]
