@@ -86,15 +86,20 @@ def answer_table(
     values = attrgetter(*tables.ANSWERS.names)
     own_values = attrgetter(*schema.names[len(tables.ANSWERS) :]) if hooks.columns is not None else None
     answers = [turn for _, turn in final_answers(pairs, file=file)]
-    little_mass = low_mass(mass for mass in map(label_mass, answers) if mass is not None)
+    of_questions = [_of_question(question, turn) for (question, _), turn in zip(pairs, answers, strict=True)]
+    masses = [columns["label_mass"] for columns in of_questions]
+    little_mass = low_mass(mass for mass in masses if mass is not None)
     rows = []
     for parser in parsers:
         undefined = _undefined(parser, pairs, little_mass)
-        for (question, turns), answer in zip(pairs, answers, strict=True):
+        for (question, turns), answer, of_question in zip(pairs, answers, of_questions, strict=True):
             of_turns = _scores_of(question, turns, answer, parser, scores.get(parser), file)
             score = of_turns.pop(answer.turn)
             forced = next((other for other in reversed(of_turns.values()) if other.step == FORCED), None)
-            row = values(_answer(question, turns, answer, score, forced, undefined, little_mass))
+            of_score = _of_score(question, score, forced)
+            if parser == PARSER:
+                of_score |= _confidences(question, turns, answer, score, forced, little_mass)
+            row = values(Answer(parser=parser, undefined=undefined, **of_question, **of_score))
             if own_values is not None:
                 row += own_values(hooks.row(ScoredReply(question, turns, answer, score, kept)))
             rows.append(row)
@@ -125,52 +130,52 @@ def _scores_of(
     return found
 
 
-def _answer(
+def _of_question(question: Question, answer: AnsweredTurn) -> dict[str, Any]:
+    """The columns that no parser decides."""
+    options = question.options
+    return {
+        "question_id": question.id,
+        "category": question.category,
+        "group": question.group,
+        "right_label": "" if question.answer is None else options[question.answer].label,
+        "refusal_label": "" if question.refusal is None else options[question.refusal].label,
+        "refusal_is_correct": question.answer is not None and question.answer == question.refusal,
+        "chance": 0.0 if question.answer is None else 1 / len(options),
+        "options": json.dumps({option.label: option.text for option in options}),
+        "label_mass": label_mass(answer),
+    }
+
+
+def _of_score(question: Question, score: Score, forced: Score | None) -> dict[str, Any]:
+    """The columns of what a parser finds; ``forced`` is the score of the answer without the refusal option."""
+    return {
+        "outcome": score.outcome,
+        "label": score.label or "",
+        "choice": -1 if score.choice is None else score.choice,
+        "chosen_text": None if score.choice is None else question.options[score.choice].text,
+        "correct": score.correct,
+        "forced_outcome": "" if forced is None else forced.outcome,
+        "forced_correct": forced is not None and forced.correct,
+    }
+
+
+def _confidences(
     question: Question,
     turns: Sequence[AnsweredTurn],
     answer: AnsweredTurn,
     score: Score,
     forced: Score | None,
-    undefined: str,
     little_mass: str,
-) -> Answer:
-    """The row of a question. ``little_mass`` is why the labels' probabilities say nothing."""
-    options = question.options
-    confidences: dict[str, Any] = {}
-    if score.parser == PARSER:
-        confidences = _confidences(question, turns, score, forced)
-        if not little_mass:
-            confidences["letters"] = confidence.letters(answer, question, score.choice)
-    return Answer(
-        question_id=question.id,
-        parser=score.parser,
-        category=question.category,
-        group=question.group,
-        outcome=score.outcome,
-        label=score.label or "",
-        choice=-1 if score.choice is None else score.choice,
-        chosen_text=None if score.choice is None else options[score.choice].text,
-        correct=score.correct,
-        right_label="" if question.answer is None else options[question.answer].label,
-        refusal_label="" if question.refusal is None else options[question.refusal].label,
-        refusal_is_correct=question.answer is not None and question.answer == question.refusal,
-        chance=0.0 if question.answer is None else 1 / len(options),
-        options=json.dumps({option.label: option.text for option in options}),
-        forced_outcome="" if forced is None else forced.outcome,
-        forced_correct=forced is not None and forced.correct,
-        undefined=undefined,
-        label_mass=label_mass(answer),
-        **confidences,
-    )
-
-
-def _confidences(
-    question: Question, turns: Sequence[AnsweredTurn], score: Score, forced: Score | None
 ) -> dict[str, Any]:
-    """Whether the answer is or would be right, and the confidences from turns of their own."""
+    """Whether the answer is or would be right, and the confidences in it.
+
+    ``little_mass`` is why the labels' probabilities say nothing, or "".
+    """
     last = {turn.step: turn for turn in turns}
     texts, said = last.get(TEXTS), last.get(CONFIDENCE)
     found: dict[str, Any] = {"would_be_right": _would_be_right(question, score, forced)}
+    if not little_mass:
+        found["letters"] = confidence.letters(answer, question, score.choice)
     if texts is not None:
         found["option_text"] = confidence.option_text(texts, question, score.choice)
         found["option_text_sum"] = confidence.option_text(texts, question, score.choice, normalise=False)
