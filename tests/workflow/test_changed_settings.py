@@ -179,7 +179,7 @@ def test_removed_models_leave_no_row(finished, tmp_path):
     project.snakemake()
     for name in ("leaderboard.csv", "headline.csv", "metrics.json", "plots/stress_tests.csv", "report/index.html"):
         assert "oracle" in content(root / name), name
-    per_model = ("replies", "scores", "metrics", "confidence", "probe", "logs", "benchmarks")
+    per_model = ("replies", "scores", "answers", "metrics", "confidence", "probe", "logs", "benchmarks")
     kept = {path for path in root.rglob("*always_a*") if path.relative_to(root).parts[0] not in per_model}
     assert not kept
     of_edition = [
