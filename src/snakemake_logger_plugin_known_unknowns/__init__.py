@@ -90,6 +90,8 @@ class LogHandler(RichLogHandler):  # type: ignore[misc]  # the plugin has no typ
                 name = " ".join([record.rule_name, *map(str, (record.wildcards or {}).values())])
                 log = Path(record.log[0]) if record.log else None
                 before = log.stat().st_mtime if log and log.is_file() else None
+                if before is not None and before >= record.created:  # the job has written before this record came here
+                    before = None
                 self.run.running[record.jobid] = Job(record.rule_name, name, log, now, before)
                 self.event_handler.jobs_info[record.jobid]["log"] = []  # rich prints a failed job's whole log
             elif self.run and event == LogEvent.JOB_FINISHED and (job := self.run.running.pop(record.job_id, None)):

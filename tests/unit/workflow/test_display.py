@@ -101,6 +101,19 @@ def test_a_submitted_job_starts_when_it_writes_its_log(tmp_path, make_handler):
     assert run.running[1].start == 41.0  # without its time in the queue
 
 
+def test_a_job_that_has_written_before_its_record_arrives_has_started(tmp_path, make_handler):
+    """Snakemake hands records over through a queue."""
+    about = {"event": LogEvent.JOB_INFO, "jobid": 1, "rule_name": "infer", "wildcards": {}, "threads": 1}
+    record = logging.makeLogRecord({**about, "log": [str(tmp_path / "infer.log")]})
+    (tmp_path / "infer.log").write_text("questions answered: 1 of 10 (10%), 1 per second, 9 s left\n")
+    os.utime(tmp_path / "infer.log", (record.created + 1, record.created + 1))
+    handler = make_handler()
+    handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO, "stats": {"infer": 1, "total": 1}}))
+    handler.emit(record)
+    handler.run.running[1].update(40.0)
+    assert handler.run.lines(40.0)[1:] == ["infer: questions answered: 1 of 10 (10%), 1 per second, 9 s left"]
+
+
 def test_a_failed_job_shows_what_the_cluster_says(tmp_path, capsys, make_handler):
     log = tmp_path / "infer.log"
     log.write_text("".join(f"line {number}\n" for number in range(1000)))
