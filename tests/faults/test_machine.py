@@ -44,7 +44,7 @@ def questions(tmp_path):
     raw = yaml.safe_load((ROOT / "params.yaml").read_text())
     raw["editions"]["pocket"]["seeds"] = [0]
     benchmark = raw["benchmarks"]["humblebench"] | {"variants": ["original"]}
-    raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants", "data")}
+    raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants")}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
     tables.write_variant(tmp_path / "variants/original.parquet", {0: [question(str(n)) for n in range(3)]})
     return folder

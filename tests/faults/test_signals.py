@@ -35,7 +35,7 @@ def infer(tmp_path):
     raw = yaml.safe_load((ROOT / "params.yaml").read_text())
     raw["editions"]["pocket"] |= {"models": ["parrot"], "benchmarks": ["humblebench"], "seeds": [0]}
     benchmark = raw["benchmarks"]["humblebench"] | {"variants": ["original"]}
-    raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants", "data")}
+    raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants")}
     questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(60)]
     tables.write_variant(tmp_path / "variants/original.parquet", {0: questions})
 
