@@ -217,8 +217,8 @@ def _verdicts(params: Params, comparison: Path) -> list[str]:
     except DataError as error:
         return [f"Verdicts   none: {error}"]
     if not summary.comparable:
-        # The step with the fewest numbers: the others need more models.
-        return _labelled("Next", map(str, summary.steps[-1:]))
+        # The steps with the fewest numbers, which needs the fewest models, and with the most.
+        return _labelled("Next", map(str, dict.fromkeys([*summary.steps[-1:], *summary.steps[:1]])))
     return summary.counts() + _labelled("Next", map(str, summary.steps[:_ADVICE_LINES]))
 
 

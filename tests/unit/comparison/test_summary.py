@@ -144,7 +144,10 @@ def test_an_edition_of_rendered_questions_has_no_count_of_verdicts_and_the_next_
     write_comparison(tmp_path / "comparison.parquet", rows)
     text = closing_message(params("pocket"), str(tmp_path), 5.0)
     assert "Verdicts" not in text and "could be judged" not in text
-    assert re.search(r"\nNext       HumbleBench: .* make run EDITION=full \(\d+ numbers\)\n\n", text)
+    steps = re.search(r"\nNext       .* EDITION=full \((\d+) numbers\)\n .* EDITION=\w+ \((\d+) numbers\)\n\n", text)
+    assert steps is not None
+    fewest, most = map(int, steps.groups())
+    assert fewest < most
 
 
 def test_a_run_without_published_numbers_has_no_count_of_zero(tmp_path: Path):
