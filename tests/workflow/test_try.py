@@ -121,7 +121,7 @@ def test_a_job_that_fails_gives_its_exit_code(rerun):
 
     rerun.change_params(pin_other_content)
     stopped = rerun.run("known-unknowns", "try", "always_a", "--limit", "5", code=3)
-    assert "but params.yaml pins 0000" in stopped.stdout and "the workflow did not finish" in stopped.stdout
+    assert "but its entry pins 0000" in stopped.stdout and "the workflow did not finish" in stopped.stdout
 
 
 def test_a_folder_is_checked_and_estimated(fresh, command):

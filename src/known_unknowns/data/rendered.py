@@ -36,8 +36,8 @@ def render(benchmark: str, entry: ScenesData, out: Path) -> None:
         print(f"{path}: unpinned; its content has the digest {digest}", file=sys.stderr)
     elif digest != entry.revision:
         raise DataError(
-            f"the rendered content has the digest {digest}, but params.yaml pins {entry.revision}: "
+            f"the rendered content has the digest {digest}, but its entry pins {entry.revision}: "
             "another version of pillow or of the renderer produced other pixels. Install the locked versions or, if "
-            f"the change is intended, set benchmarks.{benchmark}.data.pocket.revision to the new digest",
+            f"the change is intended, set the revision of its entry in benchmarks.{benchmark}.data to the new digest",
             file=path,
         )

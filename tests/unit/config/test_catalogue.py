@@ -125,7 +125,7 @@ def test_a_benchmark_has_the_data_of_the_catalogue_and_its_own(own, name, expect
     raw["benchmarks"]["humblebench"]["data"] = own
     data = configuration.check(raw).benchmark("humblebench").data
     assert data[name].plain() == expected
-    assert data.keys() == {"pocket", "full", "released", *own}
+    assert data.keys() == {"pocket", "pocket_confidence", "full", "released", *own}
 
 
 def test_a_benchmark_without_data_is_named():
