@@ -23,12 +23,11 @@ from known_unknowns.config.loading import FILE
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
-from known_unknowns.inference.unusable_replies import recorded
 from known_unknowns.metrics import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
-from known_unknowns.workflow import configuration, job
+from known_unknowns.workflow import configuration, job, recorded_failures
 from known_unknowns.workflow.opening import mlflow_command, program
 
 STOPPED: list[int] = []
@@ -130,7 +129,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 def _unusable_replies(params: Params, results: Path) -> list[str]:
     """Return the number of unusable replies, and what to do about them."""
     command, options = program("known-unknowns"), _options(params, results)
-    found = recorded(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
+    found = recorded_failures.describe(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
     return _labelled("Unusable", found)
 
 

@@ -1,4 +1,4 @@
-"""Replies without an answer of a finished run: their number, and what may help."""
+"""The failed replies that `engine.json` of a finished run records: their number, and what may help."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from known_unknowns.edition_files import replies_table
 from known_unknowns.unusable import EMPTY, REMEDIES, RETRIED
 
 
-def recorded(params: Params, results: Path, *, program: str, options: str, limit: float) -> list[str]:
+def describe(params: Params, results: Path, *, program: str, options: str, limit: float) -> list[str]:
     """Return one line for each model and benchmark of the edition with unusable replies, and at most two of advice.
 
     ``program`` is the command line's program, ``options`` select the configuration of the run. ``limit`` is the share
