@@ -12,8 +12,7 @@
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
 A function that reads a table takes its path, or a `Part`: the rows of one variant and seed.
-A label is in the column ``letter``, labels are in ``letters``: the names that published tables have. In the table of
-answers it is in the column ``label``.
+A label is in the column ``label``, the labels on offer are in ``labels``.
 The same rows give the same bytes (pyarrow, zstd, no timestamps), so tables can be compared with cmp. Every page has a
 checksum, which is verified when the table is read.
 """
@@ -73,7 +72,7 @@ def schema_of(row: type) -> pa.Schema:
     return pa.schema(columns)
 
 
-_OPTION = pa.struct(_required(letter=_TEXT, text=_TEXT, mark=_TEXT))
+_OPTION = pa.struct(_required(label=_TEXT, text=_TEXT, mark=_TEXT))
 _IMAGE = pa.struct(_required(source=_TEXT, sha256=_TEXT, width=_INT, height=_INT))
 _CONTINUATION = pa.struct(_required(logprob=_FLOAT, tokens=_INT))
 QUESTIONS = pa.schema(
@@ -89,7 +88,7 @@ REPLIES = pa.schema(
     [
         *_required(question_id=_TEXT, turn=_INT, step=_TEXT),
         *_required(text=_TEXT, images=pa.list_(_TEXT)),  # the prompt's text, and the sha256 of its images
-        pa.field("letters", pa.list_(_TEXT)),
+        pa.field("labels", pa.list_(_TEXT)),
         *_required(key=_TEXT, reply=_TEXT),
         pa.field("logprobs", pa.map_(_TEXT, _FLOAT)),
         *(pa.field(name, _INT) for name in ("input_tokens", "visual_tokens", "output_tokens")),
@@ -99,7 +98,7 @@ REPLIES = pa.schema(
         pa.field("raw", _TEXT),
     ]
 )
-SCORES = pa.schema([f.with_name("letter") if f.name == "label" else f for f in schema_of(Score)])
+SCORES = schema_of(Score)
 ANSWERS = schema_of(Answer)
 CONFIDENCES = schema_of(Confidence)
 METRICS = schema_of(Metric)
@@ -179,7 +178,7 @@ def _question(  # the columns of `QUESTIONS`
         id,
         benchmark,
         text,
-        tuple(Option(option["letter"], option["text"], option["mark"]) for option in options),
+        tuple(Option(option["label"], option["text"], option["mark"]) for option in options),
         answer,
         refusal,
         tuple(Image(**image) for image in images),

@@ -81,7 +81,7 @@ class _Turns:
         self.columns = {name: replies.values(name) for name in replies.table.column_names if name != "logprobs"}
         # Before the passages are found, which are places in the shown text.
         self.columns["reply"] = private.removed_from(self.columns["reply"])
-        self.labels = [None if labels is None else tuple(labels) for labels in self.columns["letters"]]
+        self.labels = [None if labels is None else tuple(labels) for labels in self.columns["labels"]]
         self._logprob_labels, self._edges, self._logprobs = log_probabilities(replies.table)
 
     def turn(self, row: int) -> AnsweredTurn:
@@ -150,7 +150,7 @@ class _Results:
         self._names, self._outcomes = scores.values("parser"), scores.values("outcome")
         self._parsers = [parsers[name] for name in self._names]
         self._codes, self._steps = codes, scores.values("step")
-        self._labels, self._choices = scores.values("letter"), scores.values("choice")
+        self._labels, self._choices = scores.values("label"), scores.values("choice")
         self._turn_rows = scores.rows_in(turns.table).tolist()
         self._start, self._end = ([-1] * len(codes) for _ in range(2))
         self._notes: dict[int, int] = {}
