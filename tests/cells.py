@@ -7,11 +7,11 @@ from pathlib import Path
 
 from known_unknowns import tables
 from known_unknowns.edition_files import asked
-from known_unknowns.records import AnsweredTurn, Question, Score
+from known_unknowns.records import AnsweredTurn, Cell, Question, Score
 from known_unknowns.tables import Part
 
-ONE = ("original", 0)
-"""The variant and seed of a table that has one."""
+ONE = Cell("original", 0)
+"""The cell of a table that has one."""
 
 
 def write_questions(variants: Path, variant: str, seed: int, questions: Iterable[Question]) -> None:
@@ -26,21 +26,21 @@ def read_questions(variants: Path, variant: str, seed: int = 0) -> list[Question
     return tables.read_questions(asked(variants, variant, seed))
 
 
-def write_replies(path: Path, variant: str, seed: int, turns: Iterable[AnsweredTurn]) -> None:
-    """Add the replies to a variant and seed to a table, or replace them."""
-    kept = {cell: read_replies(path, *cell) for cell in (tables.cells_in(path) if path.is_file() else ())}
-    tables.write_replies(path, kept | {(variant, seed): list(turns)})
+def write_replies(path: Path, variant: str, seed: int, turns: Iterable[AnsweredTurn], sample: int = 0) -> None:
+    """Add the replies to a cell to a table, or replace them."""
+    kept = {cell: tables.read_replies(Part(path, cell)) for cell in (tables.cells_in(path) if path.is_file() else ())}
+    tables.write_replies(path, kept | {Cell(variant, seed, sample): list(turns)})
 
 
 def read_replies(path: Path, variant: str, seed: int = 0) -> list[AnsweredTurn]:
-    return tables.read_replies(Part(path, seed, variant))
+    return tables.read_replies(Part(path, Cell(variant, seed)))
 
 
-def write_scores(path: Path, variant: str, seed: int, scores: Iterable[Score]) -> None:
-    """Add the scores of a variant and seed to a table, or replace them."""
-    kept = {cell: read_scores(path, *cell) for cell in (tables.cells_in(path) if path.is_file() else ())}
-    tables.write_scores(path, kept | {(variant, seed): list(scores)})
+def write_scores(path: Path, variant: str, seed: int, scores: Iterable[Score], sample: int = 0) -> None:
+    """Add the scores of a cell to a table, or replace them."""
+    kept = {cell: tables.read_scores(Part(path, cell)) for cell in (tables.cells_in(path) if path.is_file() else ())}
+    tables.write_scores(path, kept | {Cell(variant, seed, sample): list(scores)})
 
 
 def read_scores(path: Path, variant: str, seed: int = 0) -> list[Score]:
-    return tables.read_scores(Part(path, seed, variant))
+    return tables.read_scores(Part(path, Cell(variant, seed)))

@@ -74,7 +74,7 @@ def coverage(samples: int, seed: int) -> Iterator[tuple[str, str, float, str]]:
                 statistics |= {f"refusal: {name}": each for name, each in refuse(dice, correct).items()}
                 of = estimated(statistics, column, np.arange(groups))
                 for name, value, (low, high, _) in zip(of.names, of.value.tolist(), of.intervals(0.95), strict=True):
-                    metric = Metric("", "", "", 0, "", "", name, value, low, high, 0, "")
+                    metric = Metric("", "", "", 0, 0, "", "", name, value, low, high, 0, "")
                     metric = widened(metric, statistics[name].slack)
                     if metric.low is not None and metric.high is not None:
                         defined[name] += 1

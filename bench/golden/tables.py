@@ -15,7 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-RENAMED = {"scorer": "parser", "scorer_a": "parser_a", "scorer_b": "parser_b"}
+RENAMED = {
+    "scorer": "parser",
+    "scorer_a": "parser_a",
+    "scorer_b": "parser_b",
+    "letter": "label",
+    "letters": "labels",
+}
 """Former names of columns to the present ones. A renamed column is one line here."""
 DIGITS = 6
 """Decimals of log-probabilities that are kept."""
@@ -65,20 +71,20 @@ KINDS = (
     Kind(
         "replies",
         ("question_id", "turn", "reply", "finish"),
-        ("edition", "model", "benchmark", "variant", "seed", "question_id", "turn"),
+        ("edition", "model", "benchmark", "variant", "seed", "sample", "question_id", "turn"),
         ("key",),
         path=_CELL,
     ),
     Kind(
         "scores",
         ("question_id", "turn", "parser", "outcome"),
-        ("edition", "model", "benchmark", "variant", "seed", "question_id", "turn", "parser"),
+        ("edition", "model", "benchmark", "variant", "seed", "sample", "question_id", "turn", "parser"),
         path=_CELL,
     ),
     Kind(
         "metrics",
         ("model", "variant", "seed", "parser", "category", "name", "value"),
-        ("edition", "model", "benchmark", "variant", "seed", "parser", "category", "name"),
+        ("edition", "model", "benchmark", "variant", "seed", "sample", "parser", "category", "name"),
     ),
     Kind(
         "comparison",
@@ -128,7 +134,8 @@ def read_run(root: Path) -> dict[str, pa.Table]:
                     parts[kind.name].append(_with_keys(table, kind, {"data": data}, inner))
                 read.add((data, inner))
             elif kind:
-                parts[kind.name].append(_with_keys(table, kind, {level: name}, inner))
+                keyed = _with_keys(table, kind, {level: name}, inner)
+                parts[kind.name].append(_with_samples(keyed) if "sample" in kind.keys else keyed)
             elif folder == "data":
                 rows = repr(table.to_pylist()).encode()
                 digests["rendered"][name, sha256(rows).hexdigest()] = inner
@@ -157,12 +164,22 @@ def _with_keys(table: pa.Table, kind: Kind, keys: Mapping[str, Any], path: str) 
     of_path = {**keys, **(match.groupdict() if match else {})}
     columns = {name: _plain(name, table[name]) for name in table.column_names}
     for name in kind.keys:
-        if name not in columns:
+        if name not in columns and name != "sample":
             if name not in of_path:
                 raise ValueError(f"{path}: no column {name} of the {kind.name}")
             value, kind_of = of_path[name], pa.int64() if name == "seed" else pa.string()
             columns[name] = pa.array([value] * table.num_rows, pa.string()).cast(kind_of)
     return pa.table(columns)
+
+
+def _with_samples(table: pa.Table) -> pa.Table:
+    """Return a table with the column sample. Formerly, sample j of seed s had the seed s + 1,000,000 j."""
+    if "sample" in table.column_names:
+        return table
+    pairs = [(None, None) if seed is None else divmod(seed, 1_000_000) for seed in table["seed"].to_pylist()]
+    samples, seeds = (pa.array(numbers, pa.int64()) for numbers in zip(*pairs, strict=True)) if pairs else ([], [])
+    place = table.column_names.index("seed")
+    return table.set_column(place, "seed", seeds).append_column("sample", samples)
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
@@ -175,6 +192,8 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
 def _text(name: str, value: Any) -> str:
     if name == "logprobs":
         value = {key: None if number is None else round(number, DIGITS) for key, number in dict(value).items()}
+    if name == "options":
+        value = [{RENAMED.get(key, key): item for key, item in option.items()} for option in value]
     if name == "images" and value and isinstance(value[0], dict):
         value = [{key: item for key, item in image.items() if key != "source"} for image in value]  # not by path
     return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns.records import SAMPLE
 from known_unknowns.tables.parquet import Part
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class EditionFiles:
 
 def asked(variants: Path, variant: str, seed: int) -> Part:
     """Return the questions of a variant with a seed, in a benchmark's folder of variants. All samples share them."""
-    return Part(variants / f"{variant}.parquet", seed % SAMPLE)
+    return Part(variants / f"{variant}.parquet", seed)
 
 
 def replies_table(replies: Path, model: str, benchmark: str) -> Path:

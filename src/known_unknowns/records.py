@@ -7,7 +7,7 @@ checks them whenever a table is read or written.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeGuard
@@ -33,32 +33,58 @@ LIKELIHOOD = "likelihood"
 """The parser that reads the labels' probabilities instead of the reply's text."""
 
 
-SAMPLE = 1_000_000
-"""The distance of the seeds of two samples: sample j (from 0) of seed s has the seed s + j SAMPLE in every table."""
+SEED_LIMIT = 1_000_000
+"""Seeds of variants are smaller."""
 
 
-def sample_of(seed: int) -> int:
-    """Return the number of the sample, from 0, that a table's seed stands for."""
-    return seed // SAMPLE
-
-
-def seed_name(seed: int) -> str:
-    """Return a table's seed as text.
+class Repeat(NamedTuple):
+    """One of the times that a variant is asked: with a seed, and as one of several samples, numbered from 0.
 
     Examples
     --------
-    >>> seed_name(3), seed_name(2 * SAMPLE + 3)
-    ('seed 3', 'seed 3 sample 2')
+    >>> str(Repeat(3)), str(Repeat(3, sample=2)), Repeat(3, sample=2).slug
+    ('seed 3', 'seed 3 sample 2', 'seed3-sample2')
     """
-    return f"seed {seed % SAMPLE}" + (f" sample {sample_of(seed)}" if sample_of(seed) else "")
+
+    seed: int
+    sample: int = 0
+
+    @property
+    def slug(self) -> str:
+        """The text as a part of file names."""
+        return f"seed{self.seed}" + (f"-sample{self.sample}" if self.sample else "")
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}" + (f" sample {self.sample}" if self.sample else "")
 
 
-def runs_name(seeds: Sequence[int]) -> str:
+def repeats_name(repeats: Collection[Repeat]) -> str:
     """Return the number of seeds and samples as text, such as "5 samples" or "2 seeds x 5 samples"."""
-    shuffles, samples = len({seed % SAMPLE for seed in seeds}), len(set(map(sample_of, seeds)))
+    seeds, samples = (len(set(numbers)) for numbers in zip(*repeats, strict=True))
     if samples == 1:
-        return f"{shuffles} seeds"
-    return f"{samples} samples" if shuffles == 1 else f"{shuffles} seeds x {samples} samples"
+        return f"{seeds} seeds"
+    return f"{samples} samples" if seeds == 1 else f"{seeds} seeds x {samples} samples"
+
+
+class Cell(NamedTuple):
+    """A variant, and one of the times that it is asked.
+
+    Examples
+    --------
+    >>> str(Cell("noise", seed=3)), Cell("noise", 3, sample=2).repeat
+    ('noise, seed 3', Repeat(seed=3, sample=2))
+    """
+
+    variant: str
+    seed: int
+    sample: int = 0
+
+    @property
+    def repeat(self) -> Repeat:
+        return Repeat(self.seed, self.sample)
+
+    def __str__(self) -> str:
+        return f"{self.variant}, {self.repeat}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +221,8 @@ class Turn:
         Labels of the options on offer; None for free text.
     max_new_tokens : int
         Maximum length of the reply.
-    seed : int
-        The run's seed in the tables (`SAMPLE`). Engines that sample add the number of the sample to their own seed.
+    seed, sample : int
+        Which time the question is asked (`Repeat`). Engines that sample add the sample's number to their own seed.
     json_schema : str
         JSON text of the schema that the reply must follow, "" for none. Engines without constrained decoding ignore it.
     continuations : tuple of str, optional
@@ -210,8 +236,14 @@ class Turn:
     labels: tuple[str, ...] | None
     max_new_tokens: int = 16
     seed: int = 0
+    sample: int = 0
     json_schema: str = ""
     continuations: tuple[str, ...] | None = None
+
+    @property
+    def scripted_seed(self) -> int:
+        """The seed of a scripted respondent: another number for each repeat."""
+        return self.seed + SEED_LIMIT * self.sample
 
     @property
     def text(self) -> str:
@@ -243,10 +275,10 @@ class Turn:
             request["continuations"] = self.continuations
             if answer_key is None:
                 request["written_by"] = CONTINUATIONS_WRITTEN_BY
-        if answer_key is None and sample_of(self.seed) and self.continuations is None:
-            request["sample"] = sample_of(self.seed)
+        if answer_key is None and self.sample and self.continuations is None:
+            request["sample"] = self.sample
         if answer_key is not None:
-            request |= {"question_id": self.question_id, "step": self.step, "seed": self.seed}
+            request |= {"question_id": self.question_id, "step": self.step, "seed": self.scripted_seed}
             request |= {"right": answer_key.right, "refuse": answer_key.refuse}
         text = facts if isinstance(facts, str) else facts_text(facts)
         return sha256(f"[{text},{_to_json(request)}]".encode()).hexdigest()
@@ -497,8 +529,8 @@ class Metric:
     ----------
     model, benchmark, variant : str
         What was measured.
-    seed : int, optional
-        The seed, which also says which sample it is (`SAMPLE`). None for the mean over seeds and samples.
+    seed, sample : int, optional
+        The seed, and the number of the sample, from 0. Both are None for the mean over seeds and samples.
     parser, category, name : str
         Name of the parser, of the category (or `OVERALL`) and of the metric.
     value, low, high : float, optional
@@ -517,6 +549,7 @@ class Metric:
     benchmark: str
     variant: str
     seed: int | None
+    sample: int | None
     parser: str
     category: str
     name: str
@@ -527,3 +560,8 @@ class Metric:
     method: str
     spread: float | None = None
     denominator: float | None = None
+
+    @property
+    def repeat(self) -> Repeat | None:
+        """The seed and the sample; None for the mean over them."""
+        return None if self.seed is None or self.sample is None else Repeat(self.seed, self.sample)

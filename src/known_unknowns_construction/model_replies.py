@@ -13,12 +13,13 @@ from known_unknowns.engines import Engine, ScriptedEngine
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine, probe, reference_prompt
 from known_unknowns.inference.journal import Journal
-from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
-from known_unknowns.records import AnsweredTurn, Image, Question
+from known_unknowns.inference.runner import Outcome, Protocol, run
+from known_unknowns.records import AnsweredTurn, Cell, Image, Question
 from known_unknowns_construction.scene_graph import SceneGraph
 
 T = TypeVar("T")
 _BENCHMARK = "construction"
+_CELL = Cell("construction", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,10 @@ def ask(
     option.
     """
     questions = [item(identifier) for identifier in dialogues]
-    cells = {("construction", 0): (lambda question: dialogues[question.id](), questions)}
+    cells = {_CELL: (lambda question: dialogues[question.id](), questions)}
     outcome, facts = run_cells(model, entry, cells, journal=journal, folder=folder)
     turns: dict[str, list[AnsweredTurn]] = {identifier: [] for identifier in dialogues}
-    for turn in outcome.replies["construction", 0]:
+    for turn in outcome.replies[_CELL]:
         turns[turn.question_id].append(turn)
     return ModelReplies(turns, facts, outcome.newly_asked)
 

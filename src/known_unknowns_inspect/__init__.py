@@ -33,7 +33,7 @@ from known_unknowns.exchange.harness_logs import RECORD, finish_of, parse_record
 from known_unknowns.images import open_image
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.inference.unchanged_turns import check_turns
-from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Cell, Image, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration, project
@@ -58,7 +58,7 @@ def single_turns(
     vary(entry, folder / "questions.parquet", table, seeds=[seed], limit=limit)
     questions = tables.read_questions(Part(table, seed))
     ask = bound(registry.get(benchmark), params.protocol(benchmark, variant), parsers=PARSERS)
-    check_turns(params, benchmark, {(variant, seed): (ask, questions)}, folder / "questions.parquet")
+    check_turns(params, benchmark, {Cell(variant, seed): (ask, questions)}, folder / "questions.parquet")
     turns = [(question, next(ask(question))) for question in questions]
     for question, turn in turns:
         if any(_goes_on(ask(question), reply) for reply in (*question.labels, "")):

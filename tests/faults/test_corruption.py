@@ -36,7 +36,7 @@ class Row:
 
 
 def _metric(i):
-    return Metric("m", "b", f"v{i}", 0, "robust", "Overall", "accuracy", i / 7, i / 8, i / 6, 100 + i, "Wilson")
+    return Metric("m", "b", f"v{i}", 0, 0, "robust", "Overall", "accuracy", i / 7, i / 8, i / 6, 100 + i, "Wilson")
 
 
 def _turn(i):

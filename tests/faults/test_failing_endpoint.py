@@ -9,6 +9,7 @@ import pytest
 from known_unknowns.engines.endpoint import request_queue
 from known_unknowns.errors import ConfigError, KnownUnknownsError, MachineError
 from known_unknowns.inference.journal import Journal
+from known_unknowns.records import Cell
 from tests.servers.client import run_all
 from tests.servers.endpoint import Endpoint, Response, answer_to, completion, error
 
@@ -51,7 +52,7 @@ def questions(count):
 
 def right(outcome, count):
     """Whether every question has its answer."""
-    replies = outcome.replies["original", 0]
+    replies = outcome.replies[Cell("original", 0)]
     return [row.reply.text for row in replies] == [answer_to(name) for name in questions(count)]
 
 
@@ -93,7 +94,7 @@ def test_questions_that_a_working_endpoint_refuses_are_recorded(tmp_path):
         outcome = run_all(questions(60), tmp_path / "j.jsonl", server.url, concurrency=4)
         assert max(server.asked[name] for name in filtered) == 2
         assert sum(server.asked.values()) <= 60 + 30 + 10
-    finished = [row.reply.finish for row in outcome.replies["original", 0]]
+    finished = [row.reply.finish for row in outcome.replies[Cell("original", 0)]]
     assert finished == ["stop"] * 15 + ["content_filter"] * 30 + ["stop"] * 15
 
 
@@ -102,7 +103,7 @@ def test_a_run_continues_when_every_remaining_question_is_refused(tmp_path):
     with Endpoint(filtered) as server:
         run_all(questions(5), tmp_path / "j.jsonl", server.url)
         outcome = run_all(questions(40), tmp_path / "j.jsonl", server.url)
-    finished = [row.reply.finish for row in outcome.replies["original", 0]]
+    finished = [row.reply.finish for row in outcome.replies[Cell("original", 0)]]
     assert finished == ["stop"] * 5 + ["content_filter"] * 35
 
 
@@ -129,7 +130,7 @@ def test_one_refused_question_is_recorded_and_the_run_goes_on(tmp_path, fault, n
     with Endpoint(reply=reply) as server:
         outcome = run_all(questions(20), tmp_path / "j.jsonl", server.url, concurrency=4, max_retries=0)
         assert server.asked[name] == 1 and sum(server.asked.values()) <= 21
-    replies = {row.question_id: row.reply for row in outcome.replies["original", 0]}
+    replies = {row.question_id: row.reply for row in outcome.replies[Cell("original", 0)]}
     assert replies.pop(name).finish == "rejected"
     assert {reply.finish for reply in replies.values()} == {"stop"}
 
@@ -142,8 +143,8 @@ def test_a_rerun_does_not_stop_at_the_refused_question(tmp_path, fault):
     with Endpoint(reply=reply) as server:
         run_all(questions(5), tmp_path / "j.jsonl", server.url)
         outcome = run_all(questions(6), tmp_path / "j.jsonl", server.url)
-    assert [row.reply.finish for row in outcome.replies["original", 0]] == ["stop"] * 5 + ["rejected"]
-    assert outcome.replies["original", 0][5].reply.error.startswith("status 4")
+    assert [row.reply.finish for row in outcome.replies[Cell("original", 0)]] == ["stop"] * 5 + ["rejected"]
+    assert outcome.replies[Cell("original", 0)][5].reply.error.startswith("status 4")
 
 
 @pytest.mark.parametrize("fault", ["401", "402", "403 flagged", "404", "quota"])
@@ -239,7 +240,7 @@ NESTED = b"[" * 100_000 + b"]" * 100_000
 def test_an_impossible_usage_is_dropped(tmp_path, usage):
     body = json.dumps(completion("q0", usage=usage)).encode()
     with Endpoint(reply=lambda r: Response(200, body)) as server:
-        reply = run_all(["q0"], tmp_path / "j.jsonl", server.url).replies["original", 0][0].reply
+        reply = run_all(["q0"], tmp_path / "j.jsonl", server.url).replies[Cell("original", 0)][0].reply
     assert (reply.text, reply.input_tokens, reply.output_tokens) == (answer_to("q0"), None, None)
 
 
@@ -253,7 +254,7 @@ def test_impossible_details_are_dropped(tmp_path):
     changes = {"usage": usage, "system_fingerprint": {"x": "y" * 10_000}, "finish_reason": None}
     body = json.dumps(completion("q0", **changes)).replace("-4.0", "-1" + "0" * 400).encode()
     with Endpoint(reply=lambda r: Response(200, body)) as server:
-        reply = run_all(["q0"], tmp_path / "j.jsonl", server.url).replies["original", 0][0].reply
+        reply = run_all(["q0"], tmp_path / "j.jsonl", server.url).replies[Cell("original", 0)][0].reply
     assert (reply.input_tokens, reply.finish, reply.logprobs) == (60, "stop", {answer_to("q0"): -0.25})
     assert not {"cached_tokens", "reasoning_tokens", "fingerprint"} & set(reply.details)
 
@@ -274,7 +275,7 @@ def test_a_reply_that_cannot_be_kept_is_asked_again_and_then_recorded_as_failed(
     with Endpoint(reply=reply) as server:
         outcome = run_all(questions(3), tmp_path / "j.jsonl", server.url)
         assert server.asked == {"q0": 1, "q1": 3, "q2": 1}
-    first, second, third = (row.reply for row in outcome.replies["original", 0])
+    first, second, third = (row.reply for row in outcome.replies[Cell("original", 0)])
     assert first.error is None and third.error is None
     assert second.finish == "error" and reason in second.error
     assert (tmp_path / "j.jsonl").stat().st_size < 10_000

@@ -6,7 +6,7 @@ import pytest
 
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
-from known_unknowns.records import Reply
+from known_unknowns.records import Cell, Reply
 from tests.factories import question
 from tests.servers.client import asked_once, run_all
 from tests.servers.endpoint import Endpoint
@@ -38,7 +38,7 @@ def test_one_answer_among_the_first_replies_is_enough(tmp_path, fault):
 def test_a_reply_that_was_cut_off_with_text_is_an_answer(tmp_path):
     with Endpoint(lambda question, attempt: "length") as server:
         outcome = run_all(QUESTIONS, tmp_path / "j.jsonl", server.url)
-    assert {row.reply.text for row in outcome.replies["original", 0]} == {"The ans"}
+    assert {row.reply.text for row in outcome.replies[Cell("original", 0)]} == {"The ans"}
 
 
 class Local:
@@ -69,7 +69,7 @@ def test_a_local_model_stops_after_its_first_batch(tmp_path, reply, remedy):
     from known_unknowns.inference.runner import run
 
     engine = Local(reply)
-    cells = {("original", 0): (asked_once, [question(name) for name in QUESTIONS])}
+    cells = {Cell("original", 0): (asked_once, [question(name) for name in QUESTIONS])}
     with Journal(tmp_path / "j.jsonl") as journal:
         with pytest.raises(ConfigError, match=f"none of the first 10 replies.*{remedy}"):
             run(cells, engine, journal, folder=tmp_path)
@@ -80,6 +80,6 @@ def test_a_local_model_stops_after_its_first_batch(tmp_path, reply, remedy):
 def test_an_empty_text_with_log_probabilities_is_an_answer_to_the_parser_likelihood(tmp_path):
     from known_unknowns.inference.runner import run
 
-    cells = {("original", 0): (asked_once, [question(name) for name in QUESTIONS])}
+    cells = {Cell("original", 0): (asked_once, [question(name) for name in QUESTIONS])}
     with Journal(tmp_path / "j.jsonl") as journal:
         assert run(cells, Local(Reply("", logprobs={"A": -1.0})), journal, folder=tmp_path).newly_asked == 56

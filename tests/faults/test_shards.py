@@ -19,7 +19,7 @@ from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import model_run, shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard
-from known_unknowns.records import Image, Question, Turn
+from known_unknowns.records import Cell, Image, Question, Turn
 from tests.cells import read_replies
 from tests.factories import params_from, published_row, question, variant_entry, write_published
 from tests.paths import ROOT
@@ -73,7 +73,7 @@ def folders(questions, folder):
 
 
 def tables_of(out):
-    assert tables.cells_in(out / "replies.parquet") == [(variant, 0) for variant in VARIANTS]
+    assert tables.cells_in(out / "replies.parquet") == [Cell(variant, 0) for variant in VARIANTS]
     return (out / "replies.parquet").read_bytes()
 
 

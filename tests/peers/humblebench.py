@@ -19,7 +19,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.edition_files import asked
 from known_unknowns.exchange.export import export
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import OVERALL, Cell, Metric
 from known_unknowns.tables import Part
 
 FOLDER = Path(sys.prefix) / "peers"
@@ -72,7 +72,7 @@ def assert_scores_alike(
     metrics = list(metrics)
     exported = []
     for model, variant, seed in cells:
-        replies = Part(results / "replies" / model / "humblebench/replies.parquet", seed, variant)
+        replies = Part(results / "replies" / model / "humblebench/replies.parquet", Cell(variant, seed))
         exported.append(folder / f"{model}-{variant}-{seed}.jsonl")
         export("humblebench", asked(variants, variant, seed), replies, exported[-1])
     for (model, variant, seed), theirs in zip(cells, evaluate(exported, folder=folder), strict=True):

@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 
 from known_unknowns import images, tables, variants
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import AnsweredTurn, Image, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Image, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.humblebench.loader import parse_question
 from known_unknowns_construction import steps
@@ -83,7 +83,7 @@ def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]
             for q, text in pairs
         ]
         write_replies(replies, variant, 0, asked)
-    cells, answers = [(variant, 0) for variant in by_variant], folder / "answers.parquet"
+    cells, answers = [Cell(variant, 0) for variant in by_variant], folder / "answers.parquet"
     parse(asked_of, replies, scores, cells=cells, parsers=["official"], answers=answers)
     configured = params(list(by_variant), [0], parsers=["official"])
     out = folder / "metrics.parquet"

@@ -11,7 +11,7 @@ from typing import Any
 from known_unknowns import engines
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Outcome, run
-from known_unknowns.records import Image, Reply, Turn
+from known_unknowns.records import Cell, Image, Reply, Turn
 from tests.factories import model_entry, question
 from tests.servers.endpoint import LETTERS, MODEL
 
@@ -49,7 +49,7 @@ def run_all(identifiers: Iterable[str], journal: Path, url: str, **entry: Any) -
     with Journal(journal) as kept:
         answering = engine(url, **entry)
         answering.notes = journal.with_suffix(".notes.jsonl")
-        cells = {("original", 0): (asked_once, [question(identifier) for identifier in identifiers])}
+        cells = {Cell("original", 0): (asked_once, [question(identifier) for identifier in identifiers])}
         return run(cells, answering, kept, folder=Path())
 
 

@@ -26,7 +26,7 @@ def run() -> dict:
 
 def metric(variant: str, name: str, value: float | None) -> Metric:
     low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
-    return Metric("ours", "humblebench", variant, 0, "official", "Overall", name, value, low, high, 100, "Wilson")
+    return Metric("ours", "humblebench", variant, 0, 0, "official", "Overall", name, value, low, high, 100, "Wilson")
 
 
 def test_published_models_and_those_of_a_run_are_drawn(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from known_unknowns.inference.bound_protocols import answer_key, impossible_comb
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.records import AnsweredTurn, AnswerKey, Image, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, AnswerKey, Cell, Image, Option, Question, Reply
 from known_unknowns.scoring import PARSERS
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from tests.factories import PARSER_NAMES, asked_by, context, model_entry
@@ -168,8 +168,8 @@ def mixed():
 def replies(tmp_path, behaviour, protocol, questions):
     engine = engines.create("x", model_entry("respondent", behaviour=behaviour))
     with Journal(tmp_path / "journal") as journal:
-        outcome = run({("original", 0): (partial(asked_by, protocol), questions)}, engine, journal, folder=Path())
-    return {(row.question_id, row.step): row for row in outcome.replies["original", 0]}
+        outcome = run({Cell("original", 0): (partial(asked_by, protocol), questions)}, engine, journal, folder=Path())
+    return {(row.question_id, row.step): row for row in outcome.replies[Cell("original", 0)]}
 
 
 def test_always_refuse_is_wrong_in_the_forced_choice(tmp_path):

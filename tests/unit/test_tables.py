@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.files import atomic_path, write_text
-from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
+from known_unknowns.records import AnsweredTurn, Cell, Metric, Reply, Score
 from tests.cells import ONE
 from tests.factories import question
 
@@ -50,9 +50,8 @@ def test_scores_and_metrics_survive_the_round_trip(tmp_path):
     scores = [Score("1", 0, "answer", "robust", "refused", "E", 4, True)]
     tables.write_scores(tmp_path / "s.parquet", {ONE: scores})
     assert tables.read_scores(tmp_path / "s.parquet") == scores
-    metric = Metric(
-        "m", "b", "original", None, "robust", "Overall", "accuracy_answered", None, None, None, 0, "undefined"
-    )
+    where = ("m", "b", "original", None, None, "robust", "Overall", "accuracy_answered")
+    metric = Metric(*where, None, None, None, 0, "undefined")
     tables.write_metrics(tmp_path / "m.parquet", [metric])
     (read,) = tables.read_metrics(tmp_path / "m.parquet")
     assert read == metric
@@ -69,7 +68,7 @@ def test_a_part_of_a_table_is_read_without_the_others(tmp_path):
     """Also if a whole row group of another part is damaged."""
     path = tmp_path / "replies.parquet"
     rows = {
-        (variant, seed): [
+        Cell(variant, seed): [
             AnsweredTurn(
                 str(i), 0, "answer", f"{variant} {seed}", (), None, "k", Reply(random.Random(i).randbytes(99).hex())
             )
@@ -80,18 +79,20 @@ def test_a_part_of_a_table_is_read_without_the_others(tmp_path):
     }
     tables.write_replies(path, rows)
     assert tables.cells_in(path) == list(rows) and pq.read_metadata(path).num_row_groups == 4
-    for (variant, seed), turns in rows.items():
-        assert tables.read_replies(tables.Part(path, seed, variant)) == turns
+    for cell, turns in rows.items():
+        assert tables.read_replies(tables.Part(path, cell)) == turns
     assert tables.read_replies(path) == [turn for turns in rows.values() for turn in turns]
-    assert tables.read_replies(tables.Part(path, 7, "noise")) == []
-    assert tables.has_rows(tables.Part(path, 1, "noise")) and not tables.has_rows(tables.Part(path, 1, "blank"))
+    assert tables.read_replies(tables.Part(path, Cell("noise", 7))) == []
+    assert tables.has_rows(tables.Part(path, Cell("noise", 1))) and not tables.has_rows(
+        tables.Part(path, Cell("blank", 1))
+    )
     whole = bytearray(path.read_bytes())
     column = pq.read_metadata(path).row_group(3).column(pq.read_schema(path).get_field_index("reply"))
     whole[column.dictionary_page_offset + 500] ^= 1
     path.write_bytes(whole)
-    assert tables.read_replies(tables.Part(path, 0, "original")) == rows["original", 0]
+    assert tables.read_replies(tables.Part(path, Cell("original", 0))) == rows[Cell("original", 0)]
     with pytest.raises(DataError, match=r"replies\.parquet: not a readable table"):
-        tables.read_replies(tables.Part(path, 1, "noise"))
+        tables.read_replies(tables.Part(path, Cell("noise", 1)))
 
 
 def test_a_variant_has_its_seeds_and_their_order(tmp_path):
@@ -159,7 +160,7 @@ def test_duplicate_question_ids_name_file_and_row(tmp_path):
 
 
 def test_a_metric_that_stands_there_twice_names_the_file_and_the_metric(tmp_path):
-    metric = Metric("m", "b", "original", 0, "robust", "Overall", "accuracy", 0.5, 0.1, 0.9, 4, "wilson")
+    metric = Metric("m", "b", "original", 0, 0, "robust", "Overall", "accuracy", 0.5, 0.1, 0.9, 4, "wilson")
     tables.write_metrics(tmp_path / "m.parquet", [metric, replace(metric, name="f1"), replace(metric, value=0.6)])
     with pytest.raises(DataError, match=r"m\.parquet.*'robust', 'Overall', 'accuracy'.* twice"):
         tables.read_metrics(tmp_path / "m.parquet")

@@ -107,7 +107,7 @@ def test_every_released_cell_is_measured_and_no_other(project):
         model: sorted(
             variant
             for path in (project.root / RESULTS / "replies" / model).glob("*/*.parquet")
-            for variant, _ in tables.cells_in(path)
+            for variant, *_ in tables.cells_in(path)
         )
         for model in ("Cambrian", "Phi-4", "Insight-V", "gemini-2.5-pro")
     }

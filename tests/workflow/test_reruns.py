@@ -7,6 +7,7 @@ import re
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.records import Cell
 from tests.cells import read_replies
 from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import Project
@@ -38,7 +39,7 @@ def test_a_new_seed_takes_the_other_replies_from_the_journal(rerun):
     rerun.change_params(lambda params: params["editions"]["pocket"]["seeds"].append(1))
     rerun.snakemake(replies.relative_to(rerun.root).as_posix())
     assert journal.read_bytes().startswith(kept)
-    assert tables.cells_in(replies) == [(variant, seed) for variant in VARIANTS for seed in (0, 1)]
+    assert tables.cells_in(replies) == [Cell(variant, seed) for variant in VARIANTS for seed in (0, 1)]
     assert {variant: read_replies(replies, variant) for variant in VARIANTS} == old
 
 

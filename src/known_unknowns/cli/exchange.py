@@ -17,6 +17,7 @@ from known_unknowns.data.check import CheckResult
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange import every_eval_ever, output
+from known_unknowns.records import Cell
 from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration, prerequisites
 
@@ -162,6 +163,7 @@ def export(
         str | None, typer.Option(help="The variant; by default the original questions, or else the first variant.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The variant's seed; by default the first.")] = None,
+    sample: Annotated[int, typer.Option(help="The number of the sample, from 0.")] = 0,
     format: Annotated[
         str | None,
         typer.Option(
@@ -195,12 +197,12 @@ def export(
         if out is None:
             raise ConfigError("name the file to write", path="--out")
         number = seed or 0
-        exported = exchange.export(format, Part(questions, number), Part(replies, number, variant or "original"), out)
+        cell = Cell(variant or "original", number, sample)
+        exported = exchange.export(format, Part(questions, number), Part(replies, cell), out)
         _print_notes(exported.notes)
         return
     if format == _BATCH and model is not None and questions is None and replies is None:
-        if variant is not None or seed is not None:
-            raise ConfigError(f"{format} has all variants and seeds", path="--variant" if variant else "--seed")
+        _check_whole(format, variant, seed, sample)
         from known_unknowns.exchange import batch_service
 
         written = batch_service.export_requests(
@@ -212,17 +214,23 @@ def export(
     if model is None or benchmark is None or questions is not None or replies is not None:
         raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")
     chosen = configuration.load(params, edition=edition)
-    cell = exchange.cell_of(chosen, model, benchmark, variant, seed)
+    found = exchange.cell_of(chosen, model, benchmark, variant, seed, sample)
     if format == every_eval_ever.NAME:
-        if variant is not None or seed is not None:
-            raise ConfigError(f"{format} has all variants and seeds", path="--variant" if variant else "--seed")
+        _check_whole(format, variant, seed, sample)
         print(*every_eval_ever.write(chosen, model, benchmark, out or Path()), sep="\n")
         return
     named = out is not None and not out.is_dir()
-    file = out if out is not None and named else (out or Path()) / cell.name
-    exported = exchange.export(format, cell.questions, cell.replies, file, add_suffix=not named)
+    file = out if out is not None and named else (out or Path()) / found.name
+    exported = exchange.export(format, found.questions, found.replies, file, add_suffix=not named)
     print(exported.path)
     _print_notes(exported.notes)
+
+
+def _check_whole(format: str, variant: str | None, seed: int | None, sample: int) -> None:
+    """ConfigError if a cell is chosen for a format that has all of them."""
+    for name, value in (("variant", variant), ("seed", seed), ("sample", sample or None)):
+        if value is not None:
+            raise ConfigError(f"{format} has all variants, seeds and samples", path=f"--{name}")
 
 
 def import_batch(

@@ -21,7 +21,7 @@ from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.benchmark.published import PERCENT, VIEWS, PublishedCell
 from known_unknowns.edition_files import replies_table
 from known_unknowns.errors import DamagedError
-from known_unknowns.records import Metric
+from known_unknowns.records import Cell, Metric
 
 CONFIDENCE = 0.95
 """Probability that each part of the margin covers its difference."""
@@ -136,20 +136,19 @@ def mean_turns(
     model: str,
     benchmark: str,
     variants: Sequence[str],
-    cells: Collection[tuple[str, int]] | None = None,
+    cells: Collection[Cell] | None = None,
 ) -> float:
     """Return the mean number of turns that a model was asked until it answered a question; 1 without replies.
 
     Later turns, such as one that asks again without a refusal option, do not change the answer. ``variants`` are the
-    variant, or those that a number combines; ``cells`` are the variants and seeds that count, by default all of the
-    table.
+    variant, or those that a number combines; ``cells`` are those that count, by default all of the table.
     """
     asked = questions = 0
     path = replies_table(replies, model, benchmark)
-    for variant, seed in tables.cells_in(path) if path.is_file() else ():
-        if variant not in variants or (cells is not None and (variant, seed) not in cells):
+    for cell in tables.cells_in(path) if path.is_file() else ():
+        if cell.variant not in variants or (cells is not None and cell not in cells):
             continue
-        part = tables.Part(path, seed, variant)
+        part = tables.Part(path, cell)
         table = tables.read_columns(part, tables.REPLIES, ("question_id", "turn", "step"))
         answers = table.filter(pc.equal(table.column("step"), ANSWER))
         last = answers.group_by("question_id").aggregate([("turn", "max")]).column("turn_max")

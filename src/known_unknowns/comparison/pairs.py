@@ -26,6 +26,7 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.paired import paired_difference
 from known_unknowns.metrics.summary import main_parser
+from known_unknowns.records import Cell, Repeat
 from known_unknowns.variants.of_benchmark import content_free
 
 
@@ -36,36 +37,36 @@ class Answers:
     series: Series
     ids: tuple[str, ...]  # of the questions
     groups: np.ndarray  # of each question, as numbers
-    correct: dict[int, np.ndarray]  # flags of correct answers, by seed
+    correct: dict[Repeat, np.ndarray]  # flags of correct answers
     refusal_is_right: np.ndarray  # flags of questions whose right answer is the refusal
 
 
 def read_answers(
-    variants: Path, scores: Path, *, model: str, variant: str, parsers: Sequence[str], seeds: Iterable[int]
+    variants: Path, scores: Path, *, model: str, variant: str, parsers: Sequence[str], repeats: Iterable[Repeat]
 ) -> list[Answers]:
     """Read the answers of a model to a variant, as each parser parsed them. A parser without scores is left out.
 
-    ``variants`` is the benchmark's folder of variants, ``scores`` the table of the model's scores on it, and ``seeds``
-    are read as far as they were scored. DataError if there are no scores, a question has no score, or the seeds differ
-    in their questions.
+    ``variants`` is the benchmark's folder of variants and ``scores`` the table of the model's scores on it. The
+    ``repeats`` are read as far as they were scored. DataError if there are no scores, a question has no score, or the
+    repeats differ in their questions.
     """
     scored = tables.cells_in(scores) if scores.is_file() else []
-    seeds = sorted(seed for seed in seeds if (variant, seed) in scored)
-    if not seeds:
+    cells = [cell for cell in sorted(Cell(variant, *repeat) for repeat in repeats) if cell in scored]
+    if not cells:
         raise DataError(f"no scores of the variant {variant!r}; run the workflow first", file=scores)
-    of_seeds = [_questions(asked(variants, variant, seed)) for seed in seeds]
-    ids, groups, refusal_is_right = of_seeds[0]
-    correct: dict[str, dict[int, np.ndarray]] = {parser: {} for parser in parsers}
-    for seed, (of_seed, _, _) in zip(seeds, of_seeds, strict=True):
-        file = tables.Part(scores, seed, variant)
-        if of_seed != ids:
+    questions = [_questions(asked(variants, variant, cell.seed)) for cell in cells]
+    ids, groups, refusal_is_right = questions[0]
+    correct: dict[str, dict[Repeat, np.ndarray]] = {parser: {} for parser in parsers}
+    for cell, (of_cell, _, _) in zip(cells, questions, strict=True):
+        file = tables.Part(scores, cell)
+        if of_cell != ids:
             raise DataError("other questions than those of another seed; make the variants again", file=file)
         for parser, flags in _correct(file, ids, parsers).items():
-            correct[parser][seed] = flags
+            correct[parser][cell.repeat] = flags
     return [
-        Answers(Series(model, variant, parser), ids, groups, by_seed, refusal_is_right)
-        for parser, by_seed in correct.items()
-        if by_seed
+        Answers(Series(model, variant, parser), ids, groups, of_parser, refusal_is_right)
+        for parser, of_parser in correct.items()
+        if of_parser
     ]
 
 
@@ -110,16 +111,16 @@ def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> I
 
 def _both_correct(name: str, first: Answers, second: Answers, at_first: np.ndarray, at_second: np.ndarray) -> Answers:
     """Return the questions of a pair of variants. One seed of a variant is combined with every seed of the other."""
-    pairs = {seed: (seed, seed) for seed in sorted(first.correct.keys() & second.correct.keys())}
+    pairs = {each: (each, each) for each in sorted(first.correct.keys() & second.correct.keys())}
     if len(second.correct) == 1:
-        pairs = {seed: (seed, next(iter(second.correct))) for seed in first.correct}
+        pairs = {each: (each, next(iter(second.correct))) for each in first.correct}
     elif len(first.correct) == 1:
-        pairs = {seed: (next(iter(first.correct)), seed) for seed in second.correct}
+        pairs = {each: (next(iter(first.correct)), each) for each in second.correct}
     return Answers(
         replace(first.series, variant=name),
         tuple(first.ids[place] for place in at_first),
         first.groups[at_first],
-        {seed: first.correct[a][at_first] & second.correct[b][at_second] for seed, (a, b) in pairs.items()},
+        {each: first.correct[a][at_first] & second.correct[b][at_second] for each, (a, b) in pairs.items()},
         np.full(len(at_first), True),
     )
 
@@ -136,14 +137,14 @@ def compare_pairs(benchmark: str, answers: Sequence[Answers], *, confidence: flo
 
 def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> PairedRow:
     """Compare two series. The corrected p-value, and the ranks, follow when all pairs are known."""
-    seeds = sorted(a.correct.keys() & b.correct.keys())
-    at_a, at_b = _common_places(a.ids, b.ids if seeds else ())
+    repeats = sorted(a.correct.keys() & b.correct.keys())
+    at_a, at_b = _common_places(a.ids, b.ids if repeats else ())
     right_a, right_b = (
-        np.array([part.correct[seed][at] for seed in seeds], dtype=int).reshape(len(seeds), len(at))
+        np.array([part.correct[each][at] for each in repeats], dtype=int).reshape(len(repeats), len(at))
         for part, at in ((a, at_a), (b, at_b))
     )
     found = paired_difference(
-        right_a.sum(axis=0), right_b.sum(axis=0), a.groups[at_a], seeds=max(len(seeds), 1), confidence=confidence
+        right_a.sum(axis=0), right_b.sum(axis=0), a.groups[at_a], seeds=max(len(repeats), 1), confidence=confidence
     )
     varies = bool(right_a.size) and right_a.std() > 0 and right_b.std() > 0
     return PairedRow(
@@ -151,7 +152,7 @@ def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> Paire
         **{f"{name}_a": value for name, value in asdict(a.series).items()},
         **{f"{name}_b": value for name, value in asdict(b.series).items()},
         **found._asdict(),
-        seeds=len(seeds),
+        seeds=len(repeats),
         only_a=len(a.ids) - found.n,
         only_b=len(b.ids) - found.n,
         accuracy_a=float(right_a.mean()) if right_a.size else None,
@@ -252,7 +253,7 @@ def _read(params: Params, selection: Selection, benchmark: str, files: EditionFi
     left_out = content_free(params, benchmark)
     for model in dict.fromkeys(selection.models):
         cells = params.cells(benchmark, model)
-        for variant in dict.fromkeys(name for name, _ in cells):
+        for variant in dict.fromkeys(cell.variant for cell in cells):
             if variant not in left_out and (not selection.variants or variant in selection.variants):
                 yield from read_answers(
                     files.variants(benchmark),
@@ -260,5 +261,5 @@ def _read(params: Params, selection: Selection, benchmark: str, files: EditionFi
                     model=model,
                     variant=variant,
                     parsers=list(dict.fromkeys(selection.parsers)),
-                    seeds=[seed for name, seed in cells if name == variant],
+                    repeats=[cell.repeat for cell in cells if cell.variant == variant],
                 )

@@ -30,7 +30,7 @@ from known_unknowns.edition_files import asked, scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
-from known_unknowns.records import ABSTAINED, FAILED, REFUSED, Question, Score
+from known_unknowns.records import ABSTAINED, FAILED, REFUSED, Cell, Question, Score
 from known_unknowns.scoring.dialogues import final_scores
 from known_unknowns.variants.of_benchmark import content_free
 
@@ -97,15 +97,15 @@ def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path
 
 
 def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: Path) -> Variant:
-    seed = params.seeds_of(benchmark, variant)[0]
-    models = [model for model in params.models if (variant, seed) in params.cells(benchmark, model)]
+    cell = Cell(variant, params.seeds_of(benchmark, variant)[0])
+    models = [model for model in params.models if cell in params.cells(benchmark, model)]
     if not models:
         return Variant(variant, pd.Series(dtype=int), (), {})
-    questions = tables.read_questions(asked(variants, variant, seed))
+    questions = tables.read_questions(asked(variants, variant, cell.seed))
     ids = [question.id for question in questions]
     answers = {}
     for model in models:
-        file = tables.Part(scores_table(scores, model, benchmark), seed, variant)
+        file = tables.Part(scores_table(scores, model, benchmark), cell)
         of_model = final_scores(tables.read_scores(file))
         for parser in (parser for parser in _PARSERS if parser in of_model):
             if of_model[parser].keys() != set(ids):

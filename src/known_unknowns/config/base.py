@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
 from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import unknown_name
-from known_unknowns.records import SAMPLE
+from known_unknowns.records import SEED_LIMIT
 
 MISSING_KEY, UNKNOWN_KEY, NOT_A_TEXT, INVALID = "missing_key", "unknown_key", "not_a_text", "invalid"
 """Types of the errors that validation reports."""
@@ -51,7 +51,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Positive = Annotated[float, Field(gt=0), WrapValidator(_unchanged)]
 NotNegative = Annotated[float, Field(ge=0), WrapValidator(_unchanged)]
 Seeds = Annotated[
-    list[Annotated[int, Field(ge=0, lt=SAMPLE)]],
+    list[Annotated[int, Field(ge=0, lt=SEED_LIMIT)]],
     Field(min_length=1, json_schema_extra={"uniqueItems": True}),
     AfterValidator(_unique),
 ]

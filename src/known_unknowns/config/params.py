@@ -26,7 +26,7 @@ from known_unknowns.config.sections import (
     VariantEntry,
 )
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.records import SAMPLE
+from known_unknowns.records import Cell
 
 T = TypeVar("T")
 
@@ -208,16 +208,16 @@ class Params:
             return entry.samples
         return self.selected.samples
 
-    def cells(self, benchmark: str, model: str | None = None, *, samples: int = 1) -> list[tuple[str, int]]:
-        """Return every variant of the benchmark with each of its seeds, in the order of the file.
+    def cells(self, benchmark: str, model: str | None = None, *, samples: int = 1) -> list[Cell]:
+        """Return every variant of the benchmark with each of its seeds and samples, in the order of the file.
 
-        For a ``model``, each sample has a seed of its own (`records.SAMPLE`); of a model with imported replies, only
-        the cells of its entry are returned.
+        For a ``model``, the samples are as many as it is asked for; of a model with imported replies, only the cells of
+        its entry are returned.
         """
         if model is not None:
             samples = self.samples(model)
         cells = [
-            (variant, seed + sample * SAMPLE)
+            Cell(variant, seed, sample)
             for variant in self.variants(benchmark)
             for sample in range(samples)
             for seed in self.seeds_of(benchmark, variant)
@@ -226,7 +226,7 @@ class Params:
         if not isinstance(entry, ImportedModel):
             return cells
         imported = entry.cells.get(benchmark, {})
-        return [(variant, seed) for variant, seed in cells if seed % SAMPLE in imported.get(variant, ())]
+        return [cell for cell in cells if cell.seed in imported.get(cell.variant, ())]
 
     def variant(self, name: str) -> ResolvedVariant:
         """Return a variant."""

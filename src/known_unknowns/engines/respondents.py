@@ -48,7 +48,7 @@ def _uniform(turn: Turn, key: AnswerKey) -> str:
         return ""
     # protocols that show other images of a question get other draws, so that their scores are not all the same
     shown = ",".join(image.sha256 for image in turn.images)
-    return random.Random(f"{turn.seed}:{turn.question_id}:{turn.step}:{shown}").choice(turn.labels)
+    return random.Random(f"{turn.scripted_seed}:{turn.question_id}:{turn.step}:{shown}").choice(turn.labels)
 
 
 CALIBRATIONS: dict[str, Callable[[int], tuple[int, int]]] = {
@@ -67,7 +67,7 @@ def _calibrated(behaviour: str, turn: Turn, key: AnswerKey) -> str:
     right, stated = _calibration(behaviour, turn)
     if turn.step == CONFIDENCE:
         return f"Confidence: {stated}%"
-    draw = random.Random(f"{behaviour}:{turn.seed}:{turn.question_id}")
+    draw = random.Random(f"{behaviour}:{turn.scripted_seed}:{turn.question_id}")
     if 100 * draw.random() < right or not turn.labels:
         return key.right
     wrong = [label for label in turn.labels if label not in (key.right, key.refuse)]

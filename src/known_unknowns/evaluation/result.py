@@ -15,7 +15,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
 from known_unknowns.metrics.unusable_replies import outcomes, unusable
-from known_unknowns.records import Metric
+from known_unknowns.records import Cell, Metric
 from known_unknowns.report import browser
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables import Part
@@ -118,13 +118,12 @@ class Evaluation:
         ]
         return pd.DataFrame(values, columns=["name", "variant", "value", "n", "low", "high", "method"])
 
-    def _replies(self, cell: tuple[str, int]) -> pd.DataFrame:
-        variant, seed = cell
+    def _replies(self, cell: Cell) -> pd.DataFrame:
         model, benchmark, files = self._model, self._benchmark, self._files
-        replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
-        names, rows = reply_rows(files.asked(benchmark, variant, seed), replies, scores, self._params.parsers)
+        replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))
+        names, rows = reply_rows(files.asked(benchmark, cell.variant, cell.seed), replies, scores, self._params.parsers)
         found = pd.DataFrame([list(row) for row in rows], columns=list(names))
-        found.insert(0, "variant", variant)
+        found.insert(0, "variant", cell.variant)
         return found
 
     def report(self, path: str | Path) -> Path:
@@ -164,13 +163,13 @@ def read(
     ``name``, ``data`` and ``rendered`` are those of the model and the edition unless they are given. ``folder`` lives
     as long as the result.
     """
-    variant, seed = params.cells(benchmark)[0]
+    first = params.cells(benchmark)[0]
     return Evaluation(
         name=name or model,
         title=registry.get(benchmark).title,
         data=data or params.data_name,
         rendered=params.data(benchmark).source == "scenes" if rendered is None else rendered,
-        asked=len(tables.read_questions(files.asked(benchmark, variant, seed))),
+        asked=len(tables.read_questions(files.asked(benchmark, first.variant, first.seed))),
         total=len(tables.read_questions(files.question_table(benchmark))),
         variants=tuple(params.variants(benchmark)),
         confidence=params.statistics.confidence,

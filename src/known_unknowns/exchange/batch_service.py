@@ -74,7 +74,7 @@ def _asked(params: Params, model: str, benchmark: str, root: Path) -> _Asked:
         kind = "a server that the job starts" if isinstance(entry, OpenAIModel) else f"the engine {entry.engine}"
         raise ConfigError(f"{kind} has no batch service; the engine openai with a base_url can have one", path=model)
     files = EditionFiles.of(params, root)
-    tables = {files.asked(benchmark, variant, seed).path for variant, seed in params.cells(benchmark, model)}
+    tables = {files.asked(benchmark, cell.variant, cell.seed).path for cell in params.cells(benchmark, model)}
     missing = sorted(table.relative_to(root).as_posix() for table in tables if not table.is_file())
     if missing:
         raise DataError(f"no questions yet; make them with  snakemake {' '.join(missing)}", file=missing[0])

@@ -142,7 +142,7 @@ def _results(
             uncertainty["confidence_interval"] = interval
         of_all = metric.name in METRICS or metric.name in UNDESIRABLE
         yield {
-            "evaluation_result_id": _result_id(metric.variant, metric.seed, metric.parser, metric.name),
+            "evaluation_result_id": _result_id(metric.variant, metric.seed, metric.sample, metric.parser, metric.name),
             "evaluation_name": f"{benchmark}.{metric.variant}",
             "source_data": _source(params, benchmark),
             "metric_config": {
@@ -154,15 +154,20 @@ def _results(
                 "score_type": "continuous",
                 "min_score": 0.0,
                 "max_score": 1.0,
-                "additional_details": {"parser": metric.parser, "seed": str(metric.seed), "variant": metric.variant},
+                "additional_details": {
+                    "parser": metric.parser,
+                    "seed": str(metric.seed),
+                    "sample": str(metric.sample),
+                    "variant": metric.variant,
+                },
             },
             "score_details": {"score": metric.value, "uncertainty": uncertainty},
             "generation_config": {"generation_args": arguments},
         }
 
 
-def _result_id(variant: str, seed: int | None, parser: str, metric: str) -> str:
-    return f"{variant}/{seed}/{parser}/{metric}"
+def _result_id(variant: str, seed: int | None, sample: int | None, parser: str, metric: str) -> str:
+    return f"{variant}/{seed}/{sample}/{parser}/{metric}"
 
 
 def _source(params: Params, benchmark: str) -> dict[str, Any]:
@@ -180,17 +185,17 @@ def _samples(
     params: Params, model: str, benchmark: str, files: EditionFiles, parser: str, log: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     results = {result["evaluation_result_id"] for result in log["evaluation_results"]}
-    for variant, seed in params.cells(benchmark, model):
-        result = _result_id(variant, seed, parser, "accuracy")
-        asked = files.asked(benchmark, variant, seed)
-        replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
+    for cell in params.cells(benchmark, model):
+        result = _result_id(*cell, parser, "accuracy")
+        asked = files.asked(benchmark, cell.variant, cell.seed)
+        replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))
         pairs = read_turns(asked, replies)
         scored = read_scores(scores, pairs, [parser])[parser]
         of_all = {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": log["evaluation_id"],
             "model_id": log["model_info"]["id"],
-            "evaluation_name": f"{benchmark}.{variant}",
+            "evaluation_name": f"{benchmark}.{cell.variant}",
             **({"evaluation_result_id": result} if result in results else {}),
         }
         for (question, turns), (_, last) in zip(pairs, final_answers(pairs, file=replies), strict=True):
@@ -203,8 +208,9 @@ def _samples(
                         "category": question.category,
                         "group": question.group,
                         "outcome": score.outcome,
-                        "seed": str(seed),
-                        "variant": variant,
+                        "seed": str(cell.seed),
+                        "sample": str(cell.sample),
+                        "variant": cell.variant,
                     }
                 }
             )

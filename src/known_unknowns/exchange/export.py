@@ -16,6 +16,7 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.losses import losses
 from known_unknowns.exchange.reader import formats
 from known_unknowns.files import write_text
+from known_unknowns.records import Cell
 from known_unknowns.scoring.dialogues import final_answers, read_turns
 from known_unknowns.tables.parquet import Part, Source
 
@@ -23,36 +24,43 @@ _GENERIC = "jsonl"
 """The format of benchmarks without one of their own. It keeps every turn."""
 
 
-class Cell(NamedTuple):
-    """The questions of one variant and seed, a model's replies to them, and a name for a file of these."""
+class CellTables(NamedTuple):
+    """The questions of one cell, a model's replies to them, and a name for a file of these."""
 
     questions: Part
     replies: Part
     name: str
 
 
-def cell_of(params: Params, model: str, benchmark: str, variant: str | None, seed: int | None) -> Cell:
+def cell_of(
+    params: Params, model: str, benchmark: str, variant: str | None, seed: int | None, sample: int = 0
+) -> CellTables:
     """Return the tables of a finished run by the names in params.yaml.
 
     The default is the first seed of the original questions, or else of the benchmark's first variant. Raises
-    ConfigError if the edition has no such model, benchmark, variant or seed, or if one of the tables is missing.
+    ConfigError if the edition has no such model, benchmark, variant, seed or sample, or if one of the tables is
+    missing.
     """
     for name, known, path in ((model, params.models, "MODEL"), (benchmark, params.benchmarks, "BENCHMARK")):
         if name not in known:
             raise ConfigError(f"edition {params.edition}: {unknown_name(name, known)}", path=path)
     cells = params.cells(benchmark, model)
-    variants = list(dict.fromkeys(name for name, _ in cells))
+    variants = list(dict.fromkeys(cell.variant for cell in cells))
     chosen = variant or ("original" if "original" in variants else variants[0])
     if chosen not in variants:
         raise ConfigError(unknown_name(chosen, variants), path="--variant")
-    seeds = [number for name, number in cells if name == chosen]
-    if seed is not None and seed not in seeds:
-        raise ConfigError(f"{chosen} has no seed {seed}; it has {', '.join(map(str, seeds))}", path="--seed")
-    number, files = seeds[0] if seed is None else seed, EditionFiles.of(params)
-    found = Cell(
-        files.asked(benchmark, chosen, number),
-        Part(files.replies(model, benchmark), number, chosen),
-        f"{model}-{benchmark}-{chosen}-seed{number}",
+    of_variant = [cell for cell in cells if cell.variant == chosen]
+    cell = Cell(chosen, of_variant[0].seed if seed is None else seed, sample)
+    for name in ("seed", "sample"):
+        number, numbers = getattr(cell, name), sorted({getattr(each, name) for each in of_variant})
+        if number not in numbers:
+            has = ", ".join(map(str, numbers))
+            raise ConfigError(f"{chosen} has no {name} {number}; it has {has}", path=f"--{name}")
+    files = EditionFiles.of(params)
+    found = CellTables(
+        files.asked(benchmark, chosen, cell.seed),
+        Part(files.replies(model, benchmark), cell),
+        f"{model}-{benchmark}-{chosen}-{cell.repeat.slug}",
     )
     for table in (found.questions.path, found.replies.path):
         if not table.is_file():

@@ -33,7 +33,7 @@ from known_unknowns.exchange.matching import by_sample, left_out_note, match, wi
 from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-from known_unknowns.records import SAMPLE, AnsweredTurn, Question
+from known_unknowns.records import AnsweredTurn, Cell, Question
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants.of_benchmark import content_free
 
@@ -102,20 +102,16 @@ def import_predictions(
         content_free=variant in content_free(params, benchmark),
     )
     replies = edition.replies(model, benchmark)
-    cells = {
-        (name, number): turns
-        for (name, number), turns in _cells(replies).items()
-        if (name, number % SAMPLE) != (variant, seed)
-    }
+    cells = {cell: turns for cell, turns in _cells(replies).items() if (cell.variant, cell.seed) != (variant, seed)}
     for number, pairs in enumerate(samples):
-        cells[variant, seed + number * SAMPLE] = [turn for pair in pairs for turn in _turns(pair, model)]
-    counts = Counter((name, number % SAMPLE) for name, number in cells)
+        cells[Cell(variant, seed, number)] = [turn for pair in pairs for turn in _turns(pair, model)]
+    counts = Counter(cell._replace(sample=0) for cell in cells)
     if len(set(counts.values())) > 1:
-        others = ", ".join(f"{count} of {name}, seed {number}" for (name, number), count in counts.items())
+        others = ", ".join(f"{count} of {cell}" for cell, count in counts.items())
         raise DataError(f"a model has as many samples of each variant and seed; these are {others}", file=files[0])
     tables.write_replies(replies, dict(sorted(cells.items())))
     facts = [file.facts for file in parsed]
-    _write_engine(params, model, benchmark, (variant, seed), files, facts, edition, sum(map(len, cells.values())))
+    _write_engine(params, model, benchmark, Cell(variant, seed), files, facts, edition, sum(map(len, cells.values())))
     notes = (
         *left_out_note(questions, published),
         *filter(None, map(facts_note, parsed)),
@@ -154,8 +150,8 @@ def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) 
         raise ConfigError(f"{model!r} is not a valid name; use letters, digits, '.', '_' and '-'", path="--import")
     if model in params.file.models and not params.is_imported(model):
         raise ConfigError(f"{model!r} has another engine in params.yaml; choose another name", path="--import")
-    known = [f"{v}, seed {s}" for v, s in params.cells(benchmark)] if benchmark in params.file.benchmarks else []
-    if f"{variant}, seed {seed}" not in known:
+    known = [str(cell) for cell in params.cells(benchmark)] if benchmark in params.file.benchmarks else []
+    if str(Cell(variant, seed)) not in known:
         raise ConfigError(
             f"the edition {params.edition} does not ask {benchmark} in the variant {variant!r} with seed {seed}; "
             f"it asks {'; '.join(known) or 'nothing of it'}",
@@ -181,17 +177,17 @@ def _key(model: str, question: Question, turn: AnsweredTurn) -> str:
     return sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _cells(replies: Path) -> dict[tables.Cell, list[AnsweredTurn]]:
+def _cells(replies: Path) -> dict[Cell, list[AnsweredTurn]]:
     """The replies of the cells that were imported before."""
     cells = tables.cells_in(replies) if replies.is_file() else []
-    return {(variant, seed): tables.read_replies(tables.Part(replies, seed, variant)) for variant, seed in cells}
+    return {cell: tables.read_replies(tables.Part(replies, cell)) for cell in cells}
 
 
 def _write_engine(
     params: Params,
     model: str,
     benchmark: str,
-    cell: tables.Cell,
+    cell: Cell,
     files: Sequence[Path],
     stated: Sequence[Mapping[str, Any]],
     edition: EditionFiles,
@@ -200,8 +196,7 @@ def _write_engine(
     """Write engine.json as inference does. Its facts name the files of each cell with their sha256."""
     path = edition.engine(model, benchmark)
     facts: dict[str, Any] = json_files.read(path)["facts"] if path.is_file() else {}
-    variant, seed = cell
-    facts[f"{variant}/seed{seed}"] = [
+    facts[f"{cell.variant}/seed{cell.seed}"] = [
         {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()} | ({"states": dict(of)} if of else {})
         for file, of in zip(files, stated, strict=True)
     ]
@@ -228,11 +223,9 @@ def _missing_settings(params: Params, model: str, edition: EditionFiles, samples
     cells: dict[str, dict[str, list[int]]] = {}
     for benchmark in params.file.benchmarks:
         table = edition.replies(model, benchmark)
-        for variant, number in tables.cells_in(table) if table.is_file() else ():
-            seed = number % SAMPLE
-            if seed in cells.get(benchmark, {}).get(variant, ()):
-                continue
-            cells.setdefault(benchmark, {}).setdefault(variant, []).append(seed)
+        for cell in tables.cells_in(table) if table.is_file() else ():
+            if cell.sample == 0:
+                cells.setdefault(benchmark, {}).setdefault(cell.variant, []).append(cell.seed)
     entry = _entry(params, model)
     needed: dict[str, Any] = {"cells": cells} | ({"samples": samples} if samples > 1 else {})
     if entry.get("cells") != cells or entry.get("samples", 1) != samples or model not in params.models:

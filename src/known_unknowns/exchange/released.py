@@ -47,16 +47,15 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, va
         raise ConfigError(unknown_name(model, names), path="models")
     name = names[model]
     facts, written = {}, {}
-    for variant, seed in params.cells(benchmark, model):
+    for at in params.cells(benchmark, model):
+        variant, seed, _ = at
         table = tables.read_questions(asked(variants, variant, seed))
         answered = answered_as(params, benchmark, variant)
         published = table if answered == variant else tables.read_questions(asked(variants, answered, seed))
         cell = interface(benchmark).replies(raw, files, entry, name, answered, published)
         if answered != variant:
             cell = _to_corrected(cell, published, table)
-        written[variant, seed] = [
-            turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))
-        ]
+        written[at] = [turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))]
         facts[f"{variant}/seed{seed}"] = {"files": [asdict(file) for file in cell.files], "notes": list(cell.notes)}
     tables.write_replies(out / "replies.parquet", written)
     record = {
@@ -118,7 +117,7 @@ def write_published(params: Params, benchmark: str, *, raw: Path, variants: Path
     entry, files = released_entry(params, benchmark), fetched_files(params, benchmark, raw)
     models = names_in_files(params, benchmark)
     rows = {name: params.published(model, benchmark) or model for name, model in models.items()}
-    seeds = dict(params.cells(benchmark))
+    seeds = {cell.variant: cell.seed for cell in params.cells(benchmark)}
 
     def questions_of(variant: str) -> Sequence[Question]:
         return tables.read_questions(asked(variants, variant, seeds[variant])) if variant in seeds else ()

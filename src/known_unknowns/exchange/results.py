@@ -11,7 +11,7 @@ from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.metrics.answers import frame
 from known_unknowns.metrics.measure import metrics_of
-from known_unknowns.records import REFUSED, SAMPLE, AnsweredTurn, Metric, Reply
+from known_unknowns.records import REFUSED, AnsweredTurn, Cell, Metric, Reply
 from known_unknowns.scoring import PARSERS, WITHOUT_TEXT
 from known_unknowns.scoring.answers import answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, combine_views, score_turn
@@ -68,7 +68,7 @@ def compute_metrics(
         completed = [_with_failed_choice(pair) if pair[0].id in without else pair for pair in pairs]
         scores = {name: _scores(name, completed) for name in parsers}
         answers = answer_table(benchmark, completed, parsers, scores, file="the replies")
-        tables.append(((variant, seed + number * SAMPLE), answers))
+        tables.append((Cell(variant, seed, number), answers))
         unforced |= bool(without)
         asks_again |= any(turn.step == FORCED for _, turns in pairs for turn in turns)
     metrics = metrics_of(

@@ -22,7 +22,7 @@ from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import lazy_engine, probe, reference_prompt
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Reply, Turn
+from known_unknowns.records import UNPARSED, AnsweredTurn, Cell, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import read_turns
 from known_unknowns.scoring.judge import judge_turn, parse_judgement, prompt_for, without_judge
 from known_unknowns.tables import Part
@@ -85,9 +85,9 @@ def _replies(params: Params, variants: Path, replies: Path, settings: Judge) -> 
         own = model == settings.model or getattr(params.model(model), "source", None) == judge_source
         for benchmark in params.benchmarks:
             table = replies_table(replies, model, benchmark)
-            for variant, seed in params.cells(benchmark, model):
-                questions = asked(variants / benchmark, variant, seed)
-                for question, turn in _scored(questions, Part(table, seed, variant)):
+            for cell in params.cells(benchmark, model):
+                questions = asked(variants / benchmark, cell.variant, cell.seed)
+                for question, turn in _scored(questions, Part(table, cell)):
                     key = prompt_for(turn, question, version=settings.prompt).key
                     if key not in found or (own and not found[key].own):
                         found[key] = _Judged(question, turn, own)
@@ -148,9 +148,9 @@ def _ask(
         reference_prompt.check(asked, journal, has_replies=has_replies)
 
     questions = [replace(each.question, id=key) for key, each in judged.items()]
-    cells = {("judged", 0): (protocol, questions)}
-    outcome = run(cells, engine, kept, folder=folder, before_asking=before_asking)
-    return {row.question_id: row.reply for row in outcome.replies["judged", 0]}
+    cell = Cell("judged", 0)
+    outcome = run({cell: (protocol, questions)}, engine, kept, folder=folder, before_asking=before_asking)
+    return {row.question_id: row.reply for row in outcome.replies[cell]}
 
 
 def _record(

@@ -17,10 +17,10 @@ from known_unknowns.engines._batch_invariance import recorded_certificate
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference import bound_protocols, lazy_engine, reference_prompt, shards
 from known_unknowns.inference.journal import Journal
-from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
+from known_unknowns.inference.runner import Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
 from known_unknowns.inference.unchanged_turns import check_turns
-from known_unknowns.records import Question, Reply, sample_of
+from known_unknowns.records import Cell, Question, Reply
 from known_unknowns.unusable import RETRIED, count, is_failure
 
 Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
@@ -72,12 +72,12 @@ def infer(
         about = _about(engine, journal, _records(records, number), outcome)
         lazy_engine.write_facts(journal, entry, engine.facts, about)
     path = out / "replies.parquet"
-    for (variant, seed), rows in outcome.replies.items():
-        unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in rows}
+    for cell, rows in outcome.replies.items():
+        unasked = {question.id for question in cells[cell][1]} - {row.question_id for row in rows}
         if unasked:
             raise DataError(
                 f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}",
-                file=tables.Part(path, seed, variant),
+                file=tables.Part(path, cell),
             )
     tables.write_replies(path, outcome.replies)
     record = _record(model, benchmark, entry, engine, outcome)
@@ -114,17 +114,17 @@ def cells_of(params: Params, model: str, benchmark: str, variants: Path) -> Cell
     """Return the protocol and questions of every variant, seed and sample, from a benchmark's folder of variants."""
     entry = params.model(model).asked_in(benchmark)
     return {
-        (variant, seed): (
+        cell: (
             bound_protocols.bound(
                 registry.get(benchmark),
-                params.protocol(benchmark, variant),
+                params.protocol(benchmark, cell.variant),
                 parsers=params.parsers,
                 model=entry,
                 confidence=params.confidence,
             ),
-            tables.read_questions(asked(variants, variant, seed)),
+            tables.read_questions(asked(variants, cell.variant, cell.seed)),
         )
-        for variant, seed in params.cells(benchmark, model)
+        for cell in params.cells(benchmark, model)
     }
 
 
@@ -140,7 +140,7 @@ def _run(
     """Return the engine and the outcome. The facts of the engine are beside ``journal``, its notes beside ``kept``."""
     engine = lazy_engine.engine(model, entry, journal)
     engine.notes = shards.notes_path(kept.path)
-    sampled = any(sample_of(seed) for _, seed in cells)
+    sampled = any(cell.sample for cell in cells)
     if sampled and engine.facts.get("decoding", {}).get("do_sample") is False:  # `sampling: checkpoint`, which does not
         message = "the checkpoint decodes greedily, so that its samples would be the same reply; set samples: 1"
         raise ConfigError(message, path=f"models.{model}.samples")

@@ -14,11 +14,8 @@ from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
-from known_unknowns.records import AnsweredTurn, Question, Reply, Turn, facts_text
+from known_unknowns.records import AnsweredTurn, Cell, Question, Reply, Turn, facts_text
 from known_unknowns.unusable import EMPTY, MAX_FIRST, REMEDIES, class_of
-
-Cell = tuple[str, int]
-"""A variant and a seed."""
 
 Protocol = Callable[[Question], Generator[Turn, Reply, None]]
 """A protocol of one question: it yields turns and receives the reply to each."""
@@ -46,8 +43,7 @@ class _Dialogue:
         except StopIteration:
             self.turn = None
         else:
-            seed = self.cell[1]
-            self.turn = turn if turn.seed == seed else replace(turn, seed=seed)
+            self.turn = replace(turn, **self.cell.repeat._asdict())
             self.key = key_of(self.question, self.turn)
 
     def record(self, reply: Reply) -> None:

@@ -9,11 +9,11 @@ from known_unknowns import tables
 from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.records import Question
+from known_unknowns.records import Cell, Question
 from known_unknowns.variants.of_benchmark import variant_of
 
-Cells = Mapping[tuple[str, int], tuple[Callable[[Question], Dialogue], Sequence[Question]]]
-"""The protocol and the questions of each variant and seed."""
+Cells = Mapping[Cell, tuple[Callable[[Question], Dialogue], Sequence[Question]]]
+"""The protocol and the questions of each cell."""
 
 
 def check_turns(params: Params, benchmark: str, cells: Cells, originals: Path) -> None:
@@ -31,7 +31,8 @@ def check_turns(params: Params, benchmark: str, cells: Cells, originals: Path) -
         return
     published = {question.id: question for question in tables.read_questions(originals)}
     checked = set()
-    for (variant, _), (protocol, questions) in cells.items():
+    for cell, (protocol, questions) in cells.items():
+        variant = cell.variant
         if variant in checked or variant_of(benchmark, params.variant(variant)).corrects:
             continue
         checked.add(variant)

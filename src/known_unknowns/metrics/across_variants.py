@@ -12,7 +12,7 @@ from known_unknowns.benchmark.metrics import AcrossVariants
 from known_unknowns.metrics.answers import Cells, categories, undefined
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.rows import UNPAIRED, rows, without_undefined
-from known_unknowns.records import Metric
+from known_unknowns.records import Metric, Repeat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,23 +24,25 @@ LeftOut = Mapping[str, Sequence[set[str]]]
 def across_variants(
     blank: Metric, combined: AcrossVariants, cells: Mapping[str, Mapping[str, Cells]], confidence: float
 ) -> Iterator[Metric]:
-    """Yield the metrics with each seed, then the means over seeds."""
+    """Yield the metrics of each repeat, then the means over them."""
     if combined.name in cells:
         raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
     if not all(variant in cells for variant in combined.variants):
         return
     for parser in cells[combined.variants[0]]:
         row = replace(blank, parser=parser)
-        by_seed = _combined_cells([cells[variant][parser] for variant in combined.variants], paired=combined.paired)
+        combined_cells = _combined_cells(
+            [cells[variant][parser] for variant in combined.variants], paired=combined.paired
+        )
         estimates, common, left_out = {}, {}, {}
-        for seed, of_variants in by_seed.items():
+        for repeat, of_variants in combined_cells.items():
             shared = _common_questions(of_variants)
             found = combined.ratios(shared)
             if not found:
                 return
-            members, left_out[seed] = _members(blank.benchmark, of_variants, shared[0].index)
-            common[seed] = {category: int(flags.sum()) for category, flags in members.items()}
-            estimates[seed] = ratio_estimates(found, members, shared[0]["cluster"].to_numpy())
+            members, left_out[repeat] = _members(blank.benchmark, of_variants, shared[0].index)
+            common[repeat] = {category: int(flags.sum()) for category, flags in members.items()}
+            estimates[repeat] = ratio_estimates(found, members, shared[0]["cluster"].to_numpy())
         if not estimates:
             continue
         metrics: list[Metric] = []
@@ -50,22 +52,22 @@ def across_variants(
             metrics += [replace(metric, method=metric.method + note) for metric in of_category]
         if combined.paired:
             metrics += _unpaired(row, combined, common, left_out)
-        reasons = {seed: undefined(of_variants) for seed, of_variants in by_seed.items()}
+        reasons = {repeat: undefined(of_variants) for repeat, of_variants in combined_cells.items()}
         yield from without_undefined(metrics, reasons)
 
 
-def _combined_cells(of_variants: Sequence[Cells], *, paired: bool) -> dict[int, list[pd.DataFrame]]:
-    """The cells of the combined variants for each seed that they have in common.
+def _combined_cells(of_variants: Sequence[Cells], *, paired: bool) -> dict[Repeat, list[pd.DataFrame]]:
+    """The cells of the combined variants for each repeat that they have in common.
 
-    In a pair, a variant that was asked with one seed is combined with every seed of the other.
+    In a pair, a variant that was asked once is combined with every repeat of the other.
     """
     several = list(of_variants)
     if paired:
         several = [cells for cells in of_variants if len(cells) > 1] or several[:1]
     found = {}
-    for seed in several[0]:
-        if all(seed in cells for cells in several):
-            found[seed] = [cells.get(seed, next(iter(cells.values()))) for cells in of_variants]
+    for repeat in several[0]:
+        if all(repeat in cells for cells in several):
+            found[repeat] = [cells.get(repeat, next(iter(cells.values()))) for cells in of_variants]
     return found
 
 
@@ -94,8 +96,8 @@ def _members(benchmark: str, cells: Sequence[pd.DataFrame], common: pd.Index) ->
 def _note(combined: AcrossVariants, category: str, left_out: Iterable[LeftOut]) -> str:
     """The number of questions that are not in all variants, as text; empty if there are none."""
     counts = dict.fromkeys(combined.variants, 0)
-    for of_seed in left_out:
-        for variant, ids in zip(combined.variants, of_seed.get(category, ()), strict=False):
+    for of_repeat in left_out:
+        for variant, ids in zip(combined.variants, of_repeat.get(category, ()), strict=False):
             counts[variant] += len(ids)
     stated = [f"{count} of {variant}" for variant, count in counts.items() if count]
     return f"; questions without a counterpart, left out: {', '.join(stated)}" if stated else ""
@@ -104,18 +106,19 @@ def _note(combined: AcrossVariants, category: str, left_out: Iterable[LeftOut]) 
 def _unpaired(
     blank: Metric,
     combined: AcrossVariants,
-    common: Mapping[int, Mapping[str, int]],
-    left_out: Mapping[int, LeftOut],
+    common: Mapping[Repeat, Mapping[str, int]],
+    left_out: Mapping[Repeat, LeftOut],
 ) -> Iterator[Metric]:
-    """The share of questions that a variant lacks, by category: one row per seed, then the mean over seeds."""
-    for category in dict.fromkeys(name for of_seed in left_out.values() for name in of_seed):
+    """The share of questions that a variant lacks, by category: one row per repeat, then the mean over them."""
+    for category in dict.fromkeys(name for of_repeat in left_out.values() for name in of_repeat):
         row, found = replace(blank, name=UNPAIRED, category=category), []
-        for seed, of_seed in left_out.items():
-            lost = len(set().union(*of_seed.get(category, ())))
-            n = lost + common[seed].get(category, 0)
+        for repeat, of_repeat in left_out.items():
+            lost = len(set().union(*of_repeat.get(category, ())))
+            n = lost + common[repeat].get(category, 0)
             if n:
-                method = "counted" + _note(combined, category, [of_seed])
-                found.append(replace(row, seed=seed, value=lost / n, n=n, denominator=float(n), method=method))
+                method = "counted" + _note(combined, category, [of_repeat])
+                of = replace(row, **repeat._asdict())
+                found.append(replace(of, value=lost / n, n=n, denominator=float(n), method=method))
         yield from found
         if len(left_out) > 1 and len(found) == len(left_out):
             value, mean_n = (float(np.mean([getattr(each, name) for each in found])) for name in ("value", "n"))

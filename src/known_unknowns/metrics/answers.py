@@ -6,7 +6,7 @@ A *cell* has the answers to one variant with one seed and sample under one parse
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
@@ -17,13 +17,15 @@ import pyarrow as pa
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
-from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, SAMPLE, seed_name
+from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, Cell, Repeat
 from known_unknowns.scoring.answers import TEXT, answer_schema
 from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES, SHUFFLES
-from known_unknowns.tables.parquet import Cell, Part
+from known_unknowns.tables.parquet import CELL, Part
 
-Cells = Mapping[int, pd.DataFrame]
-"""The cells of one variant and parser, by seed."""
+Cells = Mapping[Repeat, pd.DataFrame]
+"""The cells of one variant and parser."""
+
+_CELL = CELL.names
 
 
 def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable[str]) -> pd.DataFrame:
@@ -32,16 +34,16 @@ def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable
     Raises
     ------
     DataError
-        If there are no answers to a variant and seed under a parser, or the seeds of a variant have other questions.
+        If there are no answers to a cell under a parser, or the cells of a variant have other questions.
     """
-    table = tables.read_columns(file, pa.schema([("variant", TEXT), ("seed", pa.int64()), *answer_schema(benchmark)]))
-    answers = table.to_pandas()
+    schema = pa.schema([*CELL.set(0, CELL.field("variant").with_type(TEXT)), *answer_schema(benchmark)])
+    answers = tables.read_columns(file, schema).to_pandas()
     chosen = pd.MultiIndex.from_tuples([(*cell, parser) for cell in cells for parser in parsers])
-    present = pd.MultiIndex.from_frame(answers[["variant", "seed", "parser"]])
+    present = pd.MultiIndex.from_frame(answers[[*_CELL, "parser"]])
     missing = chosen.difference(present.unique(), sort=False)
     if len(missing):
-        variant, seed, parser = missing[0]
-        text = f"no answers to {variant} with {seed_name(seed)} by {parser!r}; delete it and run again"
+        *cell, parser = missing[0]
+        text = f"no answers to {Cell(*cell)} by {parser!r}; delete it and run again"
         raise DataError(text, file=file)
     answers = answers[present.isin(chosen)]
     _check_questions(answers, file)
@@ -49,11 +51,13 @@ def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable
 
 
 def frame(parts: Iterable[tuple[Cell, pa.Table]]) -> pd.DataFrame:
-    """Return the answers to several variants and seeds (`scoring.answers.answer_table`), as `complete` returns them."""
+    """Return the answers to several cells (`scoring.answers.answer_table`), as `complete` returns them."""
     found = []
-    for (variant, seed), table in parts:
-        named = table.append_column("variant", pa.repeat(variant, len(table)).cast(TEXT))
-        found.append(named.append_column("seed", pa.repeat(seed, len(table))))
+    for cell, table in parts:
+        named = table.append_column("variant", pa.repeat(cell.variant, len(table)).cast(TEXT))
+        for name in ("seed", "sample"):
+            named = named.append_column(name, pa.repeat(getattr(cell, name), len(table)))
+        found.append(named)
     return complete(pa.concat_tables(found).unify_dictionaries().to_pandas())
 
 
@@ -64,12 +68,11 @@ def complete(answers: pd.DataFrame) -> pd.DataFrame:
     and `REFUSAL`. ``would_be_right`` becomes a number, NaN if it is not known.
     """
     names = answers["group"].cat
-    samples = answers["seed"] // SAMPLE
     added = {
         "cluster": names.reorder_categories(sorted(names.categories)).cat.codes.to_numpy(),
         "would_be_right": answers["would_be_right"].astype(float),
-        SAMPLES: _agreement(answers, answers["seed"] % SAMPLE),
-        SHUFFLES: _agreement(answers, samples).where(_is_shuffled(answers, samples)),
+        SAMPLES: _agreement(answers, answers["seed"]),
+        SHUFFLES: _agreement(answers, answers["sample"]).where(_is_shuffled(answers)),
         REFUSAL: answers["outcome"].astype(object).map({ANSWERED: 1.0, REFUSED: 0.0, ABSTAINED: 0.0}),
     }
     return answers.assign(**added)
@@ -87,43 +90,44 @@ def _agreement(answers: pd.DataFrame, within: pd.Series) -> pd.Series:
     return (equal / replied).where((replied > 1) & (answers["parser"] == PARSER))
 
 
-def _is_shuffled(answers: pd.DataFrame, samples: pd.Series) -> pd.Series:
+def _is_shuffled(answers: pd.DataFrame) -> pd.Series:
     """Flag the answers to variants whose options have another order with another seed."""
-    question = [answers["variant"], answers["question_id"], samples]
+    question = [answers["variant"], answers["question_id"], answers["sample"]]
     orders = answers["options"].cat.codes.groupby(question, observed=True).transform("nunique")
-    return orders.groupby([answers["variant"], samples], observed=True).transform("max") > 1
+    return orders.groupby([answers["variant"], answers["sample"]], observed=True).transform("max") > 1
 
 
 def _check_questions(answers: pd.DataFrame, file: Path) -> None:
-    """DataError if a question occurs twice, or not with all seeds and under all parsers of a variant."""
-    first: dict[str, tuple[str, int, list[str]]] = {}
-    for (variant, seed, parser), cell in _by_cell(answers):
-        ids = cell["question_id"].tolist()
-        first_parser, first_seed, expected = first.setdefault(variant, (parser, seed, ids))
+    """DataError if a question occurs twice, or not in all cells and under all parsers of a variant."""
+    first: dict[str, tuple[str, Repeat, list[str]]] = {}
+    for cell, parser, of_cell in _by_cell(answers):
+        ids = of_cell["question_id"].tolist()
+        first_parser, first_repeat, expected = first.setdefault(cell.variant, (parser, cell.repeat, ids))
         if len(set(ids)) < len(ids):
-            question = cell["question_id"][cell["question_id"].duplicated()].iloc[0]
+            question = of_cell["question_id"][of_cell["question_id"].duplicated()].iloc[0]
             text = f"question {question!r} is answered twice by {parser!r}; delete it and run again"
-            raise DataError(text, file=Part(file, seed, variant))
+            raise DataError(text, file=Part(file, cell))
         if ids != expected:
             here, there = next(pair for pair in zip_longest(ids, expected) if pair[0] != pair[1])
             text = (
-                f"other questions by {parser!r} than those of seed {first_seed} by {first_parser!r}, "
+                f"other questions by {parser!r} than those of {first_repeat} by {first_parser!r}, "
                 f"from {there or here!r} on; make the variants again"
             )
-            raise DataError(text, file=Part(file, seed, variant))
+            raise DataError(text, file=Part(file, cell))
 
 
-def _by_cell(answers: pd.DataFrame) -> Iterable[tuple[tuple[str, int, str], pd.DataFrame]]:
-    """The answers by variant, seed and parser, in the order of the table."""
-    return answers.groupby(["variant", "seed", "parser"], sort=False, observed=True)
+def _by_cell(answers: pd.DataFrame) -> Iterator[tuple[Cell, str, pd.DataFrame]]:
+    """The answers by cell and parser, in the order of the table."""
+    for (*cell, parser), of_cell in answers.groupby([*_CELL, "parser"], sort=False, observed=True):
+        yield Cell(*cell), parser, of_cell
 
 
-def cells_of(answers: pd.DataFrame) -> dict[str, dict[str, dict[int, pd.DataFrame]]]:
-    """Return the cells by variant, parser and seed, in the order of the table."""
-    found: dict[str, dict[str, dict[int, pd.DataFrame]]] = {}
-    for (variant, seed, parser), cell in _by_cell(answers):
-        of_parser = found.setdefault(variant, {}).setdefault(parser, {})
-        of_parser[seed] = cell.set_index("question_id")
+def cells_of(answers: pd.DataFrame) -> dict[str, dict[str, dict[Repeat, pd.DataFrame]]]:
+    """Return the cells by variant, parser and repeat, in the order of the table."""
+    found: dict[str, dict[str, dict[Repeat, pd.DataFrame]]] = {}
+    for cell, parser, of_cell in _by_cell(answers):
+        of_parser = found.setdefault(cell.variant, {}).setdefault(parser, {})
+        of_parser[cell.repeat] = of_cell.set_index("question_id")
     return found
 
 

@@ -18,7 +18,7 @@ from known_unknowns.metrics.answers import Cells
 from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusal_bounds, widened
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.metrics.rows import rows
-from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, sample_of
+from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, Repeat
 from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.tables import CONFIDENCES
 from known_unknowns.tables.confidence_sources import (
@@ -53,7 +53,7 @@ def refused(cell: pd.DataFrame) -> pd.Series:
 
 
 def confidence_table(cell: pd.DataFrame) -> pa.Table:
-    """Return the rows of `records.Confidence` of one variant and seed."""
+    """Return the rows of `records.Confidence` of one cell."""
     table = cell.reset_index().astype({"outcome": object})
     table["attempted"] = table["outcome"] == ANSWERED
     table["would_be_right"] = table["would_be_right"].map({1.0: True, 0.0: False})
@@ -69,13 +69,13 @@ def _why_absent(source: str, cells: Cells, *, asks_again: bool) -> str:
         return NOTHING_RIGHT if nothing_is_right else ""
     if any(cell[source].notna().any() for cell in cells.values()):
         return ""
-    seed, cell = next(iter(cells.items()))
+    first, cell = next(iter(cells.items()))
     if source == LETTERS:
         return low_mass(cell["label_mass"].dropna()) or "undefined: no label has a probability"
     if source == SAMPLES:
         return _ONE_SAMPLE
     if source == SHUFFLES:
-        orders = [other["options"] for at, other in cells.items() if sample_of(at) == sample_of(seed)]
+        orders = [other["options"] for repeat, other in cells.items() if repeat.sample == first.sample]
         shuffled = any(not order.equals(orders[0]) for order in orders)
         return _ONE_SEED if shuffled or len(orders) == 1 else _NOT_SHUFFLED
     name = VERBALISED if source == VERBALISED else OPTION_TEXT
@@ -94,8 +94,8 @@ def metrics_of_sources(blank: Metric, cells: Cells, confidence: float, *, asks_a
     ----------
     blank : Metric
         The metric whose place is filled.
-    cells : mapping from int to DataFrame
-        The cells of a variant under the parser `PARSER`, by seed.
+    cells : mapping from Repeat to DataFrame
+        The cells of a variant under the parser `PARSER`.
     confidence : float
         Confidence level of the intervals.
     asks_again : bool
@@ -107,8 +107,9 @@ def metrics_of_sources(blank: Metric, cells: Cells, confidence: float, *, asks_a
         if absent := _why_absent(source, cells, asks_again=asks_again):
             n = len(next(iter(cells.values())))
             missing = replace(row, name=f"{KNOWN}.{source}", n=n, method=absent)
-            seeds = [*cells, None] if len(cells) > 1 else [*cells]
-            yield from (replace(missing, seed=seed) for seed in seeds)
+            yield from (replace(missing, **repeat._asdict()) for repeat in cells)
+            if len(cells) > 1:
+                yield missing
             continue
         if source == REFUSAL:
             of_source = _of_refusals(row, cells, confidence)
@@ -120,15 +121,15 @@ def metrics_of_sources(blank: Metric, cells: Cells, confidence: float, *, asks_a
 def _of_attempts(row: Metric, source: str, cells: Cells, confidence: float) -> Iterator[Metric]:
     """The share of the attempts whose confidence is known, and the metrics of these confidences."""
     shares, statistics, estimates = {}, {}, {}
-    for seed, cell in cells.items():
+    for repeat, cell in cells.items():
         if cell[source].isna().all():
             continue
         known = attempted(cell) & cell[source].notna()
-        shares[seed] = _share_known(cell, Ratio(known, attempted(cell)))
+        shares[repeat] = _share_known(cell, Ratio(known, attempted(cell)))
         counted = cell[known]
         if len(counted):
-            statistics[seed] = calibration(counted[source].to_numpy(), counted["correct"].to_numpy())
-            estimates[seed] = estimated(statistics[seed], counted["cluster"].to_numpy(), _groups(cells))
+            statistics[repeat] = calibration(counted[source].to_numpy(), counted["correct"].to_numpy())
+            estimates[repeat] = estimated(statistics[repeat], counted["cluster"].to_numpy(), _groups(cells))
     yield from _rows_of_statistics(row, shares, {}, confidence)
     yield from _rows_of_statistics(row, estimates, statistics, confidence)
 
@@ -137,13 +138,13 @@ def _of_refusals(row: Metric, cells: Cells, confidence: float) -> Iterator[Metri
     """The share of the refusals whose answer is known, and bounds of the metrics of the refusals."""
     shares, statistics, estimates = {}, {}, {}
     unknown = total = 0
-    for seed, cell in cells.items():
+    for repeat, cell in cells.items():
         tried, refusals, right = attempted(cell), refused(cell), cell["would_be_right"]
-        shares[seed] = _share_known(cell, Ratio(refusals & right.notna(), refusals))
+        shares[repeat] = _share_known(cell, Ratio(refusals & right.notna(), refusals))
         unknown, total = unknown + int((refusals & right.isna()).sum()), total + int(refusals.sum())
-        statistics[seed] = refusal_bounds(tried.to_numpy(), refusals.to_numpy(), right.to_numpy())
+        statistics[repeat] = refusal_bounds(tried.to_numpy(), refusals.to_numpy(), right.to_numpy())
         n = int((tried | refusals).sum())
-        estimates[seed] = estimated(statistics[seed], cell["cluster"].to_numpy(), _groups(cells), n=n)
+        estimates[repeat] = estimated(statistics[repeat], cell["cluster"].to_numpy(), _groups(cells), n=n)
     note = f"; a bound: {unknown:,} of {total:,} refusals have no known answer" if unknown else ""
     yield from _rows_of_statistics(row, shares, {}, confidence)
     yield from _rows_of_statistics(row, estimates, statistics, confidence, note=note)
@@ -162,20 +163,20 @@ def _groups(cells: Cells) -> np.ndarray:
 
 def _rows_of_statistics(
     row: Metric,
-    by_seed: Mapping[int, Estimates],
-    statistics: Mapping[int, Mapping[str, Statistic]],
+    estimates: Mapping[Repeat, Estimates],
+    statistics: Mapping[Repeat, Mapping[str, Statistic]],
     confidence: float,
     *,
     note: str = "",
 ) -> Iterator[Metric]:
-    """The rows with each seed, and of their mean. ``statistics`` say how far their bias widens the intervals."""
-    if not by_seed:
+    """The rows of each repeat, and of their mean. ``statistics`` say how far their bias widens the intervals."""
+    if not estimates:
         return
-    for of, metrics in rows(row, {seed: {OVERALL: each} for seed, each in by_seed.items()}, confidence):
-        of_seeds = [statistics[seed] for seed in ([of] if of is not None else by_seed) if seed in statistics]
+    for of, metrics in rows(row, {repeat: {OVERALL: each} for repeat, each in estimates.items()}, confidence):
+        counted = [statistics[repeat] for repeat in ([of] if of is not None else estimates) if repeat in statistics]
         for metric in metrics:
             if metric.value is not None:
-                slacks = [each[metric.name].slack for each in of_seeds] or [(0.0, 0.0)]
+                slacks = [each[metric.name].slack for each in counted] or [(0.0, 0.0)]
                 down, up = (float(np.mean(ends)) for ends in zip(*slacks, strict=True))
                 metric = widened(metric, (down, up))
                 metric = replace(metric, method=metric.method + note)

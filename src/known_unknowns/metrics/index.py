@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from known_unknowns.records import OVERALL, Metric
 
@@ -10,29 +10,29 @@ from known_unknowns.records import OVERALL, Metric
 class MetricIndex:
     """Metrics by model, benchmark, variant, parser, category and name.
 
-    With several seeds, the mean over seeds (seed None) is used; with one seed, its only row.
+    The mean over seeds and samples is used, the row without either; if there is one of each, its only row.
     """
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
-        self._seeds: dict[tuple[str, ...], dict[int | None, Metric]] = {}
+        self._repeats: dict[tuple[str, ...], list[Metric]] = {}
         for m in metrics:
             key = (m.model, m.benchmark, m.variant, m.parser, m.category, m.name)
-            self._seeds.setdefault(key, {})[m.seed] = m
+            self._repeats.setdefault(key, []).append(m)
 
     def __iter__(self) -> Iterator[Metric]:
-        return (_over_seeds(seeds) for seeds in self._seeds.values())
+        return map(_over_repeats, self._repeats.values())
 
     def get(
         self, model: str, benchmark: str, variant: str, parser: str, name: str, category: str = OVERALL
     ) -> Metric | None:
         """Return the metric, or None if it was not measured. The ``value`` of an undefined metric is None."""
-        seeds = self._seeds.get((model, benchmark, variant, parser, category, name))
-        return None if seeds is None else _over_seeds(seeds)
+        repeats = self._repeats.get((model, benchmark, variant, parser, category, name))
+        return None if repeats is None else _over_repeats(repeats)
 
     def runs(self, m: Metric) -> int:
-        """Return the number of seeds that a metric of this index is the mean of."""
+        """Return the number of seeds and samples that a metric of this index is the mean of."""
         key = (m.model, m.benchmark, m.variant, m.parser, m.category, m.name)
-        return max(len(self._seeds[key].keys() - {None}), 1) if m.seed is None else 1
+        return max(len(self._repeats[key]) - 1, 1) if m.seed is None else 1
 
     def question_counts(self, model: str, benchmark: str, variant: str) -> dict[str, int]:
         """Return the number of questions of each measured category."""
@@ -40,13 +40,19 @@ class MetricIndex:
         return {m.category: m.n for m in self if (m.model, m.benchmark, m.variant) == key}
 
 
-def _over_seeds(seeds: Mapping[int | None, Metric]) -> Metric:
-    """The mean over seeds, or else the metric of the smallest seed."""
-    return seeds[min(seeds, key=lambda seed: (seed is not None, seed or 0))]
+def _over_repeats(metrics: Iterable[Metric]) -> Metric:
+    """The mean over seeds and samples, or else the metric of the first of them."""
+    return min(metrics, key=repeat_order)
+
+
+def repeat_order(metric: Metric) -> tuple[int, int]:
+    """Return a sort key of the rows of one metric: the mean, then the seeds of each sample."""
+    repeat = metric.repeat
+    return (-1, 0) if repeat is None else (repeat.sample, repeat.seed)
 
 
 def headline(metrics: Iterable[Metric]) -> list[Metric]:
-    """Select one row per metric: the mean over seeds if there is one, else the row of the first seed."""
+    """Select one row per metric: the mean over seeds and samples if there is one, else the first row."""
     chosen: dict[tuple[str, ...], Metric] = {}
     for metric in metrics:
         key = (metric.model, metric.benchmark, metric.variant, metric.parser, metric.category, metric.name)

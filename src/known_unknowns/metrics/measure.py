@@ -31,7 +31,7 @@ from known_unknowns.metrics.proportions import (
 )
 from known_unknowns.metrics.rows import rows, with_intervals, without_undefined
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.records import SAMPLE, Metric
+from known_unknowns.records import Cell, Metric
 from known_unknowns.tables.confidence_sources import PARSER
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
@@ -48,12 +48,12 @@ def measure(
     out: Path,
     confidence: Path | None = None,
 ) -> None:
-    """Write the table of metrics, ordered by variant, category, seed and metric within each parser.
+    """Write the table of metrics, ordered by variant, category, sample, seed and metric within each parser.
 
     ``answers`` is the table of the model's answers. The table of the confidences of each question is written to
     ``confidence``.
 
-    With several seeds or samples, rows with seed None follow: means over all of them, undefined if the metric of any
+    With several seeds or samples, rows without them follow: means over all of them, undefined if the metric of any
     is. `headline` selects them.
 
     Raises
@@ -64,8 +64,8 @@ def measure(
     table = read(answers, benchmark, cells=params.cells(benchmark, model), parsers=params.parsers)
     if confidence is not None:
         rows = table[table["parser"] == PARSER].set_index("question_id")
-        cells = rows.groupby(["variant", "seed"], sort=False, observed=True)
-        tables.write_cells(confidence, tables.CONFIDENCES, ((at, confidence_table(cell)) for at, cell in cells))
+        cells = rows.groupby(tables.CELL.names, sort=False, observed=True)
+        tables.write_cells(confidence, tables.CONFIDENCES, ((Cell(*at), confidence_table(cell)) for at, cell in cells))
     metrics = metrics_of(
         table,
         params.statistics,
@@ -119,16 +119,16 @@ def metrics_of(
     cells, labels, confidence = cells_of(answers), labels_of(answers), statistics.confidence
     metrics: list[Metric] = []
     for variant, of_parsers in cells.items():
-        for parser, by_seed in of_parsers.items():
-            blank = Metric(model, benchmark, variant, None, parser, "", "", None, None, None, 0, "")
-            found = _of_cells(blank, by_seed, labels, confidence, content_free=variant in content_free)
-            found += _across_runs(blank, by_seed, confidence)
+        for parser, of_parser in of_parsers.items():
+            blank = Metric(model, benchmark, variant, None, None, parser, "", "", None, None, None, 0, "")
+            found = _of_cells(blank, of_parser, labels, confidence, content_free=variant in content_free)
+            found += _across_repeats(blank, of_parser, confidence)
             if parser == PARSER:
-                found += metrics_of_sources(blank, by_seed, confidence, asks_again=variant in asks_again)
-            reasons = {seed: undefined([cell]) for seed, cell in by_seed.items()}
+                found += metrics_of_sources(blank, of_parser, confidence, asks_again=variant in asks_again)
+            reasons = {repeat: undefined([cell]) for repeat, cell in of_parser.items()}
             metrics += without_undefined(found, reasons)
     for combination in [*registry.get(benchmark).metrics().across_variants, *combined]:
-        blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
+        blank = Metric(model, benchmark, combination.name, None, None, "", "", "", None, None, None, 0, "")
         metrics += across_variants(blank, combination, cells, confidence)
     return metrics
 
@@ -137,13 +137,13 @@ def _of_cells(
     blank: Metric, cells: Cells, labels: Sequence[str], confidence: float, *, content_free: bool
 ) -> list[Metric]:
     """The metrics of each cell, and their means, with those that are computed from them."""
-    members = {seed: categories(blank.benchmark, cell) for seed, cell in cells.items()}
-    by_seed = {}
-    for seed, cell in cells.items():
-        by_seed[seed] = _estimates(blank.benchmark, cell, members[seed], labels, content_free=content_free)
-    right_labels = {seed: cell["right_label"].to_numpy() for seed, cell in cells.items()}
+    members = {repeat: categories(blank.benchmark, cell) for repeat, cell in cells.items()}
+    estimates = {}
+    for repeat, cell in cells.items():
+        estimates[repeat] = _estimates(blank.benchmark, cell, members[repeat], labels, content_free=content_free)
+    right_labels = {repeat: cell["right_label"].to_numpy() for repeat, cell in cells.items()}
     found = []
-    for of, of_category in rows(blank, by_seed, confidence):
+    for of, of_category in rows(blank, estimates, confidence):
         category = of_category[0].category
         shown = list(cells) if of is None else [of]
         right = np.concatenate([right_labels[at][members[at][category]] for at in shown])
@@ -199,24 +199,23 @@ def _derived(metrics: Sequence[Metric], right: np.ndarray) -> Iterator[Metric]:
     yield from registry.get(accuracy.benchmark).metrics().derived(known)
 
 
-def _across_runs(blank: Metric, cells: Cells, confidence: float) -> Iterator[Metric]:
-    """Metrics that compare the seeds of each sample, and the samples of each seed: rows with seed None, no spread."""
+def _across_repeats(blank: Metric, cells: Cells, confidence: float) -> Iterator[Metric]:
+    """Metrics that compare the seeds of each sample, and the samples of each seed: rows without either, no spread."""
     compares_seeds = registry.get(blank.benchmark).metrics().compares_seeds
     first = next(iter(cells.values()))
     members, clusters = categories(blank.benchmark, first), first["cluster"].to_numpy()
     of_samples: dict[int, list[pd.DataFrame]] = {}
     of_seeds: dict[int, list[pd.DataFrame]] = {}
-    for run, cell in cells.items():
-        sample, seed = divmod(run, SAMPLE)
-        of_samples.setdefault(sample, []).append(cell)
-        of_seeds.setdefault(seed, []).append(cell)
+    for repeat, cell in cells.items():
+        of_samples.setdefault(repeat.sample, []).append(cell)
+        of_seeds.setdefault(repeat.seed, []).append(cell)
     for compute, compared, unit in ((across_seeds, of_samples, "seeds"), (across_samples, of_seeds, "samples")):
-        runs = len(next(iter(compared.values())))
-        if runs < 2 or (unit == "seeds" and not compares_seeds):
+        number = len(next(iter(compared.values())))
+        if number < 2 or (unit == "seeds" and not compares_seeds):
             continue
         found = [ratio_estimates(compute(part), members, clusters) for part in compared.values()]
         for category in members:
             each = [estimates[category] for estimates in found]
             mean = mean_over_seeds(each) if len(each) > 1 else each[0]
             row = replace(blank, category=category)
-            yield from with_intervals(row, mean, confidence, suffix=f", over {runs} {unit}")
+            yield from with_intervals(row, mean, confidence, suffix=f", over {number} {unit}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds
 from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, LABEL_MASS
-from known_unknowns.records import Metric, runs_name
+from known_unknowns.records import Metric, Repeat, repeats_name
 
 UNPAIRED = "unpaired"
 """Share of the questions of any combined variant that another one lacks."""
@@ -18,22 +18,23 @@ ALWAYS_DEFINED = frozenset({CHANCE, CONSTANT_ANSWER, UNPAIRED, LABEL_MASS})
 
 
 def rows(
-    blank: Metric, by_seed: Mapping[int, Mapping[str, Estimates]], confidence: float
-) -> Iterator[tuple[int | None, list[Metric]]]:
-    """Yield the metrics of each category: with each seed, then the means over several seeds and samples.
+    blank: Metric, estimates: Mapping[Repeat, Mapping[str, Estimates]], confidence: float
+) -> Iterator[tuple[Repeat | None, list[Metric]]]:
+    """Yield the metrics of each category: those of each repeat, then the means over several seeds and samples.
 
     The interval of a mean covers questions, seeds and samples together. All answers to a question belong to its group,
     and the options of each question are shuffled, and its replies sampled, independently. The variance between the
     groups therefore contains both the variance between questions and what remains of the others in a mean over them.
     """
-    for category in next(iter(by_seed.values())):
-        seeds = {seed: found[category] for seed, found in by_seed.items()}
-        for seed, estimated in seeds.items():
-            yield seed, list(with_intervals(replace(blank, seed=seed, category=category), estimated, confidence))
-        if len(seeds) > 1:
-            mean = mean_over_seeds(list(seeds.values()))
-            values = [[seed.value[seed.names.index(name)] for name in mean.names] for seed in seeds.values()]
-            spreads, suffix = np.std(values, axis=0, ddof=1).tolist(), f", mean of {runs_name(list(seeds))}"
+    for category in next(iter(estimates.values())):
+        repeats = {repeat: found[category] for repeat, found in estimates.items()}
+        for repeat, estimated in repeats.items():
+            row = replace(blank, **repeat._asdict(), category=category)
+            yield repeat, list(with_intervals(row, estimated, confidence))
+        if len(repeats) > 1:
+            mean = mean_over_seeds(list(repeats.values()))
+            values = [[each.value[each.names.index(name)] for name in mean.names] for each in repeats.values()]
+            spreads, suffix = np.std(values, axis=0, ddof=1).tolist(), f", mean of {repeats_name(repeats)}"
             row = replace(blank, category=category)
             yield None, list(with_intervals(row, mean, confidence, suffix=suffix, spreads=spreads))
 
@@ -67,17 +68,17 @@ def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def without_undefined(metrics: Iterable[Metric], reasons: Mapping[int, str]) -> list[Metric]:
+def without_undefined(metrics: Iterable[Metric], reasons: Mapping[Repeat, str]) -> list[Metric]:
     """Return the metrics, of which those whose parser is undefined have no values.
 
-    ``reasons`` says why the parser is undefined, by seed, or is "". A mean is undefined if the metric with any seed is.
+    ``reasons`` says why the parser is undefined in a repeat, or is "". A mean is undefined if it is in any of them.
     """
     of_mean = next((reason for reason in reasons.values() if reason), "")
     if not of_mean:
         return list(metrics)
     found = []
     for metric in metrics:
-        reason = of_mean if metric.seed is None else reasons[metric.seed]
+        reason = of_mean if metric.repeat is None else reasons[metric.repeat]
         if reason and metric.name not in ALWAYS_DEFINED:
             metric = replace(metric, value=None, low=None, high=None, spread=None, method=reason)
         found.append(metric)

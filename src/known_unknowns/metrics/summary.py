@@ -19,7 +19,7 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
-from known_unknowns.metrics.index import headline
+from known_unknowns.metrics.index import headline, repeat_order
 from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED, SHARE, constant_label
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free, unusable_outcomes
@@ -364,7 +364,7 @@ def _plot(metrics: Sequence[Metric]) -> str:
 
 
 def _order(metric: Metric) -> tuple[Any, ...]:
-    """Sort key: every key column; Overall before the categories, means over seeds before single seeds."""
+    """Sort key: every key column; Overall before the categories, means before single seeds."""
     return (
         metric.model,
         metric.benchmark,
@@ -373,7 +373,7 @@ def _order(metric: Metric) -> tuple[Any, ...]:
         metric.category != OVERALL,
         metric.category,
         metric.name,
-        -1 if metric.seed is None else metric.seed,
+        *repeat_order(metric),
     )
 
 

@@ -10,9 +10,9 @@ import pandas as pd
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.records import CUT, FAILED
+from known_unknowns.records import CUT, FAILED, Cell
 from known_unknowns.tables import REPLIES, SCORES, read_columns
-from known_unknowns.tables.parquet import Cell, Part
+from known_unknowns.tables.parquet import Part
 from known_unknowns.unusable import CUT_OFF, EMPTY, REMEDIES
 from known_unknowns.variants.of_benchmark import unusable_outcomes
 
@@ -50,9 +50,9 @@ def outcomes(
     """Return the outcome of each answer by a parser, None if the reply can be used, and its text or its failure."""
     found: list[tuple[str | None, str]] = []
     turn = ["question_id", "turn"]
-    for variant, seed in cells:
-        kinds = unusable_outcomes(params, variant)
-        replies, scores = (Part(path(model, benchmark), seed, variant) for path in (files.replies, files.scores))
+    for cell in cells:
+        kinds = unusable_outcomes(params, cell.variant)
+        replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))
         texts = read_columns(replies, REPLIES, [*turn, "step", "reply", "error"]).to_pandas()
         parsed = read_columns(scores, SCORES, [*turn, "parser", "outcome"]).to_pandas()
         of_parser = parsed[parsed["parser"] == parser]

@@ -15,7 +15,7 @@ from known_unknowns.metrics.confidence import BINS, binned
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.selective import risks
-from known_unknowns.records import OVERALL, SAMPLE, Metric
+from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
@@ -92,9 +92,9 @@ def _attempts(run: Run, each: ModelSource, files: EditionFiles) -> _Attempts | N
     path = files.confidence(each.model, run.benchmark)
     if not path.is_file():
         return None
-    names = ["variant", "seed", "question_id", "attempted", "correct", REFUSAL, each.source]
+    names = ["variant", "seed", "sample", "question_id", "attempted", "correct", REFUSAL, each.source]
     rows = read_columns(path, _SCHEMA, names).to_pandas()
-    rows = rows[(rows.variant == each.variant) & (rows.seed < SAMPLE)]
+    rows = rows[(rows.variant == each.variant) & (rows["sample"] == 0)]
     attempts = rows[rows.attempted & rows[each.source].notna()]
     questions = read_columns(files.variants(run.benchmark) / f"{each.variant}.parquet", QUESTIONS, ["id", "group"])
     group_of = questions.to_pandas().drop_duplicates("id").set_index("id")["group"]

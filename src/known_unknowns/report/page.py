@@ -211,7 +211,7 @@ def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> li
     for model in shown.models:
         found = shown.unusable(model)
         if found is not None and found.excludes:
-            cells = [cell for cell in run.params.cells(run.benchmark, model) if cell[0] == found.variant]
+            cells = [cell for cell in run.params.cells(run.benchmark, model) if cell.variant == found.variant]
             outcomes = [
                 (outcome, private.removed(text))  # before it is shortened, which can cut a key
                 for outcome, text in unusable_replies.outcomes(

@@ -281,11 +281,11 @@ class Disagreement:
 
 
 _SCORES = pa.schema([*CELL, *SCORES])
-_SCORE_COLUMNS = ("variant", "seed", "question_id", "turn", "step", "parser", "outcome", "choice")
+_SCORE_COLUMNS = (*CELL.names, "question_id", "turn", "step", "parser", "outcome", "choice")
 
 
 def disagreement(run: Run, results: Path) -> Disagreement | None:
-    """Return how often two parsers disagree on the same reply, per model and variant, over all seeds.
+    """Return how often two parsers disagree on the same reply, per model and variant, over all seeds and samples.
 
     Returns None for a single parser. Raises DataError for an invalid table of scores.
     """
@@ -319,9 +319,10 @@ def _disagreements(table: pa.Table, pairs: Sequence[tuple[str, str]]) -> list[tu
 
     Two parsers agree if they chose the same option, or none with the same outcome.
     """
-    answers = last_answers(table.to_pandas(), "seed")
+    answers = last_answers(table.to_pandas(), "seed", "sample")
     parsed = answers.choice.astype(object).where(answers.choice.notna(), answers.outcome)
-    by_parser = answers.assign(parsed=parsed).pivot(index=["seed", "question_id"], columns="parser", values="parsed")
+    question = ["seed", "sample", "question_id"]
+    by_parser = answers.assign(parsed=parsed).pivot(index=question, columns="parser", values="parsed")
     both = [by_parser.reindex(columns=pair).dropna().to_numpy() for pair in pairs]
     return [(int((values[:, 0] != values[:, 1]).sum()), len(values)) for values in both]
 

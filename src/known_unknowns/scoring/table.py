@@ -14,14 +14,14 @@ from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
-from known_unknowns.records import AnsweredTurn, Question, Score
+from known_unknowns.records import AnsweredTurn, Cell, Question, Score
 from known_unknowns.scoring import has_input, parsers_with
 from known_unknowns.scoring.answers import answer_schema, answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, combine_views, read_turns, score_turn
 from known_unknowns.scoring.judge import JUDGE, parser_of
 from known_unknowns.scoring.option_text import with_continuations
 from known_unknowns.scoring.robust import noting_removed
-from known_unknowns.tables.parquet import CELL, Cell, Source, part_writer
+from known_unknowns.tables.parquet import CELL, Source, part_writer
 
 
 def parse(
@@ -35,7 +35,7 @@ def parse(
     kept: str | None = None,
     answers: Path | None = None,
 ) -> None:
-    """Write the scores of a model's replies to a benchmark, of every variant and seed.
+    """Write the scores of a model's replies to a benchmark, of every cell.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def parse(
         The benchmark's folder of variants.
     replies, out : Path
         The table of replies, and the table of scores to write.
-    cells : iterable of (str, int)
-        The variants and seeds.
+    cells : iterable of Cell
+        The cells.
     parsers : sequence of str
         Names of the parsers.
     judgements : Path, optional
@@ -66,20 +66,20 @@ def parse(
         write_scores = open_tables.enter_context(part_writer(out, CELL, tables.SCORES))
         write_answers = None
         if answers is not None:
-            benchmark = _benchmark_of(asked(variants, *cells[0]))
+            benchmark = _benchmark_of(asked(variants, cells[0].variant, cells[0].seed))
             write_answers = open_tables.enter_context(part_writer(answers, CELL, answer_schema(benchmark)))
         advance = open_tables.enter_context(progress("parsing", len(cells)))
-        for variant, seed in cells:
-            part = tables.Part(replies, seed, variant)
-            pairs = read_turns(asked(variants, variant, seed), part)
+        for cell in cells:
+            part = tables.Part(replies, cell)
+            pairs = read_turns(asked(variants, cell.variant, cell.seed), part)
             scores = _scores(pairs, known, part)
-            write_scores((variant, seed), tables.score_table(out, scores))
+            write_scores(cell, tables.score_table(out, scores))
             if write_answers is not None:
                 by_parser: dict[str, ScoresByTurn] = {score.parser: {} for score in scores}
                 for score in scores:
                     by_parser[score.parser][score.question_id, score.turn] = score
                 table = answer_table(benchmark, pairs, parsers, by_parser, file=part, kept=kept)
-                write_answers((variant, seed), table)
+                write_answers(cell, table)
             advance(1)
 
 

@@ -4,14 +4,14 @@
 |-----------|----------------------------------------------|----------------------------------------------|
 | questions | a `Question`                                 | `QUESTIONS`                                  |
 | a variant | the same, with a seed                        | ``seed``, `QUESTIONS`                        |
-| replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | ``variant``, ``seed``, `REPLIES`             |
-| scores    | one parser's parsed answer (`Score`)         | ``variant``, ``seed``, `SCORES`              |
-| answers   | an `Answer`                                  | ``variant``, ``seed``, `ANSWERS`, and those  |
-|           |                                              | of the benchmark                             |
-| confidence | a `Confidence`                              | ``variant``, ``seed``, `CONFIDENCES`         |
+| replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | `CELL`, `REPLIES`                            |
+| scores    | one parser's parsed answer (`Score`)         | `CELL`, `SCORES`                             |
+| answers   | an `Answer`                                  | `CELL`, `ANSWERS`, and those of the benchmark |
+| confidence | a `Confidence`                              | `CELL`, `CONFIDENCES`                        |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
-A function that reads a table takes its path, or a `Part`: the rows of one variant and seed.
+The columns `CELL` are ``variant``, ``seed`` and ``sample``.
+A function that reads a table takes its path, or a `Part`: the rows of one cell.
 A label is in the column ``label``, the labels on offer are in ``labels``.
 The same rows give the same bytes (pyarrow, zstd, no timestamps), so tables can be compared with cmp. Every page has a
 checksum, which is verified when the table is read.
@@ -32,6 +32,7 @@ from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.records import (
     Answer,
     AnsweredTurn,
+    Cell,
     Confidence,
     Continuation,
     Image,
@@ -41,8 +42,8 @@ from known_unknowns.records import (
     Reply,
     Score,
 )
+from known_unknowns.tables.parquet import CELL as CELL
 from known_unknowns.tables.parquet import SEED as SEED
-from known_unknowns.tables.parquet import Cell as Cell
 from known_unknowns.tables.parquet import Part as Part
 from known_unknowns.tables.parquet import Source, part_writer
 from known_unknowns.tables.parquet import cells_in as cells_in
@@ -51,7 +52,7 @@ from known_unknowns.tables.parquet import read_columns as read_columns
 from known_unknowns.tables.parquet import write_cells as write_cells
 from known_unknowns.tables.parquet import write_table as write_table
 
-_METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "parser", "category", "name")
+_METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "sample", "parser", "category", "name")
 _SCORE_VALUES = attrgetter(*get_type_hints(Score))
 Row = TypeVar("Row")
 
@@ -213,7 +214,7 @@ def read_questions(source: Source) -> list[Question]:
 
 
 def write_replies(path: str | Path, cells: Mapping[Cell, Iterable[AnsweredTurn]]) -> None:
-    """Write the answered turns of each variant and seed, in the given order."""
+    """Write the answered turns of each cell, in the given order."""
     found = ((cell, table_of(path, map(_reply_row, turns), REPLIES)) for cell, turns in cells.items())
     write_cells(path, REPLIES, found)
 
@@ -281,7 +282,7 @@ def read_replies(source: Source) -> list[AnsweredTurn]:
 
 
 def write_scores(path: str | Path, cells: Mapping[Cell, Iterable[Score]]) -> None:
-    """Write the scores of each variant and seed, in the given order."""
+    """Write the scores of each cell, in the given order."""
     write_cells(path, SCORES, ((cell, score_table(path, scores)) for cell, scores in cells.items()))
 
 

@@ -1,8 +1,8 @@
 """Parquet files: tables that are written atomically and checked when read, and parts of them.
 
-A *part* is the rows of one variant and seed. A table of replies or scores has all variants and seeds of a model and a
-benchmark, with the columns ``variant`` and ``seed`` in front. A table of a variant's questions has all seeds, with the
-column ``seed``. Each part is a row group of its own, so that reading a part does not read the others.
+A *part* is the rows of one cell. A table of replies or scores has all cells of a model and a benchmark, with the
+columns ``variant``, ``seed`` and ``sample`` in front. A table of a variant's questions has a part for each seed, with
+the column ``seed``. Each part is a row group of its own, so that reading a part does not read the others.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ import pyarrow.parquet as pq
 
 from known_unknowns.errors import DamagedError, DataError, MachineError
 from known_unknowns.files import atomic_path
-from known_unknowns.records import seed_name
-
-Cell = tuple[str, int]
-"""A variant and a seed."""
+from known_unknowns.records import Cell, Repeat
 
 SEED = pa.schema([pa.field("seed", pa.int64(), nullable=False)])
-CELL = pa.schema([pa.field("variant", pa.string(), nullable=False), *SEED])
+CELL = pa.schema(
+    [pa.field("variant", pa.string(), nullable=False), *SEED, pa.field("sample", pa.int64(), nullable=False)]
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Part(PathLike[str]):
-    """The rows of one seed in a table, and of one variant if the table has several.
+    """The rows of a cell in a table, or of a seed in the table of a variant's questions.
 
     Examples
     --------
-    >>> str(Part(Path("scores.parquet"), seed=1, variant="noise"))
+    >>> str(Part(Path("scores.parquet"), Cell("noise", seed=1)))
     'scores.parquet (noise, seed 1)'
+    >>> str(Part(Path("noise.parquet"), 1))
+    'noise.parquet (seed 1)'
     """
 
     path: Path
-    seed: int
-    variant: str | None = None
+    of: Cell | int
 
     def __fspath__(self) -> str:
         return str(self.path)
 
     def __str__(self) -> str:
-        return f"{self.path} ({', '.join([*filter(None, [self.variant]), seed_name(self.seed)])})"
+        return f"{self.path} ({Repeat(self.of) if isinstance(self.of, int) else self.of})"
 
     @property
     def key(self) -> dict[str, Any]:
         """The values of the key columns."""
-        return ({} if self.variant is None else {"variant": self.variant}) | {"seed": self.seed}
+        return {"seed": self.of} if isinstance(self.of, int) else self.of._asdict()
 
 
 Source = str | Path | Part
@@ -173,7 +173,7 @@ def part_writer(
 
 
 def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell, pa.Table]]) -> None:
-    """Write the tables of all variants and seeds of a model and benchmark as one (`part_writer`).
+    """Write the tables of all cells of a model and benchmark as one (`part_writer`).
 
     The tables may be generated while they are written.
     """
@@ -183,11 +183,11 @@ def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell,
 
 
 def cells_in(path: str | Path) -> list[Cell]:
-    """Return the variants and seeds of a table of replies or scores, in its order. Raises as `read_columns` does."""
+    """Return the cells of a table of replies or scores, in its order. Raises as `read_columns` does."""
     found = read_columns(path, CELL).group_by(CELL.names, use_threads=False).aggregate([])
-    return [(row["variant"], row["seed"]) for row in found.to_pylist()]
+    return [Cell(**row) for row in found.to_pylist()]
 
 
 def has_rows(part: Part) -> bool:
-    """Whether a table of replies or scores exists and has rows of a variant and seed."""
-    return part.path.is_file() and (part.variant, part.seed) in cells_in(part.path)
+    """Whether a table of replies or scores exists and has rows of a cell."""
+    return part.path.is_file() and part.of in cells_in(part.path)

@@ -23,7 +23,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import summary
 from known_unknowns.metrics.index import headline
-from known_unknowns.records import OVERALL, SAMPLE, Metric, sample_of, seed_name
+from known_unknowns.records import OVERALL, Cell, Metric
 from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__
 
@@ -125,7 +125,7 @@ class ModelResults:
         # How many turns one job asked says nothing of the replies: files that are made again are not other runs.
         kept = {key: value for key, value in engine.items() if key != "newly_asked"}
         artifacts = {"headline.json": metric_table(chosen), "engine.json": json.dumps(kept, indent=2)}
-        if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
+        if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed, m.sample) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
         digest, pinned = data_digest(self._data, benchmark)
         digest = digest[:_DIGEST_LENGTH]
@@ -147,31 +147,31 @@ class ModelResults:
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
             dataset={"name": benchmark, "digest": digest, "source_type": kind, "source": json.dumps(source)},
-            below=[self._cell(names | {"variant": variant}, seed) for variant, seed in cells],
+            below=[self._cell(names | {"variant": cell.variant}, cell) for cell in cells],
         )
 
-    def _cell(self, names: dict[str, str], seed: int) -> RunContents:
-        benchmark, variant = names["benchmark"], names["variant"]
-        metrics = [m for m in self._metrics[benchmark] if (m.variant, m.seed) == (variant, seed)]
+    def _cell(self, names: dict[str, str], cell: Cell) -> RunContents:
+        benchmark, variant = names["benchmark"], cell.variant
+        metrics = [m for m in self._metrics[benchmark] if (m.variant, m.seed, m.sample) == cell]
         if not metrics:
-            raise DataError(f"has no metric of variant {variant!r}, {seed_name(seed)}", file=self._files[benchmark])
+            raise DataError(f"has no metric of {cell}", file=self._files[benchmark])
         protocol = self._params.protocol(benchmark, variant)
-        settings: dict[str, Any] = {"variant": self._params.variant(variant).plain(), "seed": seed % SAMPLE}
+        settings: dict[str, Any] = {"variant": self._params.variant(variant).plain(), "seed": cell.seed}
         settings |= {"protocol": protocol.arguments}
-        settings |= {"sample": sample_of(seed)} if self._params.samples(self._model) > 1 else {}
+        settings |= {"sample": cell.sample} if self._params.samples(self._model) > 1 else {}
         replies, scores = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
         overall = (m for m in metrics if m.category == OVERALL)
         shown = summary.variant_headline(overall, self._parser, content_free(self._params, benchmark))
         return RunContents(
-            path=(*names.values(), f"seed{seed}"),
-            name=f"{self._model}, {benchmark}, {variant}, {seed_name(seed)}",
+            path=(*names.values(), cell.repeat.slug),
+            name=f"{self._model}, {benchmark}, {cell}",
             parameters={"protocol": protocol.name, **texts(settings), **names},
             metrics=_values({name: m.value for name, m in shown.items()}),
             artifacts={"metrics.json": metric_table(metrics)},
             replies=(
-                self._edition.asked(benchmark, variant, seed),
-                tables.Part(replies, seed, variant),
-                tables.Part(scores, seed, variant),
+                self._edition.asked(benchmark, variant, cell.seed),
+                tables.Part(replies, cell),
+                tables.Part(scores, cell),
             ),
         )
 

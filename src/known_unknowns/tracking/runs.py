@@ -52,8 +52,8 @@ def track(
         The edition's folders.
     out : Path
         The JSON file to write: ``enabled``, ``uri``, ``experiment``, ``page`` (the address of the table of models
-        below that of the MLflow server), and ``runs``, a list of {run_id, model, benchmark, variant, seed} in the order
-        of params.yaml.
+        below that of the MLflow server), and ``runs``, a list of {run_id, model, benchmark, variant, seed, sample} in
+        the order of params.yaml.
     figures : mapping of str to sequence of Path, optional
         The figures of each benchmark.
 
@@ -81,9 +81,9 @@ def track(
                 path = f"{params.edition}/{name}/{benchmark}"
                 for figure in (figures or {}).get(benchmark, ()):
                     store.client.log_artifact(ids[path], str(figure), "figures")
-                for variant, seed in params.cells(benchmark, name):
-                    cell = {"model": name, "benchmark": benchmark, "variant": variant, "seed": seed}
-                    listing["runs"].append({"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell})
+                for cell in params.cells(benchmark, name):
+                    run = {"run_id": ids[f"{path}/{cell.variant}/{cell.repeat.slug}"]}
+                    listing["runs"].append(run | {"model": name, "benchmark": benchmark, **cell._asdict()})
             advance(1)
         writer.supersede_all_but(params.models)
         listing["page"] = describe(store, params)

@@ -120,8 +120,8 @@ def gpu_seconds(
     if parameters is None:
         return None
     total = 0.0
-    for variant, _ in params.cells(benchmark):
-        tokens = reply_tokens(params, entry, benchmark, variant) if replies else 0
+    for cell in params.cells(benchmark):
+        tokens = reply_tokens(params, entry, benchmark, cell.variant) if replies else 0
         total += questions * parameters / 1e9 * (PREFILL_SECONDS + DECODE_SECONDS * tokens)
     return total
 
@@ -325,7 +325,7 @@ def usd(params: Params, model: str, benchmark: str, turns: int | None, replies: 
         reasoning = entry.asked_in(benchmark).reasoning
         if reasoning is not None and reasoning.tokens is None:
             return None  # it may be any length
-        variants = {variant for variant, _ in params.cells(benchmark, model)}
+        variants = {cell.variant for cell in params.cells(benchmark, model)}
         prompt, reply = PROMPT_TOKENS, max(reply_tokens(params, entry, benchmark, variant) for variant in variants)
         reply += reasoning.tokens or 0 if reasoning is not None else 0
     return price[0].of(prices.Usage(round(turns * prompt), round(turns * reply)))

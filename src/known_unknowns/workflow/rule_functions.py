@@ -112,14 +112,14 @@ def threads(params: Params, model: str) -> int:
 def error_tables(params: Params, root: Path = Path()) -> list[str]:
     """Return the tables of errors of the edition: those of the cells whose wrong answers reviewers tagged."""
     cells = {
-        (model, benchmark, f"{variant}-seed{seed}")
+        (model, benchmark, f"{cell.variant}-seed{cell.seed}")
         for benchmark in params.benchmarks
         for model in params.models
-        for variant, seed in params.cells(benchmark, model)
+        for cell in params.cells(benchmark, model)
     }
     files = sorted((root / "reviews" / params.edition / "errors").glob("*/*/*.jsonl"))
     tagged = [(path.parts[-3], path.parts[-2], path.stem) for path in files]
-    return [f"<results>/errors/{'/'.join(cell)}.csv" for cell in tagged if cell in cells]
+    return [f"<results>/errors/{'/'.join(names)}.csv" for names in tagged if names in cells]
 
 
 OfWildcards = Callable[[Any], Any]
@@ -195,7 +195,7 @@ class RuleFunctions:
         Released replies have some of the variants only.
         """
         benchmark = wildcards.benchmark
-        found = dict.fromkeys(variant for variant, _ in self.params.cells(benchmark, wildcards.model))
+        found = dict.fromkeys(cell.variant for cell in self.params.cells(benchmark, wildcards.model))
         if released_cells.is_imported_from(self.params, wildcards.model, benchmark):
             found |= {released_cells.answered_as(self.params, benchmark, variant): None for variant in found}
         return [variant_table(benchmark, variant) for variant in found]

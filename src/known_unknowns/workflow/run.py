@@ -194,7 +194,7 @@ def _unusable(params: Params, row: Mapping[str, Any], results: Path) -> str:
     """Return why a model has no rank, and the most frequent unusable reply. The report names a likely remedy."""
     model, benchmark, files = row["model"], row["benchmark"], EditionFiles(EditionFiles.of(params).data, results)
     cells, first = params.cells(benchmark, model), row["variant"].split(SEPARATOR)[0]
-    cells = [cell for cell in cells if cell[0] == first] or cells
+    cells = [cell for cell in cells if cell.variant == first] or cells
     try:
         found = unusable_replies.outcomes(params, files, model, benchmark, cells, main_parser(params.parsers))
         most = unusable_replies.unusable(found, remedy=False) or f"{row['unusable']:.1%} of its replies are unusable."

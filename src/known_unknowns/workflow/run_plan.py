@@ -190,9 +190,9 @@ def _new_turns(
     if engine is not None:
         of_cells = model_run.cells_of(params, model, benchmark, folder)
         return len(known_turns(of_cells, engine, replies).keys() - replies.keys()), True
-    rows = (needs.rows_of(folder / f"{variant}.parquet") or 0 for variant, _ in cells)
+    rows = (needs.rows_of(folder / f"{cell.variant}.parquet") or 0 for cell in cells)
     number = sum(
-        found // len(params.seeds_of(benchmark, variant)) for found, (variant, _) in zip(rows, cells, strict=True)
+        found // len(params.seeds_of(benchmark, cell.variant)) for found, cell in zip(rows, cells, strict=True)
     )
     return number, not replies  # the recorded ones may be of another edition or with other settings
 

@@ -20,7 +20,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
 from known_unknowns.metrics.run import Run
-from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
+from known_unknowns.records import OVERALL, AnsweredTurn, Cell, Metric, Question
 from known_unknowns.scoring.dialogues import final_scores, read_turns
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
 
@@ -44,7 +44,7 @@ class Outcomes:
         if variant not in self._run.variants or parser not in self._run.parsers:
             return None
         file = self._files.scores(model, self._run.benchmark)
-        parts = [tables.Part(file, seed, variant) for seed in self._run.seeds[variant]]
+        parts = [tables.Part(file, Cell(variant, seed)) for seed in self._run.seeds[variant]]
         if not all(map(tables.has_rows, parts)):
             return None
         scores = [self._scores(part).get(parser, {}) for part in parts]
@@ -58,7 +58,8 @@ class Outcomes:
         """Return every question with all its turns."""
         if variant not in self._run.variants:
             return None
-        replies = tables.Part(self._files.replies(model, self._run.benchmark), self._run.seeds[variant][0], variant)
+        cell = Cell(variant, self._run.seeds[variant][0])
+        replies = tables.Part(self._files.replies(model, self._run.benchmark), cell)
         return read_turns(self._questions(variant), replies) if tables.has_rows(replies) else None
 
     def _questions(self, variant: str) -> tables.Part:
@@ -102,7 +103,7 @@ class Outcomes:
 
 def empty_metric(run: Run, model: str, variant: str, parser: str, name: str) -> Metric:
     """Return a metric of all questions, without a value."""
-    return Metric(model, run.benchmark, variant, None, parser, OVERALL, name, None, None, None, 0, "")
+    return Metric(model, run.benchmark, variant, None, None, parser, OVERALL, name, None, None, None, 0, "")
 
 
 def _with_value(empty: Metric, value: float | None, interval: Interval, *, n: int, denominator: int) -> Metric:

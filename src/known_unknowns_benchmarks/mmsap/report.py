@@ -14,7 +14,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.answers import cells_of, read
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.selective import risks
-from known_unknowns.records import Metric
+from known_unknowns.records import Cell, Metric
 from known_unknowns_benchmarks.mmsap.metrics import METRICS
 
 LIKELIHOOD, AREA = "likelihood", "aurc"
@@ -79,7 +79,7 @@ def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> 
     if area is None or area.value is None:
         return None
     file = EditionFiles(data, results).answers(model, run.benchmark)
-    chosen = [(variant, seed) for seed in run.seeds[variant]]
+    chosen = [Cell(variant, seed) for seed in run.seeds[variant]]
     answers = cells_of(read(file, run.benchmark, cells=chosen, parsers=[LIKELIHOOD]))
     found = [METRICS.curves(cell)[AREA] for cell in answers[variant][LIKELIHOOD].values()]
     if not all(curve.defined for curve in found):

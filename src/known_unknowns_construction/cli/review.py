@@ -14,6 +14,7 @@ import typer
 from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile, Reviewers
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.records import Cell
 from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration
 from known_unknowns_construction.review import error_analysis, items, results
@@ -179,8 +180,8 @@ def _source(
     source = items.error_source(
         f"wrong answers of {model} to {name}, {variant}",
         files.asked(name, variant, seed),
-        Part(files.scores(model, name), seed, variant),
-        Part(files.replies(model, name), seed, variant),
+        Part(files.scores(model, name), Cell(variant, seed)),
+        Part(files.replies(model, name), Cell(variant, seed)),
         images=files.questions(name),
         parser=parser,
         sample=sample,

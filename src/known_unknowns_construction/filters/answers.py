@@ -13,7 +13,7 @@ from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.benchmark.protocol import ask as ask_for_label
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.records import AnsweredTurn, Image, Option, Question
+from known_unknowns.records import AnsweredTurn, Cell, Image, Option, Question
 from known_unknowns.scoring import robust
 from known_unknowns_construction.candidates import Candidate
 from known_unknowns_construction.filters._interface import Ask, Context, Finding, ModelAnswer
@@ -131,7 +131,7 @@ def asker(
             attempt: [question_of(each, attempt, refusal=refusal, with_image=with_image) for each in candidates]
             for attempt in range(1 if with_image else attempts)
         }
-        cells = {(variant, attempt): (protocol, asked) for attempt, asked in questions.items()}
+        cells = {Cell(variant, attempt): (protocol, asked) for attempt, asked in questions.items()}
         for model in models if candidates else ():
             outcome, _ = run_cells(
                 model,
@@ -141,7 +141,8 @@ def asker(
                 folder=folder,
                 may_be_scripted=True,
             )
-            for (_, attempt), turns in outcome.replies.items():
+            for cell, turns in outcome.replies.items():
+                attempt = cell.seed
                 for question, turn in zip(questions[attempt], turns, strict=True):
                     option = _option(turn, question, by_id[question.id], attempt, refusal)
                     given[question.id].append(ModelAnswer(model, attempt, option))

@@ -167,7 +167,9 @@ def test_what_rounding_in_each_run_or_the_mean_of_rates_explains_is_no_finding()
 
 def metric(name: str, value: float, *, parser: str = "official", category: str = OVERALL, n: int = 1150) -> Metric:
     low, high = value - 0.01 * (n > 1), value + 0.01
-    return Metric("ours", "mmsap", "shuffled_options", None, parser, category, name, value, low, high, n, "m", 0.004)
+    return Metric(
+        "ours", "mmsap", "shuffled_options", None, None, parser, category, name, value, low, high, n, "m", 0.004
+    )
 
 
 def beside(metrics: list[Metric], table: str, row: str, column: str) -> dict[str, tuple[str, float | None]]:

@@ -51,7 +51,21 @@ def metric(
     seed: int | None = 0,
     n: int = 300,
 ) -> Metric:
-    return Metric(model, "humblebench", variant, seed, parser, OVERALL, name, value, low, high, n, "wilson")
+    return Metric(
+        model,
+        "humblebench",
+        variant,
+        seed,
+        None if seed is None else 0,
+        parser,
+        OVERALL,
+        name,
+        value,
+        low,
+        high,
+        n,
+        "wilson",
+    )
 
 
 def verdicts(cells: list[PublishedCell], metrics: list[Metric], **options: object) -> dict[str, ComparisonRow]:

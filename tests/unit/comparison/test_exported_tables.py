@@ -22,7 +22,7 @@ def cell(row: str, column: str, value: float, *, variant: str = "original") -> P
 
 def metric(model: str, category: str, value: float, *, variant: str = "original") -> Metric:
     low, high = value - 0.05, value + 0.04
-    return Metric(model, "toy", variant, 0, "official", category, "accuracy", value, low, high, 200, "Wilson")
+    return Metric(model, "toy", variant, 0, 0, "official", category, "accuracy", value, low, high, 200, "Wilson")
 
 
 def table(cells, metrics) -> exported_tables.PaperTable:
@@ -81,7 +81,7 @@ def test_a_row_without_some_columns_is_of_the_kind_that_has_them_in_any_order(ro
 
 
 def test_an_undefined_number_is_a_dash_and_no_zero():
-    undefined = Metric("ours", "toy", "original", 0, "official", OVERALL, "accuracy", None, None, None, 0, "Wilson")
+    undefined = Metric("ours", "toy", "original", 0, 0, "official", OVERALL, "accuracy", None, None, None, 0, "Wilson")
     found = table([cell("Theirs", OVERALL, 70.5)], [undefined])
     assert "| ours | -- |" in exported_tables.as_markdown(found)
     assert "ours & --" in exported_tables.as_latex(found)
@@ -93,7 +93,7 @@ def test_latex_compiles_and_fits_the_text(benchmark, tmp_path):
     cells = load(benchmark)
     places = {(c.variant, c.category, c.metric, c.parser or "official") for c in cells if c.kind == MODEL}
     metrics = [
-        Metric(model, benchmark, variant, None, parser, category, name, 1.0, 0.9, 1.0, 325, "Wilson, 100% & more")
+        Metric(model, benchmark, variant, None, None, parser, category, name, 1.0, 0.9, 1.0, 325, "Wilson, 100% & more")
         for model in MODELS
         for variant, category, name, parser in sorted(places)
     ]

@@ -17,10 +17,10 @@ from known_unknowns import tables
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.margins import Flips, margin_of, mean_turns, read_flips
 from known_unknowns.errors import DataError
-from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Reply
+from known_unknowns.records import OVERALL, AnsweredTurn, Cell, Metric, Reply
 
 CELL = PublishedCell("b", "Table 1", "LLaVA", "Basic", "shuffled", OVERALL, "accuracy", 62.0, 2, "A paper")
-OURS = Metric("ours", "b", "shuffled", 0, "official", OVERALL, "accuracy", 0.6, 0.55, 0.65, 325, "wilson")
+OURS = Metric("ours", "b", "shuffled", 0, 0, "official", OVERALL, "accuracy", 0.6, 0.55, 0.65, 325, "wilson")
 T_OF_4 = 2.776445
 """0.975 quantile of Student's t with 4 degrees of freedom, from a table."""
 
@@ -77,12 +77,12 @@ def test_turns_are_counted_up_to_the_last_answer(tmp_path: Path):
 
     path = tmp_path / "qwen/b/replies.parquet"
     rows = [*turns("q1", ["more", "view", "answer", "forced"]), *turns("q2", ["answer"])]
-    tables.write_replies(path, {("shifting", 0): rows})
+    tables.write_replies(path, {Cell("shifting", 0): rows})
     assert mean_turns(tmp_path, "qwen", "b", ["shifting"]) == 2.0
     assert mean_turns(tmp_path, "qwen", "b", ["absent"]) == 1.0
     former = turns("q1", ["more", "view", "more", "answer"])
-    tables.write_replies(path, {("shifting", 0): rows, ("shifting", 1): former})
-    assert mean_turns(tmp_path, "qwen", "b", ["shifting"], [("shifting", 0)]) == 2.0
+    tables.write_replies(path, {Cell("shifting", 0): rows, Cell("shifting", 1): former})
+    assert mean_turns(tmp_path, "qwen", "b", ["shifting"], [Cell("shifting", 0)]) == 2.0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from known_unknowns.comparison.pairs import (
 )
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.records import Score
+from known_unknowns.records import Cell, Repeat, Score
 from tests.cells import write_scores
 from tests.factories import question, with_keys
 from tests.unit.metrics.answered import params as params_of
@@ -38,10 +38,10 @@ def answers(
     refusal: Sequence[bool] | None = None,
     groups: Sequence[int] | None = None,
 ) -> Answers:
-    by_seed = {seed: np.array(row, dtype=bool) for seed, row in flags.items()}
+    correct = {Repeat(seed): np.array(row, dtype=bool) for seed, row in flags.items()}
     group_of = np.arange(len(ids)) if groups is None else np.array(groups)
     refusal_is_right = np.zeros(len(ids), dtype=bool) if refusal is None else np.array(refusal)
-    return Answers(Series(model, variant, "robust"), tuple(ids), group_of, by_seed, refusal_is_right)
+    return Answers(Series(model, variant, "robust"), tuple(ids), group_of, correct, refusal_is_right)
 
 
 def test_a_pair_is_compared_on_common_questions_and_seeds() -> None:
@@ -87,20 +87,20 @@ def write_two_questions(folder: Path) -> None:
         Score("q2", 1, "answer", "robust", "answered", "A", 0, True),
         Score("q1", 0, "answer", "official", "failed", None, None, False),
     ]
-    tables.write_scores(folder / "scores.parquet", {("v", 3): scores})
+    tables.write_scores(folder / "scores.parquet", {Cell("v", 3): scores})
 
 
 def read_two_questions(folder: Path, *parsers: str, variant: str = "v") -> list[Answers]:
     write_two_questions(folder)
     scores = folder / "scores.parquet"
-    return read_answers(folder / "variants", scores, model="m", variant=variant, parsers=parsers, seeds=[3])
+    return read_answers(folder / "variants", scores, model="m", variant=variant, parsers=parsers, repeats=[Repeat(3)])
 
 
 def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
     (found,) = read_two_questions(tmp_path, "robust", "likelihood")
     assert found.series == Series("m", "v", "robust")
     assert (found.ids, found.groups.tolist()) == (("q1", "q2"), [0, 0])
-    assert {seed: flags.tolist() for seed, flags in found.correct.items()} == {3: [False, True]}
+    assert {repeat.seed: flags.tolist() for repeat, flags in found.correct.items()} == {3: [False, True]}
 
 
 @pytest.mark.parametrize(("variant", "parser", "message"), [("v", "official", "q2"), ("w", "robust", "no scores")])
@@ -221,14 +221,14 @@ def test_dual_both_answers_count_of_questions_whose_refusal_is_right() -> None:
     (found,) = of_pair({0: [1, 1, 0, 0]}, {0: [0, 1, 1, 0]}, (True,) * 4)
     assert found.series == Series("m", "original+nota_only", "robust")
     assert found.ids == IDS and found.groups.tolist() == [0, 0, 1, 1]
-    assert found.correct[0].tolist() == [False, True, False, False]
+    assert found.correct[Repeat(0)].tolist() == [False, True, False, False]
     (found,) = of_pair({0: [1, 1, 1, 1]}, {0: [1, 1]}, (True, False), ("q4", "q1"))
-    assert (found.ids, found.groups.tolist(), found.correct[0].tolist()) == (("q4",), [1], [True])
+    assert (found.ids, found.groups.tolist(), found.correct[Repeat(0)].tolist()) == (("q4",), [1], [True])
 
 
 def test_dual_one_seed_meets_every_seed_of_the_other() -> None:
     (found,) = of_pair({0: [1, 0, 0, 0], 3: [1, 1, 1, 1]}, {0: [1, 1, 0, 0]}, (True,) * 4)
-    assert {seed: flags.tolist() for seed, flags in found.correct.items()} == {
+    assert {repeat.seed: flags.tolist() for repeat, flags in found.correct.items()} == {
         0: [True, False, False, False],
         3: [True, True, False, False],
     }

@@ -43,7 +43,7 @@ def accuracies(questions: list[Question], right: np.ndarray, model: str) -> list
     for category, of in members.items():
         share, n = float(right[of].mean()), int(of.sum())
         low, high = wilson(share, n, 0.95)
-        where = model, "actiview", "shifting_r", 0, "official", category, "accuracy"
+        where = model, "actiview", "shifting_r", 0, 0, "official", category, "accuracy"
         found.append(Metric(*where, share, low, high, n, "wilson"))
     return found
 

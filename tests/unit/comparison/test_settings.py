@@ -195,7 +195,11 @@ def test_a_model_that_was_asked_otherwise_is_not_comparable(model: dict[str, Any
     cells = [cell for cell in load("humblebench") if (cell.table, cell.row) == ("Table 3", "Mulberry")][-1:]
     rows = compare_cells(
         cells,
-        [Metric("ours", "humblebench", "original", 0, "official", OVERALL, "accuracy", 0.5993, 0.59, 0.61, 22831, "w")],
+        [
+            Metric(
+                "ours", "humblebench", "original", 0, 0, "official", OVERALL, "accuracy", 0.5993, 0.59, 0.61, 22831, "w"
+            )
+        ],
         published_rows={"ours": "Mulberry"},
         parsers=["official"],
         conditions=conditions_of(params(model), "humblebench", {}),

@@ -19,7 +19,9 @@ from known_unknowns.records import OVERALL, Metric
 from known_unknowns.workflow.run import closing_message
 from tests.paths import ROOT
 
-OURS = Metric("ours", "humblebench", "original", 0, "official", OVERALL, "accuracy", 0.722, 0.716, 0.728, 22_831, "m")
+OURS = Metric(
+    "ours", "humblebench", "original", 0, 0, "official", OVERALL, "accuracy", 0.722, 0.716, 0.728, 22_831, "m"
+)
 PARSERS = ["official", "robust"]
 
 
@@ -72,9 +74,8 @@ def test_rendered_questions_need_another_edition_and_the_command_judges_as_many(
             key = (cell.variant, cell.category, cell.metric)
             for model in published if cell.variant in {*variants, *combined} else ():
                 parser = cell.parser or "official"
-                metrics[model, parser, *key] = Metric(
-                    model, benchmark, cell.variant, 0, parser, cell.category, cell.metric, 0.5, 0.4, 0.6, n, "m"
-                )
+                where = (model, benchmark, cell.variant, 0, 0, parser, cell.category, cell.metric)
+                metrics[model, parser, *key] = Metric(*where, 0.5, 0.4, 0.6, n, "m")
         asked = conditions_of(chosen, benchmark, {})
         judged = compare_cells(
             cells, metrics.values(), published_rows=published, parsers=["official"], conditions=asked

@@ -5,6 +5,7 @@ import pytest
 from known_unknowns import config
 from known_unknowns.config import catalogue, schema
 from known_unknowns.errors import ConfigError
+from known_unknowns.records import Cell
 from known_unknowns.workflow import configuration
 from tests.paths import ROOT
 
@@ -81,7 +82,7 @@ MISTAKES = {
         "construction.pocket.scenes: actiview has no rendered scenes; give psg",
     ),
     "seeds of no variant": (("benchmarks", "humblebench", "seeds"), {"noize": [1]}, "humblebench.seeds.noize: 'noize'"),
-    "a seed that would be a sample": (("editions", "pocket", "seeds"), [1_000_000], "editions.pocket.seeds[0]"),
+    "a seed of seven digits": (("editions", "pocket", "seeds"), [1_000_000], "editions.pocket.seeds[0]"),
     "samples of a greedy model": (
         ("models", "pocket", "samples"),
         5,
@@ -180,7 +181,7 @@ def test_a_variant_may_have_seeds_of_its_own():
         (("benchmarks", "humblebench", "variants"), ["original", "shuffled_options"]),
     )
     cells = configuration.check(raw).cells("humblebench")
-    assert cells == [("original", 0), ("shuffled_options", 3), ("shuffled_options", 4)]
+    assert cells == [Cell("original", 0), Cell("shuffled_options", 3), Cell("shuffled_options", 4)]
 
 
 def test_samples_are_those_of_the_model_or_else_of_the_edition():
@@ -193,13 +194,13 @@ def test_samples_are_those_of_the_model_or_else_of_the_edition():
     )
     params = configuration.check(raw)
     assert {name: params.samples(name) for name in params.models} == {"uniform": 3, "a": 3, "b": 2, "c": 1}
-    assert params.cells("actiview", "b")[:2] == [("full_image", 0), ("full_image", 1_000_000)]
+    assert params.cells("actiview", "b")[:2] == [Cell("full_image", 0, 0), Cell("full_image", 0, 1)]
 
 
 def test_a_server_at_temperature_0_can_have_samples():
     raw = changed((("models", "a"), {"engine": "openai", "source": "m", "samples": 2}))
     raw["editions"]["pocket"]["models"] = ["a"]
-    assert configuration.check(raw).cells("actiview", "a")[:2] == [("full_image", 0), ("full_image", 1_000_000)]
+    assert configuration.check(raw).cells("actiview", "a")[:2] == [Cell("full_image", 0, 0), Cell("full_image", 0, 1)]
 
 
 @pytest.mark.parametrize("content", ["a: [", "- 1", ""])

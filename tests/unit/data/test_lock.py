@@ -52,7 +52,7 @@ def run(world, *names, **options):
 
 def locked_sources():
     files = st.dictionaries(
-        st.from_regex(r"[a-z0-9 :#'%é-]{1,8}(/[a-z0-9.-]{1,8})?", fullmatch=True).filter(
+        st.from_regex(r"[a-z0-9 :#'%é-]{1,8}(/[a-z0-9-][a-z0-9.-]{0,7})?", fullmatch=True).filter(
             lambda path: ":" not in path.split("/")[0]
         ),
         st.builds(FilePin, size=st.integers(0, 2**50), sha256=st.from_regex(r"[0-9a-f]{64}", fullmatch=True))

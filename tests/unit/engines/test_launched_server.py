@@ -21,6 +21,7 @@ from known_unknowns.inference import lazy_engine, reference_prompt, runner
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.probe import probe
 from known_unknowns.inference.runner import run
+from known_unknowns.records import Cell
 from tests.factories import question
 from tests.paths import ROOT
 from tests.servers.client import asked_once
@@ -48,7 +49,7 @@ def model(*arguments, launch=None, **entry):
 def infer(count=3, *arguments, **changes):
     """Ask as `model_run.infer` does; return the number of new replies and the engine."""
     entry = model(*arguments, **changes)
-    cells = {("original", 0): (asked_once, [question(f"q{number}") for number in range(count)])}
+    cells = {Cell("original", 0): (asked_once, [question(f"q{number}") for number in range(count)])}
 
     def before_asking(asked, has_replies):
         reference_prompt.check(asked, JOURNAL, has_replies=has_replies)
@@ -62,7 +63,7 @@ def infer(count=3, *arguments, **changes):
             engine = changed.engine
             outcome = run(cells, engine, kept, folder=Path(), before_asking=before_asking)
         lazy_engine.write_facts(JOURNAL, entry, engine.facts, engine.about)
-    assert {row.reply.text for row in outcome.replies["original", 0]} == {"B"}
+    assert {row.reply.text for row in outcome.replies[Cell("original", 0)]} == {"B"}
     return outcome.newly_asked, engine
 
 

@@ -17,7 +17,7 @@ from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import open_image, recipe_image
 from known_unknowns.inference.probe import probe
-from known_unknowns.records import SAMPLE, Image
+from known_unknowns.records import Image
 from tests.servers.client import ask, engine, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error
 
@@ -79,7 +79,7 @@ def test_fields_that_the_entry_has_are_none_of_the_others(name, told):
 
 @pytest.mark.parametrize(("seed", "sent"), [(7, [7, 9]), (None, [None, None])])
 def test_each_sample_has_another_seed(seed, sent):
-    asked = [turn("q1"), turn("q2", seed=2 * SAMPLE + 5)]  # the shuffle 5 is none of the request's
+    asked = [turn("q1"), turn("q2", seed=5, sample=2)]  # the shuffle 5 is none of the request's
     with Endpoint() as server:
         ask(server.url, asked, decoding={"temperature": 0.5, "seed": seed})
         bodies = {request.question: request.body for request in server.log if request.question}

@@ -14,7 +14,7 @@ from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint.budget import Budget, BudgetExhaustedError, UsageEstimator
 from known_unknowns.engines.prices import Price, Usage
 from known_unknowns.errors import ConfigError, DataError, MachineError
-from known_unknowns.records import Image, Reply
+from known_unknowns.records import Cell, Image, Reply
 from tests.servers.client import engine, run_all, turn
 from tests.servers.endpoint import Endpoint
 
@@ -140,7 +140,7 @@ def test_a_run_stops_before_its_budget_and_can_be_resumed(tmp_path):
             assert sum(server.answered.values()) == answered
         outcome = run_all(identifiers, journal, server.url, **entry)
         assert outcome.newly_asked == 10
-        assert sorted(row.question_id for row in outcome.replies["original", 0]) == sorted(identifiers)
+        assert sorted(row.question_id for row in outcome.replies[Cell("original", 0)]) == sorted(identifiers)
         assert max(server.answered.values()) == 1
 
 

@@ -19,6 +19,7 @@ from known_unknowns.engines.endpoint.request import CACHE_SIZE
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.inference.runner import Outcome
+from known_unknowns.records import Cell
 from tests.paths import ROOT
 from tests.servers.client import engine, run_all, turn
 from tests.servers.endpoint import Endpoint, answer_to
@@ -84,7 +85,7 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
     with Endpoint(faults) as server:
         killed_after(250, server, journal, count)
         outcome = completed(identifiers, journal, server.url)
-    rows = {row.question_id: row.reply for row in outcome.replies["original", 0]}
+    rows = {row.question_id: row.reply for row in outcome.replies[Cell("original", 0)]}
     assert list(rows) == identifiers
     for question, reply in rows.items():
         fault = misfortune(question)

@@ -9,7 +9,7 @@ from known_unknowns.records import Metric
 
 def metric(variant: str, name: str, value: float, parser: str = "official", **changes) -> Metric:
     fields = {"low": value - 0.1, "high": value + 0.1, "n": 100, "method": "Wilson"} | changes
-    return Metric("mine", "humblebench", variant, 0, parser, "Overall", name, value, **fields)
+    return Metric("mine", "humblebench", variant, 0, 0, parser, "Overall", name, value, **fields)
 
 
 def test_published_numbers_stand_beside_those_of_the_same_metric_and_variant():

@@ -327,4 +327,4 @@ def test_the_commands(tmp_path, monkeypatch):
     done = command.invoke(cli.app, ["import-batch", "hosted", "hosted-batch-1.jsonl"])
     assert done.exit_code == 3 and "and 19 further lines" in done.output
     done = command.invoke(cli.app, ["export", "hosted", "--format", "openai_batch", "--variant", "original"])
-    assert "openai_batch has all variants and seeds" in str(done.exception)
+    assert "openai_batch has all variants, seeds and samples" in str(done.exception)

@@ -8,7 +8,7 @@ import pytest
 from known_unknowns import tables, variants
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.export import export
-from known_unknowns.records import AnsweredTurn, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Question, Reply
 from tests.cells import ONE
 from tests.factories import question
 
@@ -74,7 +74,7 @@ def test_what_a_format_cannot_hold_is_named(tmp_path):
     ]
     turns = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, replies, strict=True)]
     turns.append(AnsweredTurn("19", 1, "forced", "p", (), ("B", "C", "D"), "k", Reply("B")))
-    tables.write_replies(tmp_path / "r.parquet", {("nota_only", 0): turns})
+    tables.write_replies(tmp_path / "r.parquet", {Cell("nota_only", 0): turns})
     named = {
         "lmms_eval": ["forced", "length limit", "failed", "log-prob"],
         "vlmevalkit": ["forced", "length limit", "log-prob"],

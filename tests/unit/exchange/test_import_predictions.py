@@ -16,7 +16,7 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.import_predictions import import_predictions
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.tables import Part
 from tests.cells import read_replies, write_replies
@@ -78,7 +78,7 @@ def test_export_and_import_give_the_same_metrics(tmp_path, format):
     results = tmp_path / "results/pocket/replies/theirs/humblebench/replies.parquet"
     for name in asked:
         out = tmp_path / f"{name}.{suffix}"
-        export(format, asked_of(folder(tmp_path), name, 0), Part(tmp_path / "ours/replies.parquet", 0, name), out)
+        export(format, asked_of(folder(tmp_path), name, 0), Part(tmp_path / "ours/replies.parquet", Cell(name, 0)), out)
         found = import_predictions(chosen, "theirs", "humblebench", [out], variant=name, root=tmp_path)
         assert {metric.name: metric.value for metric in found.metrics if accuracy(metric)} == {
             metric.name: metric.value for metric in expected if metric.variant == name and accuracy(metric)
@@ -207,9 +207,9 @@ def test_samples_are_imported_and_measured(tmp_path):
     entry = yaml.safe_load(advice.split("`")[3])["m"]
     assert entry == {"engine": "imported", "cells": {"humblebench": {"original": [0]}}, "samples": 2}
     chosen = params(m=entry)
-    assert chosen.cells("humblebench", "m") == [("original", 0), ("original", 1_000_000)]
+    assert chosen.cells("humblebench", "m") == [Cell("original", 0, 0), Cell("original", 0, 1)]
     replies = tmp_path / "results/pocket/replies/m/humblebench/replies.parquet"
-    assert tables.cells_in(replies) == [("original", 0), ("original", 1_000_000)]
+    assert tables.cells_in(replies) == [Cell("original", 0, 0), Cell("original", 0, 1)]
     scores, answers = tmp_path / "scores.parquet", tmp_path / "answers.parquet"
     cells = chosen.cells("humblebench", "m")
     parse(folder(tmp_path), replies, scores, cells=cells, parsers=chosen.parsers, answers=answers)

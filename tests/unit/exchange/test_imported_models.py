@@ -10,6 +10,7 @@ from known_unknowns import config
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
+from known_unknowns.records import Cell
 from known_unknowns.workflow import configuration
 from tests.cells import write_questions
 from tests.factories import question
@@ -26,7 +27,7 @@ def checked(entry: dict[str, Any]) -> Params:
 
 def test_cells_of_an_imported_model():
     params = checked({"engine": "imported", "cells": {"humblebench": {"nota_only": [0]}}, "published": "Qwen2.5-VL"})
-    assert params.cells("humblebench", "theirs") == [("nota_only", 0)]
+    assert params.cells("humblebench", "theirs") == [Cell("nota_only", 0)]
     assert params.cells("mmsap", "theirs") == []
     assert params.cells("humblebench", "oracle") == params.cells("humblebench")
     assert [params.is_imported(name) for name in ("theirs", "oracle", "unheard-of")] == [True, False, False]
@@ -48,7 +49,7 @@ def test_invalid_cells(cells, path):
 
 def test_inference_with_an_imported_model_is_refused(tmp_path):
     params = checked({"engine": "imported", "cells": {"humblebench": {"original": [0]}}})
-    for variant, seed in params.cells("humblebench"):
+    for variant, seed, _ in params.cells("humblebench"):
         write_questions(tmp_path, variant, seed, [question("a")])
     folders = {"questions": tmp_path, "variants": tmp_path, "out": tmp_path / "out"}
     with pytest.raises(ConfigError, match="cannot be asked") as caught:

@@ -22,7 +22,7 @@ from known_unknowns.exchange.results import STATISTICS, default_parsers
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics.answers import read
 from known_unknowns.metrics.measure import metrics_of
-from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants.of_benchmark import variant_of, variants_of
 from tests.cells import write_questions, write_replies
@@ -127,7 +127,7 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     tables.write_questions(folder / "questions.parquet", originals)
     parsers = default_parsers(have_logprobs=messy)
     replies, scores, answers = (folder / f"{name}.parquet" for name in ("replies", "scores", "answers"))
-    cells = [(variant, SEED)]
+    cells = [Cell(variant, SEED)]
     parse(folder / "variants", replies, scores, cells=cells, parsers=parsers, answers=answers)
     table = read(answers, benchmark, cells=cells, parsers=parsers)
     free = {variant} if variant_of(benchmark, entry).content_free else set()
@@ -136,7 +136,7 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     return Run(
         variant,
         tables.Part(folder / "variants" / f"{variant}.parquet", SEED),
-        tables.Part(folder / "replies.parquet", SEED, variant),
+        tables.Part(folder / "replies.parquet", Cell(variant, SEED)),
         folder / "questions.parquet",
         by_key(metrics),
     )

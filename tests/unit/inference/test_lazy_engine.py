@@ -14,7 +14,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.records import Reply
+from known_unknowns.records import Cell, Reply
 from tests.factories import question
 from tests.servers.client import asked_once
 
@@ -54,7 +54,7 @@ def model_entry(**settings):
 def infer(*questions, journal=Path("j/humblebench.jsonl"), **changes):
     """Use engine and journal as `model_run.infer` does; return the replies and the number of new ones."""
     entry = model_entry(**(ENTRY | changes))
-    cells = {("original", 0): (asked_once, [question(name) for name in questions])}
+    cells = {Cell("original", 0): (asked_once, [question(name) for name in questions])}
     with Journal(journal) as kept:
         engine = lazy_engine.engine("m", entry, journal)
         try:
@@ -63,7 +63,7 @@ def infer(*questions, journal=Path("j/humblebench.jsonl"), **changes):
             engine = changed.engine
             outcome = run(cells, engine, kept, folder=Path())
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
-    return [row.reply.text for row in outcome.replies["original", 0]], outcome.newly_asked
+    return [row.reply.text for row in outcome.replies[Cell("original", 0)]], outcome.newly_asked
 
 
 def test_a_finished_journal_is_read_without_the_model():

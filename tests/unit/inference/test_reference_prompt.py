@@ -15,7 +15,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.inference import model_run, reference_prompt
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.records import Reply
+from known_unknowns.records import Cell, Reply
 from tests.factories import published_row, question, write_published
 from tests.paths import ROOT
 from tests.servers.client import asked_once
@@ -139,7 +139,7 @@ def test_the_prompt_is_rendered_once_and_only_if_a_question_is_asked(tmp_path):
     calls = []
 
     def ask(*names):
-        cells = {("original", 0): (asked_once, [question(name) for name in names])}
+        cells = {Cell("original", 0): (asked_once, [question(name) for name in names])}
         with Journal(tmp_path / "b.jsonl") as kept:
             run(
                 cells,

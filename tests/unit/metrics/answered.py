@@ -14,14 +14,13 @@ from known_unknowns.benchmark.protocol import CONFIDENCE
 from known_unknowns.config import Params
 from known_unknowns.metrics.answers import cells_of, frame
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Score
+from known_unknowns.records import OVERALL, AnsweredTurn, Cell, Metric, Question, Reply, Score
 from known_unknowns.scoring.answers import answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, score_turn
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from, with_keys
 
 PARSERS = ("official", "robust", "likelihood")
-Cell = tuple[str, int]
 
 
 def params(
@@ -46,8 +45,8 @@ def params(
 
 
 def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], *, kept: str | None = None) -> None:
-    for variant in dict.fromkeys(name for name, _ in cells):
-        of_variant = {seed: [q for q, _ in pairs] for (name, seed), pairs in cells.items() if name == variant}
+    for variant in dict.fromkeys(cell.variant for cell in cells):
+        of_variant = {cell.seed: [q for q, _ in pairs] for cell, pairs in cells.items() if cell.variant == variant}
         tables.write_variant(folder / "variants" / f"{variant}.parquet", of_variant)
     turns = {
         cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", reply) for q, reply in pairs]
@@ -71,8 +70,8 @@ def measured(
 
 
 def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: float) -> list[Metric]:
-    variants, seeds = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
-    own = {name: [seed for variant, seed in cells if variant == name] for name in variants}
+    variants, seeds, _ = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    own = {name: [cell.seed for cell in cells if cell.variant == name] for name in variants}
     settings = with_keys(params(variants, seeds, **statistics), benchmarks__humblebench__seeds=own)
     measure(
         settings,
@@ -124,7 +123,7 @@ def cell_of(
         if forced and question.id in forced:
             found[question.id, 1] = forced[question.id]
     table = answer_table(scores[0][0].benchmark, pairs, [parser], {parser: found}, file="replies")
-    return only_cell(frame([(("original", 0), table)]))
+    return only_cell(frame([(Cell("original", 0), table)]))
 
 
 def only_cell(answers: pd.DataFrame, parser: str | None = None) -> pd.DataFrame:
@@ -136,8 +135,10 @@ def only_cell(answers: pd.DataFrame, parser: str | None = None) -> pd.DataFrame:
 
 
 def pick(metrics: Sequence[Metric], name: str, **where: object) -> Metric:
-    """The one metric of this name; by default robust, overall, on the original, with seed 0."""
-    where = {"variant": "original", "seed": 0, "parser": "robust", "category": OVERALL} | where
+    """The one metric of this name; by default robust, overall, on the original, the first sample with seed 0."""
+    where = {"variant": "original", "seed": 0, "sample": 0, "parser": "robust", "category": OVERALL} | where
+    if where["seed"] is None:
+        where["sample"] = None
     (found,) = [
         metric
         for metric in metrics

@@ -10,7 +10,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import AcrossVariants, BenchmarkMetrics, Ratio
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.index import headline
-from known_unknowns.records import Question, Reply
+from known_unknowns.records import Cell, Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, pick
 
@@ -58,8 +58,8 @@ def replies(flags: str, *, category: str = "Object", group: str | None = None, f
 def test_values_by_hand(tmp_path, hooks):
     """Object: 1 1 1 0 and 1 0 0 0; Relation: 1 0 and 1 1. Right in both: the first of each category."""
     cells = {
-        ("original", 0): [*replies("1110"), *replies("10", category="Relation", first=4)],
-        ("noise", 0): [*replies("1000"), *replies("11", category="Relation", first=4)],
+        Cell("original", 0): [*replies("1110"), *replies("10", category="Relation", first=4)],
+        Cell("noise", 0): [*replies("1000"), *replies("11", category="Relation", first=4)],
     }
     metrics = measured(tmp_path, cells)
     expected = {"Overall": (7, 12, 2, 6), "Object": (4, 8, 1, 4), "Relation": (3, 4, 1, 2)}
@@ -74,16 +74,16 @@ def test_values_by_hand(tmp_path, hooks):
 def test_questions_are_paired_by_id_and_the_others_are_left_out(tmp_path, hooks):
     """Questions 0 to 3 in one order, 5, 3, 1 in the other: only 1 (right, right) and 3 (wrong, right) are in both."""
     first, second = replies("1110"), replies("111111")
-    metrics = measured(tmp_path, {("original", 0): first, ("noise", 0): [second[5], second[3], second[1]]})
+    metrics = measured(tmp_path, {Cell("original", 0): first, Cell("noise", 0): [second[5], second[3], second[1]]})
     average, pair = pick(metrics, "accuracy", variant="average"), pick(metrics, "both", variant="pair")
     assert (average.value, average.n, average.denominator) == (3 / 4, 2, 4)
     assert (pair.value, pair.n) == (1 / 2, 2)
 
 
 def test_no_rows_without_every_variant_or_without_a_common_question(tmp_path, hooks):
-    metrics = measured(tmp_path / "a", {("original", 0): replies("11"), ("noise", 0): replies("11", first=7)})
+    metrics = measured(tmp_path / "a", {Cell("original", 0): replies("11"), Cell("noise", 0): replies("11", first=7)})
     assert {m.variant for m in metrics} == {"original", "noise"}
-    metrics = measured(tmp_path / "b", {("original", 0): replies("11"), ("noise", 0): replies("11")})
+    metrics = measured(tmp_path / "b", {Cell("original", 0): replies("11"), Cell("noise", 0): replies("11")})
     assert {m.variant for m in metrics} == {"original", "noise", "average", "pair"}  # blank was not run
 
 
@@ -93,11 +93,11 @@ def test_the_interval_is_of_groups_and_pairs_the_answers(tmp_path, hooks):
     The mean of a question's two answers has the standard error of one answer, sqrt(.25 / 60), not of 120 answers.
     """
     flags = "10" * 30
-    metrics = measured(tmp_path, {("original", 0): replies(flags), ("noise", 0): replies(flags)})
+    metrics = measured(tmp_path, {Cell("original", 0): replies(flags), Cell("noise", 0): replies(flags)})
     average = pick(metrics, "accuracy", variant="average")
     half = stats.norm.ppf(0.975) * np.sqrt(0.25 / 60)
     assert (average.low, average.high) == pytest.approx((0.5 - half, 0.5 + half), abs=0.02)
-    opposite = measured(tmp_path / "b", {("original", 0): replies(flags), ("noise", 0): replies("01" * 30)})
+    opposite = measured(tmp_path / "b", {Cell("original", 0): replies(flags), Cell("noise", 0): replies("01" * 30)})
     certain = pick(opposite, "accuracy", variant="average")  # one of the two answers is right for every question
     assert certain.value == 0.5
     assert certain.low <= 0.5 <= certain.high
@@ -106,10 +106,10 @@ def test_the_interval_is_of_groups_and_pairs_the_answers(tmp_path, hooks):
 def test_seeds_that_all_variants_have(tmp_path, hooks):
     """Seeds 0 and 1 of both variants, with averages 3/4 and 1/4: mean 1/2, standard deviation sqrt(1/8)."""
     cells = {
-        ("original", 0): replies("11"),
-        ("original", 1): replies("10"),
-        ("noise", 0): replies("10"),
-        ("noise", 1): replies("00"),
+        Cell("original", 0): replies("11"),
+        Cell("original", 1): replies("10"),
+        Cell("noise", 0): replies("10"),
+        Cell("noise", 1): replies("00"),
     }
     metrics = measured(tmp_path, cells)
     values = [pick(metrics, "accuracy", variant="average", seed=seed).value for seed in (0, 1)]
@@ -122,11 +122,11 @@ def test_seeds_that_all_variants_have(tmp_path, hooks):
 def test_a_variant_may_not_have_the_name_of_combined_metrics(tmp_path, monkeypatch):
     metrics_are(monkeypatch, across_variants=(AcrossVariants("noise", ("original", "noise"), mean_accuracy),))
     with pytest.raises(ValueError, match="name of the metrics across variants: 'noise'"):
-        measured(tmp_path, {("original", 0): replies("11"), ("noise", 0): replies("11")})
+        measured(tmp_path, {Cell("original", 0): replies("11"), Cell("noise", 0): replies("11")})
 
 
 def test_a_metric_of_a_benchmark_is_no_share_of_answers(tmp_path, monkeypatch):
     """The report draws every ``share_...`` as a part of the bar of answers."""
     metrics_are(monkeypatch, ratios=lambda self, cell: {"share_seen": Ratio(cell["correct"], np.ones(len(cell)))})
     with pytest.raises(ValueError, match="share_seen of a benchmark"):
-        measured(tmp_path, {("original", 0): replies("10")})
+        measured(tmp_path, {Cell("original", 0): replies("10")})

@@ -108,7 +108,7 @@ def test_any_answers_of_the_unknown_refusals_are_within_the_bounds(rows, generat
     [("overconfidence", -1), ("selective_gain_low_bound", -1), ("selective_gain_high_bound", -1), ("ece", 0)],
 )
 def test_an_interval_has_no_value_that_the_metric_cannot_have(name, lowest):
-    metric = Metric("m", "b", "v", 0, "robust", "Overall", name, 0.0, -1.3, 1.2, 3, "t")
+    metric = Metric("m", "b", "v", 0, 0, "robust", "Overall", name, 0.0, -1.3, 1.2, 3, "t")
     assert (widened(metric).low, widened(metric).high) == (lowest, 1)
 
 

@@ -16,13 +16,13 @@ from known_unknowns.data.questions import vary
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics.confidence_sources import confidence_table
 from known_unknowns.metrics.measure import measure, metrics_of
-from known_unknowns.records import ABSTAINED, OVERALL, SAMPLE, Metric, Reply
+from known_unknowns.records import ABSTAINED, OVERALL, Cell, Metric, Reply
 from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from, question, variant_entry, with_keys
 from tests.unit.metrics.answered import answers_of, dialogue, measured, only_cell, params, pick, write
 
-ORIGINAL = ("original", 0)
+ORIGINAL = Cell("original", 0)
 
 
 def reply(label: str, share: float = 0.9, mass: float = 1.0) -> Reply:
@@ -53,7 +53,7 @@ def test_letters_are_measured_over_attempts_alone(tmp_path):
 
 def test_a_source_without_a_value_has_one_row_with_the_reason(tmp_path):
     asked = [(question(str(i), 0, group=f"g{i}"), Reply("A")) for i in range(3)]
-    metrics = measured(tmp_path, {ORIGINAL: asked, ("original", 1): asked})
+    metrics = measured(tmp_path, {ORIGINAL: asked, Cell("original", 1): asked})
     for source, reason in {
         "option_text": "not asked: confidence: [option_text] of the edition in params.yaml asks for it",
         "letters": "undefined: no label has a probability",
@@ -91,10 +91,10 @@ def test_shuffles_agree_by_text_and_samples_by_option():
 
     said = {0: label(0, "Red"), 1: label(1, "Red"), 2: label(2, "Blue")}
     pairs = {seed: [(q, dialogue(q, [("answer", Reply(said[seed]))])) for q in qs] for seed, qs in asked.items()}
-    found = answers_of({("shuffled_options", seed): of_seed for seed, of_seed in pairs.items()})
+    found = answers_of({Cell("shuffled_options", seed): of_seed for seed, of_seed in pairs.items()})
     assert found["shuffles"].tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3])
     assert found["samples"].isna().all()
-    samples = answers_of({("shuffled_options", seed): pairs[0] for seed in (0, SAMPLE)})
+    samples = answers_of({Cell("shuffled_options", 0, sample): pairs[0] for sample in (0, 1)})
     assert samples["samples"].tolist() == [1, 1]
     assert samples["shuffles"].isna().all()
 
@@ -103,7 +103,7 @@ def test_failed_replies_do_not_count_and_abstentions_agree_with_nothing():
     texts = ["A", "I cannot tell.", None, "A"]
     replies = [Reply("", error="timeout") if text is None else Reply(text) for text in texts]
     asked = question("1", 0)
-    cells = {("original", n * SAMPLE): [(asked, dialogue(asked, [("answer", each)]))] for n, each in enumerate(replies)}
+    cells = {Cell("original", 0, n): [(asked, dialogue(asked, [("answer", each)]))] for n, each in enumerate(replies)}
     found = answers_of(cells)
     assert found["outcome"][1] == ABSTAINED
     assert found["samples"].tolist() == pytest.approx([2 / 3, np.nan, np.nan, 2 / 3], nan_ok=True)
@@ -208,7 +208,7 @@ def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_
     vary(variant_entry("original"), tmp_path / "questions.parquet", folder / "original.parquet", seeds=[0])
     infer(settings, "m", "humblebench", questions=tmp_path, variants=folder, out=out, journal=tmp_path / "m.jsonl")
     replies, scores, answers = out / "replies.parquet", tmp_path / "scores.parquet", tmp_path / "answers.parquet"
-    parse(folder, replies, scores, cells=[("original", 0)], parsers=["robust"], answers=answers)
+    parse(folder, replies, scores, cells=[Cell("original", 0)], parsers=["robust"], answers=answers)
     table = tmp_path / "confidence.parquet"
     measure(settings, "m", "humblebench", answers=answers, out=tmp_path / "metrics.parquet", confidence=table)
     metrics = tables.read_metrics(tmp_path / "metrics.parquet")

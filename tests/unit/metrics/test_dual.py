@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from known_unknowns import config, variants
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.intervals import clustered_interval
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Reply, Score
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Cell, Question, Reply, Score
 from tests.factories import params_from, question
 from tests.unit.metrics.answered import cell_of, measured, params, pick
 
@@ -41,8 +41,8 @@ SIX = [
 def cells(rows=SIX, *, second="nota_only", seeds=(0,), second_seeds=(0,)):
     asked = [(ask(number, answer, category), first, then) for number, category, answer, first, then in rows]
     change = variants.VARIANTS[second]
-    return {("original", seed): [(q, Reply(first)) for q, first, _ in asked] for seed in seeds} | {
-        (second, seed): [(change(q), Reply(then)) for q, _, then in asked] for seed in second_seeds
+    return {Cell("original", seed): [(q, Reply(first)) for q, first, _ in asked] for seed in seeds} | {
+        Cell(second, seed): [(change(q), Reply(then)) for q, _, then in asked] for seed in second_seeds
     }
 
 
@@ -87,8 +87,8 @@ def test_images_without_content(tmp_path):
 def test_unpaired_questions_are_counted_and_stated(tmp_path):
     """Joined by id: 3 and 5 are only in the original, 1 only without the right option. Common: 2 4 6; 4 counts."""
     both = cells()
-    both["original", 0] = [both["original", 0][place] for place in (5, 4, 3, 2, 1)]
-    both["nota_only", 0] = [both["nota_only", 0][place] for place in (0, 1, 3, 5)]
+    both[Cell("original", 0)] = [both[Cell("original", 0)][place] for place in (5, 4, 3, 2, 1)]
+    both[Cell("nota_only", 0)] = [both[Cell("nota_only", 0)][place] for place in (0, 1, 3, 5)]
     metrics = measured(tmp_path, both)
     found, unpaired = (pick(metrics, name, variant=PAIR) for name in ("dual_accuracy", "unpaired"))
     assert (found.value, found.n) == (pytest.approx(1 / 3), 3)
@@ -100,7 +100,10 @@ def test_unpaired_questions_are_counted_and_stated(tmp_path):
 
 def test_no_common_question_is_stated(tmp_path):
     both = cells(SIX[:2])
-    both["original", 0], both["nota_only", 0] = both["original", 0][:1], both["nota_only", 0][1:]
+    both[Cell("original", 0)], both[Cell("nota_only", 0)] = (
+        both[Cell("original", 0)][:1],
+        both[Cell("nota_only", 0)][1:],
+    )
     metrics = measured(tmp_path, both)
     assert {m.name for m in metrics if m.variant == PAIR} == {"unpaired"}
     assert (pick(metrics, "unpaired", variant=PAIR).value, pick(metrics, "unpaired", variant=PAIR).n) == (1, 2)
@@ -109,7 +112,7 @@ def test_no_common_question_is_stated(tmp_path):
 def test_a_variant_with_one_seed_pairs_with_every_seed(tmp_path):
     """With seed 1, question 1 is wrong, so that only 4 counts: 1 of 6. With seed 0, 1 and 4 do. The mean is 3 of 12."""
     both = cells(seeds=(0, 1))
-    both["original", 1][0] = (both["original", 1][0][0], Reply("B"))
+    both[Cell("original", 1)][0] = (both[Cell("original", 1)][0][0], Reply("B"))
     metrics = measured(tmp_path, both)
     values = [pick(metrics, "dual_accuracy", variant=PAIR, seed=seed).value for seed in (0, 1, None)]
     assert values == pytest.approx([2 / 6, 1 / 6, 3 / 12])
@@ -117,8 +120,8 @@ def test_a_variant_with_one_seed_pairs_with_every_seed(tmp_path):
 
 
 def test_questions_without_a_refusal_have_no_dual_accuracy(tmp_path):
-    plain = [(replace(q, refusal=None), reply) for q, reply in cells(SIX[:3])["original", 0]]
-    metrics = measured(tmp_path, {("original", 0): plain, ("noise", 0): plain})
+    plain = [(replace(q, refusal=None), reply) for q, reply in cells(SIX[:3])[Cell("original", 0)]]
+    metrics = measured(tmp_path, {Cell("original", 0): plain, Cell("noise", 0): plain})
     assert {m.variant for m in metrics} == {"original", "noise"}
 
 

@@ -18,7 +18,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.metrics.index import headline
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.metrics.proportions import constant_label
-from known_unknowns.records import Question, Reply
+from known_unknowns.records import Cell, Question, Reply
 from known_unknowns.scoring.answers import answer_schema
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
@@ -48,7 +48,7 @@ TWELVE = [
     (ask(11, "Attribute", "E"), Reply("E.")),  # refused, right    refused, right, not exact
     (ask(12, "Attribute", "C"), Reply("It is heavy.")),  # unparsed   unparsed
 ]
-ORIGINAL = ("original", 0)
+ORIGINAL = Cell("original", 0)
 CONSTANT = ("constant_answer", "robust", "Overall")
 KNOWN = ("chance", "constant_answer")
 """What is known from the questions alone."""
@@ -190,7 +190,7 @@ def test_all_right_is_no_certainty(tmp_path):
 def test_a_letter_that_is_not_on_offer_counts_as_read_and_as_unparsed(tmp_path):
     """The right option A is removed from all 12; 3 replies name it nevertheless, 3 say nothing, 6 refuse."""
     pairs = [(variants.nota_only(ask(n, "Object", "A")), Reply(["A", "", "E", "E"][n % 4])) for n in range(12)]
-    metrics = measured(tmp_path, {("nota_only", 0): pairs, ORIGINAL: TWELVE})
+    metrics = measured(tmp_path, {Cell("nota_only", 0): pairs, ORIGINAL: TWELVE})
     shares = ("share_A", "share_E", "share_no_letter", "share_unparsed", "refusal_recall", "accuracy", "chance")
     values = [pick(metrics, name, variant="nota_only").value for name in shares]
     assert values == pytest.approx([3 / 12, 6 / 12, 3 / 12, 6 / 12, 6 / 12, 6 / 12, 1 / 4])
@@ -227,7 +227,7 @@ def test_noise_is_also_held_against_the_published_labels(tmp_path):
     """
     replies = [("A", "A"), ("A", "E"), ("E", "E"), ("E", "B")]
     pairs = [(variants.noise(ask(n, "Object", label)), Reply(text)) for n, (label, text) in enumerate(replies)]
-    metrics = measured(tmp_path, {("noise", 0): pairs})
+    metrics = measured(tmp_path, {Cell("noise", 0): pairs})
     where = {"variant": "noise", "parser": "official"}
     assert pick(metrics, "accuracy", **where).value == 2 / 4
     assert pick(metrics, "share_E", **where).value == 2 / 4
@@ -239,7 +239,7 @@ def test_noise_is_also_held_against_the_published_labels(tmp_path):
 
 def test_the_mean_over_seeds(tmp_path):
     """Three seeds with 60, 90 and 30 of 120 right: mean 0.5, standard deviation 0.25."""
-    cells = {("original", seed): shared_images(text) for seed, text in enumerate(["AB", "AAAB", "ABBB"])}
+    cells = {Cell("original", seed): shared_images(text) for seed, text in enumerate(["AB", "AAAB", "ABBB"])}
     metrics = measured(tmp_path, cells)
     accuracy = pick(metrics, "accuracy", seed=None)
     assert (accuracy.value, accuracy.spread, accuracy.n) == (pytest.approx(0.5), pytest.approx(0.25), 120)
@@ -268,7 +268,7 @@ def test_consistency_over_five_shuffles_by_hand(tmp_path):
         pairs = [(ask(number, "Object", "C"), Reply(text[seed])) for number, text in replies.items()]
         red, blue, *others = (option.text for option in pairs[0][0].options)
         order = [blue, red, *others] if seed == 1 else [red, blue, *others]
-        cells["shuffled_options", seed] = [
+        cells[Cell("shuffled_options", seed)] = [
             (replace(q, options=tuple(replace(o, text=text) for o, text in zip(q.options, order, strict=True))), reply)
             for q, reply in pairs
         ]
@@ -290,7 +290,7 @@ def test_seeds_share_their_images(tmp_path):
     """The same replies under three seeds are little more data than one seed: the spread is 0, the width alike."""
     generator = random.Random(3)
     pairs = [(q, Reply(generator.choice("AB"))) for q, _ in shared_images("A")]
-    metrics = measured(tmp_path, {("original", seed): pairs for seed in range(3)})
+    metrics = measured(tmp_path, {Cell("original", seed): pairs for seed in range(3)})
     pooled, single = pick(metrics, "accuracy", seed=None), pick(metrics, "accuracy", seed=0)
     assert pooled.high - pooled.low == pytest.approx(single.high - single.low, rel=0.1)
     assert pooled.spread == 0
@@ -298,7 +298,7 @@ def test_seeds_share_their_images(tmp_path):
 
 
 def test_a_mean_over_seeds_is_undefined_where_one_is(tmp_path):
-    cells = {("original", 0): shared_images("AE"), ("original", 1): shared_images("E")}
+    cells = {Cell("original", 0): shared_images("AE"), Cell("original", 1): shared_images("E")}
     metrics = measured(tmp_path, cells)
     assert pick(metrics, "accuracy_answered", seed=0).value == 1
     answered = pick(metrics, "accuracy_answered", seed=None)
@@ -309,7 +309,7 @@ def test_the_constant_answer_is_the_most_frequent_right_label(tmp_path):
     """Right are A A B with seed 0 and B A B with seed 1: A in the first, B in the second and in both together."""
     right = {0: "AAB", 1: "BAB"}
     cells = {
-        ("original", seed): [(ask(n, "Object", label), Reply("C")) for n, label in enumerate(labels)]
+        Cell("original", seed): [(ask(n, "Object", label), Reply("C")) for n, label in enumerate(labels)]
         for seed, labels in right.items()
     }
     found = {m.seed: m for m in measured(tmp_path, cells) if (m.name, m.parser, m.category) == CONSTANT}
@@ -401,7 +401,7 @@ def test_answers_that_are_missing_or_doubled_are_named(tmp_path):
     for changed, message in (
         (lacking, "other questions by 'robust' than those of seed 0 by 'official', from '7' on"),
         (doubled, "question '5' is answered twice by 'robust'"),
-        (answers.filter(pc.invert(of_robust)), "no answers to original with seed 0 by 'robust'"),
+        (answers.filter(pc.invert(of_robust)), "no answers to original, seed 0 by 'robust'"),
     ):
         tables.write_cells(file, schema, [(ORIGINAL, changed)])
         with pytest.raises(DataError, match=message) as error:
@@ -426,15 +426,15 @@ def test_seeds_must_ask_the_same_questions(tmp_path):
             f"from '{first}' on"
         )
         with pytest.raises(DataError, match=message):
-            measured(tmp_path, {("original", 0): TWELVE, ("original", 1): less})
+            measured(tmp_path, {Cell("original", 0): TWELVE, Cell("original", 1): less})
 
 
 def test_parser_without_input_has_no_values_but_its_n(tmp_path):
     """No reply of seed 0 has log-probabilities, so neither seed 0 nor the mean over seeds has a value."""
     with_logprobs = Reply("A", {"A": -0.1, "B": -3.0})
     cells = {
-        ("original", 0): [(ask(1, "Object", "A"), Reply("A"))],
-        ("original", 1): [(ask(1, "Object", "A"), with_logprobs)],
+        Cell("original", 0): [(ask(1, "Object", "A"), Reply("A"))],
+        Cell("original", 1): [(ask(1, "Object", "A"), with_logprobs)],
     }
     found = measured(tmp_path, cells)
     accuracy = {m.seed: m for m in found if (m.parser, m.name, m.category) == ("likelihood", "accuracy", "Overall")}
@@ -455,7 +455,7 @@ def test_likelihood_needs_half_of_the_probability(tmp_path, mass, defined):
     logprobs = [{"A": math.log(mass * 0.7), "B": math.log(mass * 0.3)}] * 2 + [{"A": math.log(mass)}] * 2
     pairs = [(ask(n, "Object", "A"), Reply("A", known)) for n, known in enumerate(logprobs)]
     pairs.append((ask(9, "Object", "A"), Reply("A")))  # without log-probabilities, it has no mass
-    found = measured(tmp_path, {("original", 0): pairs})
+    found = measured(tmp_path, {Cell("original", 0): pairs})
     label_mass = pick(found, "label_mass", parser="likelihood")
     assert label_mass.value == pytest.approx(mass)
     assert (label_mass.n, label_mass.denominator) == (5, 4)

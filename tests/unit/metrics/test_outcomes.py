@@ -27,6 +27,7 @@ from known_unknowns.records import (
     OUTCOMES,
     REFUSED,
     UNPARSED,
+    Cell,
     Metric,
     Question,
     Reply,
@@ -203,7 +204,7 @@ def test_the_risk_coverage_curve_ignores_the_outcome_of_the_text() -> None:
         pairs = [(q, dialogue(q, [("answer", Reply("", logprobs=p))])) for q, p in zip(asked, logprobs, strict=True)]
         of_turns = {"likelihood": {(each.question_id, 0): each for each in scores}}
         table = answer_table("multiple_choice", pairs, ["likelihood"], of_turns, file="replies")
-        return METRICS.curves(only_cell(frame([(("original", 0), table)])))["aurc"]
+        return METRICS.curves(only_cell(frame([(Cell("original", 0), table)])))["aurc"]
 
     assert aurc(curve([ANSWERED, ANSWERED])) == pytest.approx((0 + 1 / 2) / 2)
     assert aurc(curve([ABSTAINED, CUT])) == pytest.approx((0 + 1 / 2) / 2)

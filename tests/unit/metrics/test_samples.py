@@ -17,7 +17,7 @@ from known_unknowns.data.questions import vary
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import SAMPLE, AnsweredTurn, Metric, Question, Reply, Turn, runs_name
+from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Repeat, Reply, Turn, repeats_name
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from, question, variant_entry
 from tests.paths import ROOT
@@ -58,7 +58,7 @@ def test_a_random_respondent_has_the_analytic_variance(tmp_path, on_image, varia
     count, samples, p = 1000, 5, 1 / OPTIONS
     metrics, _ = run(tmp_path, several(count, on_image=on_image), settings(samples, variant))
     mean = pick(metrics, "accuracy", variant=variant, seed=None)
-    of_each = [pick(metrics, "accuracy", variant=variant, seed=n * SAMPLE).value for n in range(samples)]
+    of_each = [pick(metrics, "accuracy", variant=variant, seed=0, sample=n).value for n in range(samples)]
     assert mean.value == pytest.approx(sum(of_each) / samples)
     assert mean.n == count and mean.method.endswith("mean of 5 samples")
     # independent answers: the variance of the accuracy of one sample, and that of the mean over all
@@ -77,16 +77,16 @@ def test_the_interval_includes_the_questions_and_not_the_samples_alone(tmp_path)
     cells = {}
     for number in range(6):
         replies = [Reply("ABCDE"[(q.answer + (n % 2)) % OPTIONS]) for n, q in enumerate(asked)]
-        cells["original", number * SAMPLE] = replies
+        cells[Cell("original", 0, number)] = replies
     metrics = by_hand(tmp_path, asked, cells)
     mean, one = (pick(metrics, "accuracy", seed=seed) for seed in (None, 0))
     assert mean.value == one.value == 0.5
     assert mean.high - mean.low == pytest.approx(one.high - one.low, rel=0.1)
 
 
-def by_hand(folder: Path, asked: list[Question], cells: dict[tuple[str, int], list[Reply]]) -> list[Metric]:
+def by_hand(folder: Path, asked: list[Question], cells: dict[Cell, list[Reply]]) -> list[Metric]:
     variants, replies, scores = folder / "variants", folder / "replies.parquet", folder / "scores.parquet"
-    tables.write_variant(variants / "original.parquet", {seed: asked for _, seed in cells if seed < SAMPLE})
+    tables.write_variant(variants / "original.parquet", {cell.seed: asked for cell in cells})
     turns = {
         cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, of_cell, strict=True)]
         for cell, of_cell in cells.items()
@@ -94,7 +94,7 @@ def by_hand(folder: Path, asked: list[Question], cells: dict[tuple[str, int], li
     tables.write_replies(replies, turns)
     answers = folder / "answers.parquet"
     parse(variants, replies, scores, cells=list(cells), parsers=["robust"], answers=answers)
-    params = settings(len({seed // SAMPLE for _, seed in cells}), seeds=tuple({seed % SAMPLE: 0 for _, seed in cells}))
+    params = settings(len({cell.sample for cell in cells}), seeds=tuple({cell.seed: 0 for cell in cells}))
     assert set(params.cells("humblebench", "m")) == set(cells)
     out = folder / "metrics.parquet"
     measure(params, "m", "humblebench", answers=answers, out=out)
@@ -118,7 +118,7 @@ BY_HAND = [
 def test_majority_changes_and_stability_by_hand(tmp_path):
     asked = several(len(BY_HAND))
     asked = [question(q.id, 0, group=q.group) for q in asked]
-    cells = {("original", n * SAMPLE): [Reply(row[n]) for row in BY_HAND] for n in range(3)}
+    cells = {Cell("original", 0, n): [Reply(row[n]) for row in BY_HAND] for n in range(3)}
     metrics = by_hand(tmp_path, asked, cells)
     changes = pick(metrics, "answer_changes", seed=None)
     assert changes.value == pytest.approx(sum(row[4] for row in BY_HAND) / len(BY_HAND))
@@ -145,7 +145,7 @@ def test_samples_and_seeds_together(tmp_path):
     """Shuffles are compared within each sample, samples within each shuffle; the mean is over all of them."""
     metrics, _ = run(tmp_path, several(60), settings(2, "shuffled_options", (0, 3)))
     where = {"variant": "shuffled_options", "seed": None}
-    assert {m.seed for m in metrics if m.name == "accuracy"} == {0, 3, SAMPLE, SAMPLE + 3, None}
+    assert {m.repeat for m in metrics if m.name == "accuracy"} == {(0, 0), (3, 0), (0, 1), (3, 1), None}
     assert pick(metrics, "accuracy", **where).method.endswith("mean of 2 seeds x 2 samples")
     assert pick(metrics, "same_answer", **where).method.endswith("over 2 seeds")
     assert pick(metrics, "answer_changes", **where).method.endswith("over 2 samples")
@@ -190,20 +190,22 @@ def test_samples_show_the_answers_that_a_server_changes_at_temperature_0(tmp_pat
 
 
 def test_the_sample_is_part_of_the_key_and_the_seed_is_not():
-    turns = {seed: Turn("1", "answer", ("Which?",), ("A", "B"), seed=seed) for seed in (0, 4, SAMPLE, SAMPLE + 4)}
-    keys = {seed: turn.key({"engine": "x"}) for seed, turn in turns.items()}
-    assert keys[0] == keys[4] and keys[SAMPLE] == keys[SAMPLE + 4] and keys[0] != keys[SAMPLE]
+    asked = {
+        (seed, n): Turn("1", "answer", ("Which?",), ("A", "B"), seed=seed, sample=n) for seed in (0, 4) for n in (0, 1)
+    }
+    keys = {repeat: turn.key({"engine": "x"}) for repeat, turn in asked.items()}
+    assert keys[0, 0] == keys[4, 0] and keys[0, 1] == keys[4, 1] and keys[0, 0] != keys[0, 1]
     # the key of a single sample, written down before there were several
-    assert keys[0] == Turn("2", "forced", ("Which?",), ("A", "B")).key({"engine": "x"})
+    assert keys[0, 0] == Turn("2", "forced", ("Which?",), ("A", "B")).key({"engine": "x"})
 
 
 @pytest.mark.parametrize(
-    ("seeds", "expected"),
+    ("repeats", "expected"),
     [
-        ([0, 1, 4], "3 seeds"),
-        ([0, SAMPLE], "2 samples"),
-        ([0, 1, SAMPLE, SAMPLE + 1, 2 * SAMPLE, 2 * SAMPLE + 1], "2 seeds x 3 samples"),
+        ([Repeat(0), Repeat(1), Repeat(4)], "3 seeds"),
+        ([Repeat(0), Repeat(0, 1)], "2 samples"),
+        ([Repeat(seed, sample) for sample in range(3) for seed in range(2)], "2 seeds x 3 samples"),
     ],
 )
-def test_the_number_of_runs_as_text(seeds, expected):
-    assert runs_name(seeds) == expected
+def test_the_number_of_repeats_as_text(repeats, expected):
+    assert repeats_name(repeats) == expected

@@ -33,7 +33,7 @@ from tests.paths import ROOT
 
 def metric(name: str, value: float | None, **changes) -> Metric:
     low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
-    base = Metric("m", "humblebench", "original", 0, "robust", "Overall", name, value, low, high, 10, "wilson")
+    base = Metric("m", "humblebench", "original", 0, 0, "robust", "Overall", name, value, low, high, 10, "wilson")
     return replace(base, **changes)
 
 
@@ -101,7 +101,7 @@ def test_chosen_metrics_as_csv(summary, tmp_path):
     assert (
         out.read_text(encoding="utf-8")
         .splitlines()[1]
-        .startswith("m,humblebench,original,0,robust,Object,accuracy,0.9,")
+        .startswith("m,humblebench,original,0,0,robust,Object,accuracy,0.9,")
     )
 
 

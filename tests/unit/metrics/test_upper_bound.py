@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from known_unknowns import tables, variants
-from known_unknowns.records import NOT_OFFERED, Reply
+from known_unknowns.records import NOT_OFFERED, Cell, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, pick
 
@@ -29,7 +29,7 @@ def test_upper_bound_leaves_out_replies_that_are_the_removed_option(tmp_path):
         (variants.nota_only(question(str(n), 3)), Reply("", error="no") if text is None else Reply(text))
         for n, (text, _) in enumerate(WITHOUT_GOLD)
     ]
-    metrics = measured(tmp_path, {("nota_only", 0): pairs})
+    metrics = measured(tmp_path, {Cell("nota_only", 0): pairs})
     for parser, right, possible, unparsed in [("robust", 2, 5, 7), ("official", 1, 6, 9)]:
         found = {
             name: pick(metrics, name, parser=parser, variant="nota_only").value * 11

@@ -27,7 +27,7 @@ from known_unknowns.comparison.pairs import Selection, compare_selection
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Image, Option, Question, Reply
 from known_unknowns.scoring.table import parse
 from tests.factories import params_from
 from tests.paths import ROOT
@@ -113,13 +113,13 @@ def make(
     run = FakeRun(folder, params_from(raw))
     asked = _questions(run.data / "questions" / "humblebench", questions)
     varied = {
-        (name, seed): [variants.apply(run.params.variant(name), q, seed=seed) for q in asked]
+        Cell(name, seed): [variants.apply(run.params.variant(name), q, seed=seed) for q in asked]
         for name in run.params.variants("humblebench")
         for seed in run.params.seeds
     }
     files = EditionFiles(run.data, run.results)
     for name in run.params.variants("humblebench"):
-        of_seeds = {seed: rows for (variant, seed), rows in varied.items() if variant == name}
+        of_seeds = {seed: rows for (variant, seed, _), rows in varied.items() if variant == name}
         tables.write_variant(files.variants("humblebench") / f"{name}.parquet", of_seeds)
     for model in run.params.models:
         _model(run, model, varied, reply or make_reply)
@@ -175,13 +175,11 @@ def make_image(folder: Path, number: int) -> Image:
     return Image(f"images/{path.name}", digest, *pixels.size)
 
 
-def _model(
-    run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]], reply: Callable[..., Reply]
-) -> None:
+def _model(run: FakeRun, model: str, varied: dict[Cell, list[Question]], reply: Callable[..., Reply]) -> None:
     turns = {}
-    for (variant, seed), questions in varied.items():
-        dice = random.Random(f"{model}:{variant}:{seed}")
-        turns[variant, seed] = [_asked(question, reply(model, question, dice)) for question in questions]
+    for cell, questions in varied.items():
+        dice = random.Random(f"{model}:{cell.variant}:{cell.seed}")
+        turns[cell] = [_asked(question, reply(model, question, dice)) for question in questions]
     files = EditionFiles(run.data, run.results)
     replies, scores, metrics = (path(model, "humblebench") for path in (files.replies, files.scores, files.metrics))
     tables.write_replies(replies, turns)

@@ -69,7 +69,7 @@ def test_a_baseline_is_shown_by_the_sources_that_give_its_own_confidence() -> No
     assert tuple(CALIBRATIONS) == confidence.CALIBRATED_BASELINES
     chosen = params(models=("uniform", "uninformative", "pocket"))
     names = [f"known.{source}" for source in ("letters", "shuffles", "verbalised")]
-    row = Metric("", "humblebench", "original", None, "robust", "Overall", "", 1.0, 1.0, 1.0, 60, "t")
+    row = Metric("", "humblebench", "original", None, None, "robust", "Overall", "", 1.0, 1.0, 1.0, 60, "t")
     numbers = MetricIndex(replace(row, model=model, name=name) for model in chosen.models for name in names)
     found = confidence.sources_of(run_of(chosen, numbers, "humblebench"))
     known = [(each.model, each.source) for each in found if each.variant]
@@ -109,7 +109,7 @@ def test_a_sentence_says_what_can_be_distinguished(
     auroc: tuple[float | None, ...], over: tuple[float, float, float], text: str
 ) -> None:
     chosen = params(models=("pocket",))
-    base = Metric("pocket", "humblebench", "original", None, "robust", "Overall", "", None, None, None, 235, "t")
+    base = Metric("pocket", "humblebench", "original", None, None, "robust", "Overall", "", None, None, None, 235, "t")
     named = {"auroc.letters": auroc, "overconfidence.letters": over}
     rows = [
         replace(base, name=name, value=value, low=low, high=high, method="undefined: no answer is wrong")
@@ -121,9 +121,8 @@ def test_a_sentence_says_what_can_be_distinguished(
 
 
 def test_a_sentence_on_few_attempts_gives_their_number_only() -> None:
-    few = Metric(
-        "pocket", "humblebench", "original", None, "robust", "Overall", "auroc.letters", 0.5, 0.1, 0.9, 19, "t"
-    )
+    where = ("pocket", "humblebench", "original", None, None, "robust", "Overall", "auroc.letters")
+    few = Metric(*where, 0.5, 0.1, 0.9, 19, "t")
     run = run_of(params(models=("pocket",)), MetricIndex([few]), "humblebench")
     each = ModelSource("pocket", "letters", "original", few)
     assert confidence.sentence(run, each) == "pocket: too few attempts with a confidence (n = 19)."
@@ -174,7 +173,7 @@ def test_refusals_that_are_never_asked_again_have_the_reason_and_no_table(page: 
 
 def bounds(model: str, low: float, high: float, *, known: float) -> list[Metric]:
     """Bounds of a gain and a precision from 20 refusals, of which a share has a known answer."""
-    row = Metric(model, "humblebench", "shuffled_options", None, "robust", "Overall", "", 0.0, 0.0, 0.0, 60, "t")
+    row = Metric(model, "humblebench", "shuffled_options", None, None, "robust", "Overall", "", 0.0, 0.0, 0.0, 60, "t")
     found = [replace(row, name="known.refusal", value=known, denominator=20.0)]
     for name, shift in (("selective_gain", -1.0), ("abstention_precision", 0.0)):
         for bound, value in (("low", low), ("high", high)):

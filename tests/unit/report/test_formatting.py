@@ -30,7 +30,7 @@ from known_unknowns.tables import read_metrics
 
 from .fake_run import FakeRun, params
 
-METRIC = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.722, 0.67, 0.774, 300, "wilson")
+METRIC = Metric("m", "humblebench", "original", 0, 0, "robust", OVERALL, "accuracy", 0.722, 0.67, 0.774, 300, "wilson")
 
 
 def test_number_format() -> None:

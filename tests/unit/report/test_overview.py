@@ -30,7 +30,7 @@ NUMBERS = {  # model: dual accuracy, accuracy, refused without a right option, r
 
 def metric(model: str, variant: str, name: str, value: float | None) -> Metric:
     bounds = (None, None) if value is None else (max(0.0, value - 0.05), min(1.0, value + 0.05))
-    return Metric(model, "humblebench", variant, 0, "robust", OVERALL, name, value, *bounds, 200, "wilson")
+    return Metric(model, "humblebench", variant, 0, 0, "robust", OVERALL, name, value, *bounds, 200, "wilson")
 
 
 def pair(a: str, b: str, difference: float, p: float) -> PairedRow:

@@ -53,7 +53,7 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRun:
     raw["editions"]["pocket"] |= {"benchmarks": ["plain"], "models": ["oracle"]}
     run = FakeRun(tmp_path, params_from(raw))
     rows = [
-        Metric("oracle", "plain", variant, 0, parser, OVERALL, name, value, None, None, n, "none")
+        Metric("oracle", "plain", variant, 0, 0, parser, OVERALL, name, value, None, None, n, "none")
         for variant in ("original", "blank")
         for parser in run.params.parsers
         for name, value, n in (
@@ -91,7 +91,7 @@ def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) ->
 def bars(benchmark: str, shares: dict[str, float]) -> dict[str, float]:
     variant = params(benchmark).variants(benchmark)[0]
     rows = [
-        Metric("oracle", benchmark, variant, 0, "robust", OVERALL, name, value, None, None, 20, "none")
+        Metric("oracle", benchmark, variant, 0, 0, "robust", OVERALL, name, value, None, None, 20, "none")
         for name, value in shares.items()
     ]
     return {

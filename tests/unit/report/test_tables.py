@@ -33,7 +33,7 @@ FOOT = ("chance", "constant answer")
 
 
 def metric(variant: str, parser: str, name: str, value: float) -> Metric:
-    return Metric("oracle", "humblebench", variant, 0, parser, OVERALL, name, value, None, None, 20, "none")
+    return Metric("oracle", "humblebench", variant, 0, 0, parser, OVERALL, name, value, None, None, 20, "none")
 
 
 def test_without_content_only_official_scores_and_what_was_recognised_are_shown() -> None:

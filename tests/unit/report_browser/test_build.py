@@ -46,9 +46,9 @@ def test_the_index(run):
     assert manifest["benchmarks"][0][:3] == ["humblebench", "HumbleBench", 6]
     assert index["ids"] == ["q1", "q2", "q3", "q4", "q5", "q6"]
     assert [index["categories"][code] for code in index["category"]][:3] == ["Object", "Object", "Relation"]
-    assert [(cell[0], cell[2]) for cell in index["cells"]] == [("original", 0), ("nota_only", 0), ("noise", 0)]
+    assert [(cell[0], cell[2]) for cell in index["cells"]] == [("original", "0"), ("nota_only", "0"), ("noise", "0")]
     pairs = [(first, second, seeds, listed) for first, second, seeds, listed in index["relations"]]
-    assert pairs == [("original", "nota_only", [[0, 0]], 1), ("original", "noise", [[0, 0]], 1)]
+    assert pairs == [("original", "nota_only", [["0", "0"]], 1), ("original", "noise", [["0", "0"]], 1)]
 
 
 def test_confidences(run):

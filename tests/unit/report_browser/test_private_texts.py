@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from known_unknowns.records import Reply
+from known_unknowns.records import Cell, Reply
 from known_unknowns.report.browser import build
 from known_unknowns.report.browser.shards import read
 from known_unknowns.scoring.table import parse
@@ -34,7 +34,7 @@ def test_no_shard_has_a_private_text(tmp_path, monkeypatch):
         turns[0] = replace(turns[0], reply=Reply(TEXT) if model == "pocket" else Reply("", error=TEXT))
         turns[1] = replace(turns[1], reply=Reply(LLAVA))
         write_replies(replies, "original", 0, turns)
-        cells = [(variant, 0) for variant in VARIANTS]
+        cells = [Cell(variant, 0) for variant in VARIANTS]
         parse(run.folder / "variants" / BENCHMARK, replies, scores, cells=cells, parsers=run.params.parsers)
         engine = {"entry": {"source": "/srv/secret/model"}, "facts": {"x": TEXT}, "about": {TEXT: str(root)}}
         replies.with_name("engine.json").write_text(json.dumps(engine))

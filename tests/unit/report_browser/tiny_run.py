@@ -15,7 +15,7 @@ from known_unknowns import config, tables
 from known_unknowns.config import Params
 from known_unknowns.files import write_text
 from known_unknowns.images import recipe_image
-from known_unknowns.records import AnsweredTurn, Confidence, Image, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Confidence, Image, Option, Question, Reply
 from known_unknowns.report.browser import build
 from known_unknowns.scoring.table import parse
 from tests.cells import write_replies
@@ -94,7 +94,7 @@ def _write_tables(folder: Path, params: Params, benchmark: str) -> None:
         engine = {"entry": {}, "facts": {"engine": "transformers", "revision": HOSTILE}, "about": {}}
         write_text(folder / "replies" / model / benchmark / "engine.json", json.dumps(engine))
     for model in MODELS:
-        cells = [(variant, 0) for variant in VARIANTS if (model, variant) in REPLIES]
+        cells = [Cell(variant, 0) for variant in VARIANTS if (model, variant) in REPLIES]
         files = [folder / kind / model / benchmark / f"{kind}.parquet" for kind in ("replies", "scores")]
         parse(folder / "variants" / benchmark, *files, cells=cells, parsers=params.parsers)
     confidence = folder / "confidence" / "pocket" / benchmark / "confidence.parquet"
@@ -104,7 +104,7 @@ def _write_tables(folder: Path, params: Params, benchmark: str) -> None:
     table = tables.table_of(
         confidence, ([getattr(row, n) for n in tables.CONFIDENCES.names] for row in known), tables.CONFIDENCES
     )
-    tables.write_cells(confidence, tables.CONFIDENCES, [(("original", 0), table)])
+    tables.write_cells(confidence, tables.CONFIDENCES, [(Cell("original", 0), table)])
 
 
 def _question(i: int, variant: str, image: Image) -> Question:

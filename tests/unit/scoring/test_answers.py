@@ -10,7 +10,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
 from known_unknowns.errors import DataError
-from known_unknowns.records import ABSTAINED, ANSWERED, REFUSED, SAMPLE, UNPARSED, AnsweredTurn, Reply
+from known_unknowns.records import ABSTAINED, ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Cell, Reply
 from known_unknowns.scoring.answers import answer_schema, answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, score_turn
 from known_unknowns.scoring.table import parse
@@ -105,7 +105,7 @@ def test_the_rows_of_a_file_are_those_of_every_cell_in_order(tmp_path):
     """Three samples of two questions; the same replies give the same bytes."""
     asked = [question("1", 0), question("2", 1)]
     tables.write_variant(tmp_path / "variants/original.parquet", {0: asked})
-    cells = [("original", number * SAMPLE) for number in range(3)]
+    cells = [Cell("original", 0, number) for number in range(3)]
     turns = {
         cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", Reply("A")) for q in asked] for cell in cells
     }
@@ -122,6 +122,6 @@ def test_the_rows_of_a_file_are_those_of_every_cell_in_order(tmp_path):
         )
     assert files[0].read_bytes() == files[1].read_bytes()
     assert tables.cells_in(files[0]) == cells
-    part = tables.read_columns(tables.Part(files[0], SAMPLE, "original"), answer_schema("humblebench"))
+    part = tables.read_columns(tables.Part(files[0], Cell("original", 0, 1)), answer_schema("humblebench"))
     found = [(row["parser"], row["question_id"], row["correct"]) for row in part.to_pylist()]
     assert found == [("official", "1", True), ("official", "2", False), ("robust", "1", True), ("robust", "2", False)]

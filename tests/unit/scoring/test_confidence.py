@@ -16,7 +16,7 @@ from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.records import AnsweredTurn, Continuation, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Cell, Continuation, Question, Reply, Turn
 from known_unknowns.scoring.confidence import letters, option_text, verbalised
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.tables.confidence_sources import SOURCES
@@ -119,9 +119,8 @@ def test_nothing_is_asked_after_a_failure_nor_the_likelihood_of_an_empty_text():
 def test_a_likelihood_is_the_same_for_every_sample():
     answer, likelihood = asked(protocol()(question()), "B")
     facts = {"engine": "transformers"}
-    again = 3_000_000
-    assert replace(likelihood, seed=again).key(facts) == likelihood.key(facts)
-    assert replace(answer, seed=again).key(facts) != answer.key(facts)
+    assert replace(likelihood, sample=3).key(facts) == likelihood.key(facts)
+    assert replace(answer, sample=3).key(facts) != answer.key(facts)
     assert replace(likelihood, continuations=None).key(facts) != likelihood.key(facts)
 
 
@@ -133,9 +132,10 @@ def confidences(tmp_path_factory) -> dict[str, list[tuple[bool, dict[str, float]
     for behaviour in ("calibrated", "overconfident", "uninformative"):
         engine = engines.create(behaviour, model_entry("respondent", behaviour=behaviour))
         with Journal(tmp_path_factory.mktemp("journal") / "j.jsonl") as journal:
-            rows = run({("original", 0): (protocol(), asked_for)}, engine, journal, folder=Path()).replies
+            rows = run({Cell("original", 0): (protocol(), asked_for)}, engine, journal, folder=Path()).replies
         found[behaviour] = [
-            _confidences(each, rows["original", 0][3 * place : 3 * place + 3]) for place, each in enumerate(asked_for)
+            _confidences(each, rows[Cell("original", 0)][3 * place : 3 * place + 3])
+            for place, each in enumerate(asked_for)
         ]
     return found
 
@@ -167,8 +167,8 @@ def test_baselines_answer_the_turns_of_confidence(tmp_path):
     for behaviour, expected in (("oracle", 1.0), ("always_refuse", 0.0), ("always_a", None), ("uniform", None)):
         engine = engines.create(behaviour, model_entry("respondent", behaviour=behaviour))
         with Journal(tmp_path / f"{behaviour}.jsonl") as journal:
-            rows = run({("original", 0): (protocol(), [question()])}, engine, journal, folder=Path()).replies
-        answer, likelihood, confidence = rows["original", 0]
+            rows = run({Cell("original", 0): (protocol(), [question()])}, engine, journal, folder=Path()).replies
+        answer, likelihood, confidence = rows[Cell("original", 0)]
         choice = score_turn(answer, question(), "robust").choice
         assert option_text(likelihood, question(), choice) == pytest.approx(0.9, abs=1e-5)
         assert verbalised(confidence) == expected

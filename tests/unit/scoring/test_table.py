@@ -8,7 +8,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DamagedError, DataError
-from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Continuation, Option, Question, Reply, Score
+from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Cell, Continuation, Option, Question, Reply, Score
 from known_unknowns.scoring.dialogues import final_answers, read_turns, score_turn
 from known_unknowns.scoring.table import parse, score_table
 from known_unknowns.variants import without_refusal
@@ -162,17 +162,17 @@ def test_question_without_an_answering_turn(tmp_path):
 def test_the_cells_of_a_model_are_one_table_with_a_row_group_each(tmp_path):
     """An error in one variant leaves no table."""
     variants, replies, out = tmp_path / "variants", tmp_path / "replies.parquet", tmp_path / "scores.parquet"
-    asked_of = {("original", 0): "B", ("noise", 0): "D", ("noise", 1): "so B"}
-    for (variant, seed), text in asked_of.items():
+    asked_of = {Cell("original", 0): "B", Cell("noise", 0): "D", Cell("noise", 1): "so B"}
+    for (variant, seed, _), text in asked_of.items():
         cells.write_questions(variants, variant, seed, [question("1", answer=1)])
         cells.write_replies(replies, variant, seed, [asked("1", Reply(text))])
     parse(variants, replies, out, cells=list(asked_of), parsers=["official"])
     assert pq.read_metadata(out).num_row_groups == 3 and tables.cells_in(out) == list(asked_of)
-    assert [cells.read_scores(out, *cell)[0].label for cell in asked_of] == ["B", "D", "B"]
+    assert [cells.read_scores(out, cell.variant, cell.seed)[0].label for cell in asked_of] == ["B", "D", "B"]
     out.unlink()
     with pytest.raises(DataError, match=r"replies\.parquet \(original, seed 7\): no reply to question '1'"):
         cells.write_questions(variants, "original", 7, [question("1", answer=1)])
-        parse(variants, replies, out, cells=[*asked_of, ("original", 7)], parsers=["official"])
+        parse(variants, replies, out, cells=[*asked_of, Cell("original", 7)], parsers=["official"])
     replies.write_bytes(replies.read_bytes()[:50])
     with pytest.raises(DamagedError) as found:
         parse(variants, replies, out, cells=list(asked_of), parsers=["official"])

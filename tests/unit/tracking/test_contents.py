@@ -17,7 +17,7 @@ def test_mlflow_takes_every_name(name: str) -> None:
 
 
 def test_undefined_values_are_null_in_the_table() -> None:
-    undefined = Metric("m", "b", "original", 0, "robust", OVERALL, "f1", None, None, None, 7, "wilson")
+    undefined = Metric("m", "b", "original", 0, 0, "robust", OVERALL, "f1", None, None, None, 7, "wilson")
     found = json.loads(metric_table([undefined]))
     assert "model" not in found["columns"]
     (row,) = [dict(zip(found["columns"], row, strict=True)) for row in found["data"]]

@@ -12,7 +12,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
-from known_unknowns.records import OVERALL, SAMPLE, Metric
+from known_unknowns.records import OVERALL, Metric
 from tests.cells import read_replies, read_scores, write_replies, write_scores
 from tests.unit.tracking.logged import CELLS, artifact, cell_of, client, rows, run_of, runs
 
@@ -189,7 +189,7 @@ def test_outcomes_of_replies_and_dual_accuracies_are_metrics_unless_undefined(wo
     ]
     tables.write_metrics(file, [*metrics, *(replace(accuracy, name=n, value=v) for n, v in extra.items())])
     pair = Metric(
-        "oracle", "humblebench", "original+nota_only_relettered", 0, "robust", OVERALL,
+        "oracle", "humblebench", "original+nota_only_relettered", 0, 0, "robust", OVERALL,
         "dual_accuracy", 2 / 3, 0.2, 0.8, 4, "a method",
     )  # fmt: skip
     tables.write_metrics(file, [*tables.read_metrics(file), pair])
@@ -208,7 +208,7 @@ def test_inconsistent_tables_are_errors(world: World) -> None:
     file = world.metrics_file("oracle")
     metrics = tables.read_metrics(file)
     tables.write_metrics(file, [m for m in metrics if m.variant != "nota_only_relettered"])
-    with pytest.raises(DataError, match=r"oracle.*no metric of variant 'nota_only_relettered', seed 0"):
+    with pytest.raises(DataError, match=r"oracle.*no metric of nota_only_relettered, seed 0"):
         world.track()
     tables.write_metrics(file, [*metrics, metrics[0]])
     with pytest.raises(DataError, match=r"oracle.*metric .*'official', 'Overall', 'accuracy'.* twice"):
@@ -249,17 +249,17 @@ def test_each_sample_has_a_run_and_the_benchmark_has_their_number(world: World) 
     files = EditionFiles(world.data, world.results)
     path = files.replies("always_a", "humblebench")
     for variant in VARIANTS:
-        write_replies(path, variant, SAMPLE, read_replies(path, variant))
+        write_replies(path, variant, 0, read_replies(path, variant), sample=1)
         scores = files.scores("always_a", "humblebench")
-        write_scores(scores, variant, SAMPLE, read_scores(scores, variant))
+        write_scores(scores, variant, 0, read_scores(scores, variant), sample=1)
     found = tables.read_metrics(world.metrics_file("always_a"))
-    more = [replace(metric, seed=SAMPLE) for metric in found if metric.seed == 0]
+    more = [replace(metric, sample=1) for metric in found if metric.seed == 0]
     tables.write_metrics(world.metrics_file("always_a"), [*found, *more])
     listed = world.track()
-    assert [row["seed"] for row in listed if row["model"] == "always_a"] == [0, SAMPLE, 0, SAMPLE]
+    assert [(row["seed"], row["sample"]) for row in listed if row["model"] == "always_a"] == [(0, 0), (0, 1)] * 2
     of_benchmark = {model: run_of(world, model, "humblebench").data.params.get("samples") for model in MODELS}
     assert of_benchmark == {"oracle": None, "always_a": "2"}
-    second = runs(world, f"tags.cell = 'pocket/always_a/humblebench/original/seed{SAMPLE}'")[0]
+    second = runs(world, "tags.cell = 'pocket/always_a/humblebench/original/seed0-sample1'")[0]
     assert second.info.run_name == "always_a, humblebench, original, seed 0 sample 1"
     assert (second.data.params["seed"], second.data.params["sample"]) == ("0", "1")
     assert "sample" not in cell_of(world, "oracle", "original").data.params

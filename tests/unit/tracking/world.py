@@ -11,7 +11,7 @@ from typing import Any
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Option, Question, Reply, Score
+from known_unknowns.records import OVERALL, AnsweredTurn, Cell, Metric, Option, Question, Reply, Score
 from tests.factories import params_from
 
 MODELS, VARIANTS = ("oracle", "always_a"), ("original", "nota_only_relettered")
@@ -110,8 +110,8 @@ def build(folder: Path) -> World:
     for variant in VARIANTS:
         tables.write_variant(files.variants("humblebench") / f"{variant}.parquet", {0: questions()})
     for model in MODELS:
-        replied = {(variant, 0): replies(model) for variant in VARIANTS}
-        scored = {(variant, 0): scores(model) for variant in VARIANTS}
+        replied = {Cell(variant, 0): replies(model) for variant in VARIANTS}
+        scored = {Cell(variant, 0): scores(model) for variant in VARIANTS}
         tables.write_replies(files.replies(model, "humblebench"), replied)
         tables.write_scores(files.scores(model, "humblebench"), scored)
         engine = {"model": model, "facts": {"behaviour": model}, "about": {"known_unknowns": "0.1.0"}}
@@ -153,7 +153,7 @@ def metrics(model: str, variant: str) -> list[Metric]:
     """Per parser: the accuracy overall and per category, an undefined metric, a share overall and per category."""
     found = []
     for parser in ("official", "robust"):
-        head = (model, "humblebench", variant, 0, parser)
+        head = (model, "humblebench", variant, 0, 0, parser)
         found += [
             Metric(*head, OVERALL, "accuracy", 0.5, 0.15, 0.85, 4, "wilson"),
             Metric(*head, "Object", "accuracy", 0.5, 0.09, 0.91, 2, "wilson"),
@@ -162,5 +162,5 @@ def metrics(model: str, variant: str) -> list[Metric]:
             Metric(*head, OVERALL, "share_A", 1.0, None, None, 4, "none"),
             Metric(*head, "Object", "share_A", 1.0, 0.34, 1.0, 2, "wilson"),
         ]
-    mean = Metric(model, "humblebench", variant, None, "robust", OVERALL, "accuracy", 0.25, 0.1, 0.4, 4, "t")
+    mean = Metric(model, "humblebench", variant, None, None, "robust", OVERALL, "accuracy", 0.25, 0.1, 0.4, 4, "t")
     return [*found, mean]

@@ -13,6 +13,7 @@ from known_unknowns.comparison import Conditions, compare_cells, load, summarise
 from known_unknowns.config import Params
 from known_unknowns.config.models import Launch
 from known_unknowns.errors import ConfigError
+from known_unknowns.records import Cell
 from known_unknowns.workflow import configuration, selection
 from known_unknowns.workflow.job import configuration as of_job
 from known_unknowns.workflow.selection import STEPS, compared
@@ -152,10 +153,10 @@ def test_a_job_has_what_its_step_needs(params):
     assert (infer.benchmarks, infer.models) == (["humblebench"], ["hosted"])
     assert infer.cells("humblebench", "hosted") == params.cells("humblebench", "hosted")
     assert all(
-        infer.protocol("humblebench", v) == params.protocol("humblebench", v) for v, _ in params.cells("humblebench")
+        infer.protocol("humblebench", v) == params.protocol("humblebench", v) for v, *_ in params.cells("humblebench")
     )
     measure = read(params, "measure", model="theirs", benchmark="humblebench")
-    assert measure.cells("humblebench", "theirs") == [("noise", 0)]
+    assert measure.cells("humblebench", "theirs") == [Cell("noise", 0)]
     assert (measure.parsers, measure.statistics) == (params.parsers, params.statistics)
     listed = compared(params, "vary", benchmark="actiview", variant="zooming_robust")
     assert listed["variant"] == params.variant("zooming_robust").plain() and listed["seeds"] == [0]

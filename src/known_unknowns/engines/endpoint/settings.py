@@ -17,7 +17,7 @@ from urllib.parse import quote
 from known_unknowns.config import OpenAIModel
 from known_unknowns.config.redaction import address_mistake
 from known_unknowns.errors import ConfigError
-from known_unknowns.records import Turn, sample_of
+from known_unknowns.records import Turn
 
 OPENAI = "https://api.openai.com/v1"
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
@@ -153,7 +153,7 @@ class EndpointSettings:
             self.limit_name: self.limit(turn),
             "temperature": self.temperature,
             "top_p": self.top_p,
-            "seed": None if self.seed is None else self.seed + sample_of(turn.seed),
+            "seed": None if self.seed is None else self.seed + turn.sample,
             "top_k": self.top_k,
             "repetition_penalty": self.repetition_penalty,
             "stop": self.stop,

@@ -13,7 +13,7 @@ import numpy as np
 from known_unknowns import json_files, tables
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
-from known_unknowns.records import Question
+from known_unknowns.records import Cell, Question
 from known_unknowns.report.browser import outcomes
 from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import DialogueWriter, SharedValues
@@ -34,7 +34,6 @@ TOGETHER = 32
 TEXT_CHUNK = 8192
 """Number of questions in a shard of searchable text."""
 
-Cell = tuple[str, int]
 Planes = dict[str, tuple[np.ndarray, np.ndarray]]
 """For each parser, the outcomes and the answers of one model's replies."""
 Confidences = list[np.ndarray]
@@ -75,7 +74,7 @@ class BenchmarkWriter:
                     of_parsers, names = self._replies(model, cell, questions, shared, writer)
                     replies_of.append([number, place, len(found), names])
                     found.append(of_parsers)
-                    table = Part(self._files.confidence(model, self._name), cell[1], cell[0])
+                    table = Part(self._files.confidence(model, self._name), cell)
                     sure.append(outcomes.confidences(table, questions))
                     present |= [bool(values.any()) for values in sure[-1]]
                     advance(1)
@@ -103,10 +102,11 @@ class BenchmarkWriter:
         return self._shards.write_json(self._private.removed_from(value))
 
     def _cell_names(self, cell: Cell) -> list[Any]:
-        return [cell[0], section(self._name).name(cell[0]), cell[1]]
+        """The variant, its name in the report, and the seed as the page shows it: "3", or "3 sample 1"."""
+        return [cell.variant, section(self._name).name(cell.variant), str(cell.repeat).removeprefix("seed ")]
 
     def _read_questions(self, cell: Cell) -> list[Question]:
-        return tables.read_questions(self._files.asked(self._name, *cell))
+        return tables.read_questions(self._files.asked(self._name, cell.variant, cell.seed))
 
     def _published(self) -> dict[str, Any]:
         """Find the ids of all questions. Return them with their categories and the shards of their texts.
@@ -138,13 +138,12 @@ class BenchmarkWriter:
         shared: Sequence[SharedValues],
         writer: DialogueWriter,
     ) -> tuple[Planes, list[str]]:
-        """Write one model's replies to one variant and seed. Return its outcomes and the shards of the replies."""
-        variant, seed = cell
-        replies = OrderedTable(Part(self._files.replies(model, self._name), seed, variant), tables.REPLIES, questions)
-        scores = OrderedTable(Part(self._files.scores(model, self._name), seed, variant), tables.SCORES, questions)
+        """Write one model's replies to one cell. Return its outcomes and the shards of the replies."""
+        replies = OrderedTable(Part(self._files.replies(model, self._name), cell), tables.REPLIES, questions)
+        scores = OrderedTable(Part(self._files.scores(model, self._name), cell), tables.SCORES, questions)
         scores.keep(np.isin(scores.values("parser"), self._parsers) & (scores.rows_in(replies) >= 0))
         codes = codes_of(scores.values("outcome"), scores.values("correct"), file=scores.path)
-        again = partial(replay, self._params, self._name, model, variant)
+        again = partial(replay, self._params, self._name, model, cell.variant)
         parts = writer.parts(questions, replies, scores, codes, shared, again)
         names = [self._write(part) for part in parts]
         return planes(scores, codes, self._parsers, questions), names
@@ -207,7 +206,7 @@ class BenchmarkWriter:
             seeds = [self._params.seeds_of(self._name, variant) for variant in combined.variants]
             several = [of_one for of_one in seeds if len(of_one) > 1] or seeds[:1]
             common = [seed for seed in several[0] if all(seed in of_one for of_one in several)]
-            pairs = [[seed if seed in of_one else of_one[0] for of_one in seeds] for seed in common]
+            pairs = [[str(seed if seed in of_one else of_one[0]) for of_one in seeds] for seed in common]
             yield [*combined.variants, pairs, int(not len(seeds[0]) > 1 >= len(seeds[1]))]
 
     def _provenance(self) -> dict[str, Any]:

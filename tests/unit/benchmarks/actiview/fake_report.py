@@ -71,7 +71,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
     files = EditionFiles(run.data, run.results)
     asked = list(_questions(files.questions("actiview"), per_class))
     variants = files.variants("actiview")
-    for variant, seed in run.params.cells("actiview"):
+    for variant, seed, _ in run.params.cells("actiview"):
         varied = [making.apply(run.params.variant(variant), question, seed=seed) for question in asked]
         cells.write_questions(variants, variant, seed, varied)
     for model in run.params.models:
@@ -82,12 +82,13 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
             say = partial(scripted_reply, engine, folder=folder)
         replies, scores = files.replies(model, "actiview"), files.scores(model, "actiview")
         turns = {}
-        for variant, seed in run.params.cells("actiview"):
+        for cell in run.params.cells("actiview"):
+            variant, seed, _ = cell
             protocol = bound(
                 registry.get("actiview"), run.params.protocol("actiview", variant), parsers=[], model=entry
             )
             varied = cells.read_questions(variants, variant, seed)
-            turns[variant, seed] = [turn for q in varied for turn in recorded(talk(protocol(q), partial(say, q)))]
+            turns[cell] = [turn for q in varied for turn in recorded(talk(protocol(q), partial(say, q)))]
         tables.write_replies(replies, turns)
         answers, out = files.answers(model, "actiview"), files.metrics(model, "actiview")
         parse(variants, replies, scores, cells=list(turns), parsers=run.params.parsers, answers=answers)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from known_unknowns import engines
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
+from known_unknowns.records import Cell
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
@@ -100,11 +101,11 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
     engine = engines.create("oracle", model_entry("respondent", behaviour="oracle"))
     asked = several()
     with Journal(tmp_path / "journal") as journal:
-        outcome = run({("v", 0): (lambda q: asked_by(name, q, **settings), asked)}, engine, journal, folder=Path())
+        outcome = run({Cell("v", 0): (lambda q: asked_by(name, q, **settings), asked)}, engine, journal, folder=Path())
     by_id = {q.id: q for q in asked}
     final = {}
     seen = {}
-    for row in outcome.replies["v", 0]:
+    for row in outcome.replies[Cell("v", 0)]:
         seen.setdefault(row.question_id, set()).update(row.images)
         if row.step == "answer":
             final[row.question_id] = row

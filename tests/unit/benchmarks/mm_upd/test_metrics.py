@@ -10,7 +10,7 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Reply, Score
+from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Cell, Reply, Score
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants import apply
 from known_unknowns.variants.of_benchmark import variants_of
@@ -41,7 +41,7 @@ def cell(questions, replies: dict[str, str], parser: str) -> pd.DataFrame:
         pairs.append(
             (question, [AnsweredTurn(question.id, 0, "answer", prompt, (), question.labels, "k", Reply(text))])
         )
-    return only_cell(answers_of({("original", 0): pairs}, [parser]))
+    return only_cell(answers_of({Cell("original", 0): pairs}, [parser]))
 
 
 def values(cell: pd.DataFrame) -> dict[str, tuple[float, float]]:

@@ -54,11 +54,12 @@ def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> Fa
         say = _pocket if model not in ("oracle", "always_refuse", "always_a", "uniform") else _scripted(model, folder)
         replies, scores = files.replies(model, "mmsap"), files.scores(model, "mmsap")
         said = {}
-        for variant, seed in run.params.cells("mmsap"):
+        for cell in run.params.cells("mmsap"):
+            variant, seed, _ = cell
             varied = [variants.apply(run.params.variant(variant), question, seed=seed) for question in asked]
             cells.write_questions(files.variants("mmsap"), variant, seed, varied)
             protocol = run.params.protocol("mmsap", variant).name
-            said[variant, seed] = [
+            said[cell] = [
                 turn
                 for q in varied
                 for turn in dialogue(q, lambda turn, q=q, seed=seed, say=say: say(q, turn, seed), protocol)

@@ -11,7 +11,7 @@ from known_unknowns import tables, variants
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Cell, Image, Metric, Option, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
 from tests.cells import write_questions, write_replies
@@ -19,7 +19,6 @@ from tests.factories import asked_by, params_from, scripted_reply
 
 PARSERS = ("official", "robust", "likelihood")
 Say = Callable[[Turn], Reply]
-Cell = tuple[str, int]
 
 
 def ask(
@@ -83,8 +82,8 @@ def dialogue(question: Question, say: Say, protocol: str = "forced_choice") -> l
 
 def params(cells: Iterable[Cell], **statistics: float) -> Params:
     seeds: dict[str, list[int]] = {}
-    for variant, seed in cells:
-        seeds.setdefault(variant, []).append(seed)
+    for cell in cells:
+        seeds.setdefault(cell.variant, []).append(cell.seed)
     return params_from(
         {
             "edition": "pocket",
@@ -101,7 +100,7 @@ def params(cells: Iterable[Cell], **statistics: float) -> Params:
 def measured(
     folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Sequence[AnsweredTurn]]]], **statistics: float
 ) -> list[Metric]:
-    for (variant, seed), pairs in cells.items():
+    for (variant, seed, _), pairs in cells.items():
         write_questions(folder / "variants", variant, seed, [question for question, _ in pairs])
         write_replies(folder / "replies.parquet", variant, seed, [asked for _, turns in pairs for asked in turns])
     replies, scores, answers = (folder / f"{name}.parquet" for name in ("replies", "scores", "answers"))
@@ -128,7 +127,7 @@ def by_respondent(
     cells = {}
     for seed in range(seeds):
         asked = [variants.VARIANTS[variant](question, seed=seed) for question in questions]
-        cells[variant, seed] = [
+        cells[Cell(variant, seed)] = [
             (question, dialogue(question, partial(scripted_reply, engine, question, folder=tmp_path)))
             for question in asked
         ]

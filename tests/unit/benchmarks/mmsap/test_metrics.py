@@ -13,7 +13,7 @@ from known_unknowns.config import Statistics
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
-from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Metric, Question, Reply, Score
+from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Cell, Metric, Question, Reply, Score
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns_benchmarks.mmsap.metrics import METRICS, QUADRANTS
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
@@ -36,7 +36,7 @@ DOZEN = (
     (ask("y1", BEYOND), says("C", A=0.03, B=0.02, C=0.95)),  # refused               refused
     (ask("y2", BEYOND), says("A", A=0.60, B=0.10, C=0.30)),  # wrong                 wrong
 )
-ORIGINAL = ("original", 0)
+ORIGINAL = Cell("original", 0)
 
 # category: {name: (numerator, denominator)}, by hand from the table above
 DIRECT = {
@@ -240,7 +240,7 @@ def test_the_interval_is_of_questions_and_shuffles_together():
     generator, questions = random.Random(7), [ask(str(n), BASIC) for n in range(400)]
     chances = {q.id: generator.betavariate(1.2, 0.8) for q in questions}
     found = answers(
-        {("shuffled_options", seed): questions for seed in range(5)},
+        {Cell("shuffled_options", seed): questions for seed in range(5)},
         lambda q, _: Reply("AB"[generator.random() > chances[q.id]]),
     )
     metrics = metrics_of(found, Statistics(confidence=0.95), model="m", benchmark="mmsap")
@@ -285,7 +285,7 @@ def test_what_holds_for_any_replies(drawn, generator):
         }
 
     def measure(order: list[Question]) -> dict[tuple[str, str, str], Metric]:
-        table = answers({("original", 0): order}, lambda q, turn: said[q.id][turn.step])
+        table = answers({Cell("original", 0): order}, lambda q, turn: said[q.id][turn.step])
         metrics = metrics_of(table, Statistics(confidence=0.95), model="m", benchmark="mmsap")
         return {(m.parser, m.category, m.name): m for m in metrics}
 

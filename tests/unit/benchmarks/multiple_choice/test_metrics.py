@@ -12,7 +12,7 @@ from known_unknowns import tables
 from known_unknowns.data.questions import vary
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.selective import aurc
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Option, Question, Reply, Score
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Cell, Option, Question, Reply, Score
 from known_unknowns_benchmarks.multiple_choice.metrics import METRICS
 from tests.factories import question as published
 from tests.factories import variant_entry
@@ -55,7 +55,7 @@ def test_risk_and_coverage():
     replies = [answered(A=0.3, B=0.1, C=0.6), answered(A=0.1, B=0.5, C=0.4), answered(A=0.6, B=0.2, C=0.2), answered()]
     questions = [question(str(number)) for number in range(4)]
     pairs = [(q, dialogue(q, [("answer", reply)])) for q, reply in zip(questions, replies, strict=True)]
-    answers = answers_of({("original", 0): pairs}, ["likelihood", "robust"])
+    answers = answers_of({Cell("original", 0): pairs}, ["likelihood", "robust"])
     curve = METRICS.curves(only_cell(answers, "likelihood"))["aurc"]
     assert np.exp(curve.confidence[:3]) == pytest.approx([0.3, 0.5, 0.6])
     assert np.isnan(curve.confidence[3]) and curve.wrong.tolist() == [0, 1, 0, 1]

@@ -18,7 +18,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.images import decode, open_image, recipe_image
 from known_unknowns.metrics.intervals import clustered_interval
-from known_unknowns.records import AnsweredTurn, Image, Reply, Score
+from known_unknowns.records import AnsweredTurn, Cell, Image, Reply, Score
 from known_unknowns.tables import Part
 from known_unknowns.variants.corrections import question_sha256
 from known_unknowns_construction.candidates import read_candidates
@@ -154,7 +154,7 @@ def test_a_reviewer_sees_what_models_get(data, tmp_path):
 
 def test_wrong_answers_and_their_shares(project):
     files = EditionFiles(project / "data/pocket", project / "results/pocket")
-    parts = [Part(file, 0, "original") for file in (files.scores(MODEL, NAME), files.replies(MODEL, NAME))]
+    parts = [Part(file, Cell("original", 0)) for file in (files.scores(MODEL, NAME), files.replies(MODEL, NAME))]
     parts, images = [files.asked(NAME, "original", 0), *parts], files.questions(NAME)
     source = error_source("errors", *parts, images=images, parser="robust")
     # 0 and 5 are right (A), 9 failed
