@@ -20,6 +20,7 @@ from known_unknowns.records import (
     REFUSED,
     UNPARSED,
     AnsweredTurn,
+    Cell,
     Image,
     Option,
     Question,
@@ -57,16 +58,17 @@ def write(folder: Path, chosen: Params, questions: int, sets: int) -> None:
     """Write the tables of all models."""
     dice = random.Random(0)
     asked = [_question(number, dice) for number in range(questions)]
-    replies: list[dict[tables.Cell, list[AnsweredTurn]]] = [{} for _ in range(sets)]
-    scores: list[dict[tables.Cell, list[Score]]] = [{} for _ in range(sets)]
+    replies: list[dict[Cell, list[AnsweredTurn]]] = [{} for _ in range(sets)]
+    scores: list[dict[Cell, list[Score]]] = [{} for _ in range(sets)]
     for variant in chosen.variants(BENCHMARK):
+        cell = Cell(variant, 0)
         varied = [_without_answer(question) if variant.startswith("nota") else question for question in asked]
         tables.write_variant(folder / "variants" / BENCHMARK / f"{variant}.parquet", {0: varied})
         for part in range(sets):
-            replies[part][variant, 0] = [_turn(question, dice) for question in varied]
-            scores[part][variant, 0] = [
+            replies[part][cell] = [_turn(question, dice) for question in varied]
+            scores[part][cell] = [
                 _score(q, turn, parser, dice)
-                for q, turn in zip(varied, replies[part][variant, 0], strict=True)
+                for q, turn in zip(varied, replies[part][cell], strict=True)
                 for parser in chosen.parsers
             ]
     files = EditionFiles(folder, folder)

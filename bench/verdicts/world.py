@@ -158,10 +158,10 @@ def metrics_of(world: World, row: str, outcomes: Outcomes) -> list[Metric]:
         n, mean = int(world.members(category).sum()), float(values.mean())
         low, high = wilson(mean, n, 0.95)
         spread = float(values.std(ddof=1)) if values.size > 1 else None
-        base = Metric(
-            "ours", world.benchmark, variant, None, PARSER, category, metric, mean, low, high, n, "wilson", spread
-        )
-        found += [base] if values.size == 1 else [base, *(replace(base, seed=seed) for seed in range(values.size))]
+        where = ("ours", world.benchmark, variant, None, None, PARSER, category, metric)
+        base = Metric(*where, mean, low, high, n, "wilson", spread)
+        of_seeds = [replace(base, seed=seed, sample=0) for seed in range(values.size)]
+        found += [base] if values.size == 1 else [base, *of_seeds]
     return found
 
 

@@ -24,9 +24,10 @@ def write(path: Path, rows: list[dict]) -> None:
     pq.write_table(table, path)
 
 
-def question(name: str) -> dict:
+def question(name: str, label: str = "label") -> dict:
     images = [{"source": "images/1.png", "sha256": "ab", "width": 2, "height": 2}]
-    return {"id": name, "benchmark": "b", "options": ["x", "y"], "answer": 0, "refusal": None, "images": images}
+    options = [{label: "A", "text": "x"}, {label: "B", "text": "y"}]
+    return {"id": name, "benchmark": "b", "options": options, "answer": 0, "refusal": None, "images": images}
 
 
 def reply(name: str) -> dict:
@@ -44,17 +45,18 @@ def metric(variant: str, column: str, parser: str, value: float | None) -> dict:
 
 
 def former(root: Path) -> Path:
-    """A run with one file for each variant and seed."""
+    """A run with one file for each variant and seed. The number of a sample is in the seed."""
     results, data = root / "results/pocket", root / "data/pocket"
-    write(data / "questions/b/questions.parquet", [question(name) for name in QUESTIONS])
+    write(data / "questions/b/questions.parquet", [question(name, "letter") for name in QUESTIONS])
     for variant in VARIANTS:
         cell = f"m/b/{variant}/seed0.parquet"
-        write(data / f"questions/b/{variant}/seed0.parquet", [question(name) for name in QUESTIONS])
+        write(data / f"questions/b/{variant}/seed0.parquet", [question(name, "letter") for name in QUESTIONS])
         write(results / "replies" / cell, [reply(name) for name in QUESTIONS])
         rows = [score(name, "scorer", parser) for name in QUESTIONS for parser in ("official", "robust")]
         write(results / "scores" / cell, rows)
     rows = [metric(variant, "scorer", "official", 0.5) for variant in VARIANTS] + [
-        metric("noise", "scorer", "robust", 1)
+        metric("noise", "scorer", "robust", 1),
+        metric("noise", "scorer", "official", 0) | {"seed": 1_000_003},
     ]
     write(results / "metrics/m/b.parquet", rows)
     write_files(root, data / "raw/b/1.png", root / "models/pocket/model.safetensors")
@@ -80,6 +82,8 @@ def coming(root: Path, *, text: str = "A", logprob: float = -0.25, left_out: int
     ]
     write(results / "replies/m/b/scores.parquet", rows)
     rows = [metric("noise", "parser", "robust", 1)] + [metric(v, "parser", "official", value) for v in VARIANTS]
+    rows = [row | {"sample": 0} for row in rows]
+    rows.append(metric("noise", "parser", "official", 0) | {"seed": 3, "sample": 1})
     write(results / "metrics.parquet", rows)
     write_files(root, data / "images/other.png", root / "weights/model.safetensors")
     return root
@@ -108,7 +112,7 @@ def test_both_layouts_have_the_same_values(golden, tmp_path):
     assert counts(lines, "questions") == [8, 8, 8, 0, 0, 0, 0]
     assert counts(lines, "replies") == [6, 6, 6, 0, 0, 0, 0]
     assert counts(lines, "scores") == [12, 12, 12, 0, 0, 0, 0]
-    assert counts(lines, "metrics") == [4, 4, 4, 0, 0, 0, 0]
+    assert counts(lines, "metrics") == [5, 5, 5, 0, 0, 0, 0]
     assert counts(lines, "rendered") == counts(lines, "weights") == [1, 1, 1, 0, 0, 0, 0]
 
 
@@ -117,8 +121,8 @@ def test_changed_values_and_missing_rows_are_counted_and_named(golden, tmp_path)
     lines, found = compare.report(golden, changed)
     assert found == 1 + 3
     assert counts(lines, "replies") == [6, 6, 5, 1, 0, 0, 1]
-    assert "- differing reply: 'A', now 'B' (pocket, m, b, zooming_robust, 0, q1, 0)" in lines
-    assert counts(lines, "metrics") == [4, 4, 1, 3, 0, 0, 3]
+    assert "- differing reply: 'A', now 'B' (pocket, m, b, zooming_robust, 0, 0, q1, 0)" in lines
+    assert counts(lines, "metrics") == [5, 5, 2, 3, 0, 0, 3]
     fewer = tables.read_run(coming(tmp_path / "fewer", left_out=2))
     assert counts(compare.report(golden, fewer)[0], "replies") == [6, 4, 4, 0, 2, 0, 2]
     assert counts(compare.report(fewer, golden)[0], "replies") == [4, 6, 4, 0, 0, 2, 2]
@@ -149,7 +153,7 @@ def test_entries_explain_differences_and_rows_of_the_robust_parser_are_left_out(
 def test_a_column_of_one_side_only_is_a_difference(golden):
     lines, found = compare.report(golden, golden | {"metrics": golden["metrics"].drop_columns(["n"])})
     assert found == 1
-    assert counts(lines, "metrics") == [4, 4, 4, 0, 0, 0, 1]
+    assert counts(lines, "metrics") == [5, 5, 5, 0, 0, 0, 1]
 
 
 def test_the_exit_code_of_the_command_says_whether_all_is_explained(tmp_path):
