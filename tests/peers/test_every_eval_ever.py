@@ -144,16 +144,16 @@ def test_the_numbers_are_those_of_the_tables_and_of_the_samples(project, tmp_pat
     aggregate, samples = every_eval_ever.write(params, MODEL, "humblebench", tmp_path, root=root)
     results = {r["evaluation_result_id"]: r for r in json.loads(aggregate.read_text())["evaluation_results"]}
     metrics = tables.read_metrics(EditionFiles.of(params, root).metrics(MODEL, "humblebench"))
-    of_table = {f"{m.variant}/{m.seed}/{m.parser}/{m.name}": m for m in metrics if m.category == OVERALL}
+    of_table = {f"{m.variant}/{m.seed}/{m.sample}/{m.parser}/{m.name}": m for m in metrics if m.category == OVERALL}
     for name, result in results.items():
         metric, score = of_table[name], result["score_details"]
         assert score["score"] == metric.value and score["uncertainty"]["num_samples"] == metric.n
         assert score["uncertainty"]["confidence_interval"]["lower"] == metric.low
         assert result["metric_config"]["lower_is_better"] == metric.name.startswith("share_")
-    assert "original+nota_only/0/robust/dual_accuracy" in results
+    assert "original+nota_only/0/0/robust/dual_accuracy" in results
     rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
     for variant in VARIANTS["humblebench"]:
-        name = f"{variant}/0/robust/accuracy"
+        name = f"{variant}/0/0/robust/accuracy"
         scores = [row["evaluation"]["score"] for row in rows if row["evaluation_result_id"] == name]
         assert sum(scores) / len(scores) == pytest.approx(results[name]["score_details"]["score"])
     outcomes = Counter(row["metadata"]["outcome"] for row in rows)

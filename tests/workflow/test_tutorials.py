@@ -99,7 +99,9 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
     header, *rows = (root / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert header.startswith("model,benchmark,variant,") and rows
 
-    (line, number) = re.search(r"HumbleBench: .*: (make run EDITION=full) \((\d+) numbers\)", printed).groups()
+    (line, number) = re.search(
+        r"HumbleBench: .*: (make run EDITION=full) \((\d+) published numbers\)", printed
+    ).groups()
     assert {row.verdict for row in compared(published, "pocket")} == {"not comparable"}
     printed = shell(published, f"{line} ARGS='-- results/full/comparison.parquet'")
     after = compared(published, "full")

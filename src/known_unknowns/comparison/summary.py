@@ -40,7 +40,7 @@ class Step:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.text} ({self.numbers:,} number{'s' * (self.numbers != 1)})"
+        return f"{self.text} ({self.numbers:,} published number{'s' * (self.numbers != 1)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def test_the_closing_message_has_two_lines_of_advice(tmp_path: Path):
     write_comparison(tmp_path / "comparison.parquet", rows)
     text = closing_message(params("full"), str(tmp_path), 5.0)
     first, second, third, *_ = summarise(rows, params("full")).steps
-    assert f"\nNext       {first.text} ({first.numbers:,} numbers)\n           {second.text} (" in text
+    assert f"\nNext       {first.text} ({first.numbers:,} published numbers)\n           {second.text} (" in text
     assert third.text not in text
 
 
@@ -145,7 +145,8 @@ def test_an_edition_of_rendered_questions_has_no_count_of_verdicts_and_the_next_
     write_comparison(tmp_path / "comparison.parquet", rows)
     text = closing_message(params("pocket"), str(tmp_path), 5.0)
     assert "Verdicts" not in text and "could be judged" not in text
-    steps = re.search(r"\nNext       .* EDITION=full \((\d+) numbers\)\n .* EDITION=\w+ \((\d+) numbers\)\n\n", text)
+    number = r"\((\d+) published numbers\)"
+    steps = re.search(rf"\nNext       .* EDITION=full {number}\n .* EDITION=\w+ {number}\n\n", text)
     assert steps is not None
     fewest, most = map(int, steps.groups())
     assert fewest < most
