@@ -47,7 +47,8 @@ def test_a_model_and_a_benchmark_name_the_tables(finished):
     ("arguments", "message"),
     [
         (["always_b", "humblebench"], "did you mean 'always_a'"),
-        (["always_a", "humblebench", "--seed", "9"], "original has no seed 9; it has 0"),
+        (["always_a", "humblebench", "--seed", "9"], "--seed: original has no seed 9; it has 0"),
+        (["always_a", "humblebench", "--sample", "1"], "--sample: original has no sample 1; it has 0"),
         (
             ["oracle", "humblebench"],
             "make it with  make run EDITION=pocket ARGS=results/pocket/replies/oracle/humblebench/replies.parquet",
@@ -59,6 +60,19 @@ def test_a_model_and_a_benchmark_name_the_tables(finished):
 def test_what_is_missing_is_named(arguments, message, finished):
     done = export(*arguments)
     assert isinstance(done.exception, ConfigError) and message in str(done.exception)
+
+
+def test_each_sample_has_a_file(finished):
+    params = finished / "params.yaml"
+    text = params.read_text().replace("behaviour: always_a}", "behaviour: always_a, samples: 2}")
+    params.write_text(text)
+    turn = AnsweredTurn("7", 0, "answer", "", (), question("7").labels, "key", Reply("C"))
+    replies = finished / "results/pocket/replies/always_a/humblebench/replies.parquet"
+    write_replies(replies, "original", 0, [turn], sample=1)
+    for arguments, name, text in (((), "seed0", "A"), (("--sample", "1"), "seed0-sample1", "C")):
+        done = export("always_a", "humblebench", "--format", "csv", *arguments)
+        assert done.stdout.strip() == f"always_a-humblebench-original-{name}.csv"
+        assert (finished / done.stdout.strip()).read_text().splitlines()[1] == f'"7","{text}"'
 
 
 def test_a_folder_gets_a_file_of_the_usual_name(finished):
