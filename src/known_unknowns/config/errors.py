@@ -16,11 +16,12 @@ Location = tuple[str | int, ...]
 
 
 def raise_all(errors: Sequence[ConfigError]) -> None:
-    """Raise one error for all of ``errors``, one line each; return if there are none."""
-    if len(errors) == 1:
+    """Raise one error for all of ``errors``, one line for each that is another; return if there are none."""
+    distinct = {str(error): error for error in errors}
+    if len(distinct) == 1:
         raise errors[0]
-    if errors:
-        raise ConfigError("\n  ".join([f"{len(errors)} mistakes:", *map(str, errors)]))
+    if distinct:
+        raise ConfigError("\n  ".join([f"{len(distinct)} mistakes:", *distinct]))
 
 
 def explained(error: ValidationError, raw: Any) -> dict[Location, str]:

@@ -142,6 +142,13 @@ def test_all_unknown_names_are_reported_at_once():
     ]
 
 
+def test_a_mistake_of_several_variants_is_reported_once():
+    entry = {"variants": ["original", "noise", "shuffled_refusal_prompt"], "protocol": "refusal_prompt", "seeds": {}}
+    raw = changed((("benchmarks", "humblebench"), SOUND["benchmarks"]["humblebench"] | entry))
+    raw["variants"]["shuffled_refusal_prompt"] = {"function": "shuffled_options", "protocol": "refusal_prompt"}
+    assert mistakes(raw) == ["benchmarks.humblebench.protocol", "benchmarks.humblebench.variants[2]"]
+
+
 def test_entries_keep_the_values_of_the_file():
     """Digests and records are made of these dictionaries."""
     params = config.check(SOUND)
