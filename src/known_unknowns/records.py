@@ -34,7 +34,7 @@ LIKELIHOOD = "likelihood"
 
 
 SEED_LIMIT = 1_000_000
-"""Seeds of variants are smaller."""
+"""Seeds of variants are smaller, so that `Turn.scripted_seed` is another number for each repeat."""
 
 
 class Repeat(NamedTuple):
@@ -242,7 +242,7 @@ class Turn:
 
     @property
     def scripted_seed(self) -> int:
-        """The seed of a scripted respondent: another number for each repeat."""
+        """The seed of a scripted respondent's choice, which is part of its journal keys."""
         return self.seed + SEED_LIMIT * self.sample
 
     @property

@@ -214,7 +214,7 @@ def export(
     if model is None or benchmark is None or questions is not None or replies is not None:
         raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")
     chosen = configuration.load(params, edition=edition)
-    found = exchange.cell_of(chosen, model, benchmark, variant, seed, sample)
+    found = exchange.cell_tables(chosen, model, benchmark, variant, seed, sample)
     if format == every_eval_ever.NAME:
         _check_whole(format, variant, seed, sample)
         print(*every_eval_ever.write(chosen, model, benchmark, out or Path()), sep="\n")

@@ -9,8 +9,8 @@ The files are parsed by `reader` and matched with questions by `matching`. The q
 logs of other harnesses, and `writers` write files. `results` computes the metrics and `output` prints them.
 """
 
-from known_unknowns.exchange.export import cell_of, export
+from known_unknowns.exchange.export import cell_tables, export
 from known_unknowns.exchange.import_predictions import import_predictions
 from known_unknowns.exchange.rescore import rescore
 
-__all__ = ["cell_of", "export", "import_predictions", "rescore"]
+__all__ = ["cell_tables", "export", "import_predictions", "rescore"]

@@ -32,7 +32,7 @@ class CellTables(NamedTuple):
     name: str
 
 
-def cell_of(
+def cell_tables(
     params: Params, model: str, benchmark: str, variant: str | None, seed: int | None, sample: int = 0
 ) -> CellTables:
     """Return the tables of a finished run by the names in params.yaml.

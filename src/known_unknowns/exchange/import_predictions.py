@@ -150,11 +150,11 @@ def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) 
         raise ConfigError(f"{model!r} is not a valid name; use letters, digits, '.', '_' and '-'", path="--import")
     if model in params.file.models and not params.is_imported(model):
         raise ConfigError(f"{model!r} has another engine in params.yaml; choose another name", path="--import")
-    known = [str(cell) for cell in params.cells(benchmark)] if benchmark in params.file.benchmarks else []
-    if str(Cell(variant, seed)) not in known:
+    known = params.cells(benchmark) if benchmark in params.file.benchmarks else []
+    if Cell(variant, seed) not in known:
         raise ConfigError(
             f"the edition {params.edition} does not ask {benchmark} in the variant {variant!r} with seed {seed}; "
-            f"it asks {'; '.join(known) or 'nothing of it'}",
+            f"it asks {'; '.join(map(str, known)) or 'nothing of it'}",
             path="--variant",
         )
 

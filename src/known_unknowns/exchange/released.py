@@ -47,16 +47,18 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, va
         raise ConfigError(unknown_name(model, names), path="models")
     name = names[model]
     facts, written = {}, {}
-    for at in params.cells(benchmark, model):
-        variant, seed, _ = at
+    for cell in params.cells(benchmark, model):
+        variant, seed, _ = cell
         table = tables.read_questions(asked(variants, variant, seed))
         answered = answered_as(params, benchmark, variant)
         published = table if answered == variant else tables.read_questions(asked(variants, answered, seed))
-        cell = interface(benchmark).replies(raw, files, entry, name, answered, published)
+        found = interface(benchmark).replies(raw, files, entry, name, answered, published)
         if answered != variant:
-            cell = _to_corrected(cell, published, table)
-        written[at] = [turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))]
-        facts[f"{variant}/seed{seed}"] = {"files": [asdict(file) for file in cell.files], "notes": list(cell.notes)}
+            found = _to_corrected(found, published, table)
+        written[cell] = [
+            turn for question in table for turn in _turns(model, question, found.turns.get(question.id, ()))
+        ]
+        facts[f"{variant}/seed{seed}"] = {"files": [asdict(file) for file in found.files], "notes": list(found.notes)}
     tables.write_replies(out / "replies.parquet", written)
     record = {
         "model": model,

@@ -50,8 +50,8 @@ def describe(store: Store, params: Params) -> str:
         rows.append([model.info.run_name, *(shares.get(name, "") for name in numbers)])
     note = [
         f"[Table of models]({page}): one run per model of the edition {edition}. Below it are one run per benchmark "
-        "and, below that, one per variant and seed. Tags: `level` (model, benchmark, cell), `edition`, `baseline`, "
-        "`superseded`.",
+        "and, below that, one per variant, seed and sample. Tags: `level` (model, benchmark, cell), `edition`, "
+        "`baseline`, `superseded`.",
         *([f"**{caveat(params)}**"] if caveat(params) else []),
         "",
         *(f"| {' | '.join(row)} |" for row in rows),

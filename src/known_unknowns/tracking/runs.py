@@ -37,7 +37,7 @@ def track(
     out: Path,
     figures: Mapping[str, Sequence[Path]] | None = None,
 ) -> None:
-    """Log one MLflow run per model, below it one per benchmark, below that one per variant and seed.
+    """Log one MLflow run per model, below it one per benchmark, below that one per variant, seed and sample.
 
     The runs of a model are written together. If the store has finished runs with the same contents, only the figures
     are logged again. Finished runs with other contents, and those of models that are no longer in the edition, get the
