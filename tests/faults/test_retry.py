@@ -86,7 +86,7 @@ def texts():
 
 def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch, capsys):
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
-    assert "Unusable   parrot humblebench: 4 of 12 replies (1 content_filter, 1 length, 2 rejected)" in message
+    assert "No text    parrot humblebench: 4 of 12 replies (1 content_filter, 1 length, 2 rejected)" in message
     assert re.search(r"\n +Ask them again: \S*known-unknowns retry parrot --edition pocket\n", message)
     assert (
         "rejected: the message says what is not taken" in message
@@ -109,7 +109,7 @@ def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch,
     assert project.asked == {"q2": 1, "q7": 1}
     assert texts() == {f"q{n}": answer_to(f"q{n}") for n in range(COUNT)} | {"q9": ""}
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
-    assert "Unusable   parrot humblebench: 1 of 12 replies (1 length)\n" in message
+    assert "No text    parrot humblebench: 1 of 12 replies (1 length)\n" in message
     assert " retry " not in message and "length: " not in message  # one is a number, and no advice
 
     project.asked.clear()

@@ -1,4 +1,4 @@
-"""The failed replies that `engine.json` of a finished run records: their number, and what may help."""
+"""The replies without a text that `engine.json` of a finished run records: their number, and what may help."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from known_unknowns.unusable import EMPTY, REMEDIES, RETRIED
 
 
 def describe(params: Params, results: Path, *, program: str, options: str, limit: float) -> list[str]:
-    """Return one line for each model and benchmark of the edition with unusable replies, and at most two of advice.
+    """Return a line for each model and benchmark of the edition with replies without a text, and at most two of advice.
 
     ``program`` is the command line's program, ``options`` select the configuration of the run. ``limit`` is the share
-    of unusable replies above which their likely reason is named; a few are a number only. An empty reply of a scripted
+    of such replies above which their likely reason is named; a few are a number only. An empty reply of a scripted
     respondent is meant, and no failure. A model in this process gives an empty reply again, because its sampling
     depends on the question alone.
     """

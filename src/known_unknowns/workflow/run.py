@@ -114,7 +114,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     lines = ["", *_best_models(params, folder)]
     lines += [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
     lines += [f"Replies    {results}/replies/", ""]
-    notes = _verdicts(params, folder / "comparison.parquet") + _unusable_replies(params, folder)
+    notes = _verdicts(params, folder / "comparison.parquet") + _without_text(params, folder)
     if notes:
         lines += [*notes, ""]
     lines.append(f"Open       {program('known-unknowns')} open {_options(params, folder)}")
@@ -126,11 +126,11 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _unusable_replies(params: Params, results: Path) -> list[str]:
-    """Return the number of unusable replies, and what to do about them."""
+def _without_text(params: Params, results: Path) -> list[str]:
+    """Return the number of replies without a text, and what to do about them."""
     command, options = program("known-unknowns"), _options(params, results)
     found = recorded_failures.describe(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
-    return _labelled("Unusable", found)
+    return _labelled("No text", found)
 
 
 def _labelled(label: str, lines: Iterable[str]) -> list[str]:
