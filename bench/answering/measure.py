@@ -36,7 +36,7 @@ def select(questions: Path, first: int, count: int, out: Path) -> None:
 
 def answer(model: str, benchmark: str, questions: Path, out: Path) -> None:
     """Answer the questions and print the CPU-seconds of answering and of the whole process."""
-    from known_unknowns.inference import model_run
+    from known_unknowns.model_runs import model_run
     from known_unknowns.workflow import configuration
 
     answering, run = [0.0], model_run.run

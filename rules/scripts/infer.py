@@ -5,8 +5,8 @@ from pathlib import Path
 from known_unknowns.workflow.job import asking_configuration, job
 
 with job(snakemake) as settings:
-    from known_unknowns.engines import stopping
-    from known_unknowns.inference.model_run import infer
+    from known_unknowns import stopping
+    from known_unknowns.model_runs.model_run import infer
 
     stopping.install()
     params = snakemake.params

@@ -5,9 +5,9 @@ from pathlib import Path
 from known_unknowns.workflow.job import asking_configuration, job
 
 with job(snakemake) as settings:
-    from known_unknowns.engines import stopping
-    from known_unknowns.inference.model_run import infer_shard
+    from known_unknowns import stopping
     from known_unknowns.inference.shards import Shard
+    from known_unknowns.model_runs.model_run import infer_shard
 
     stopping.install()
     params, wildcards = snakemake.params, snakemake.wildcards

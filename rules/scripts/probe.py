@@ -6,7 +6,7 @@ from known_unknowns.workflow.job import asking_configuration, job
 
 with job(snakemake) as settings:
     from known_unknowns import json_files
-    from known_unknowns.inference.probe import probe
+    from known_unknowns.model_runs.probe import probe
 
     model = snakemake.wildcards.model
     entry = asking_configuration(settings).model(model)

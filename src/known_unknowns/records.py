@@ -31,6 +31,8 @@ OVERALL = "Overall"
 """The `Metric.category` of a value over all categories."""
 LIKELIHOOD = "likelihood"
 """The parser that reads the labels' probabilities instead of the reply's text."""
+JUDGE = "judge"
+"""The parser that asks a model, by its name in params.yaml."""
 
 
 SEED_LIMIT = 1_000_000

@@ -21,6 +21,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.config import Params
 from known_unknowns.config.construction import ConstructionEntry
+from known_unknowns.data.terms import read_terms
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.progress import progress
@@ -110,7 +111,7 @@ def import_graphs(work: Workspace) -> int:
     rendered = out / "rendered"
     with progress("rendering scenes", entry.scenes.images) as advance:
         source = pocket.scenes(rendered, seed=entry.scenes.seed, images=entry.scenes.images, advance=advance)
-    licence = pocket.terms.licence
+    licence = read_terms(pocket.folder, "scenes").licence
     return _write(work, psg.read_annotations(source), rendered, entry.scenes.images, None, licence)
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from known_unknowns.benchmark.pocket import Pocket
-from known_unknowns.benchmark.terms import read_terms
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mm_upd, mmsap
 
-TERMS = read_terms(Path(__file__).parent, "scenes")
-"""The licence of everything that this package renders."""
+_FOLDER = Path(__file__).parent
 _CODE = ("known_unknowns_pocket", "known_unknowns_construction")
 
 HUMBLEBENCH = Pocket(
     humblebench.build,
     humblebench.content_digest,
-    TERMS,
+    _FOLDER,
     scenes=humblebench.write_scene_folder,
     templates=humblebench.TEMPLATES,
     code=_CODE,
 )
-MMSAP = Pocket(mmsap.build, mmsap.content_digest, TERMS, code=_CODE)
-ACTIVIEW = Pocket(actiview.build, actiview.content_digest, TERMS, code=_CODE)
-MM_UPD = Pocket(mm_upd.build, mm_upd.content_digest, TERMS, code=_CODE)
+MMSAP = Pocket(mmsap.build, mmsap.content_digest, _FOLDER, code=_CODE)
+ACTIVIEW = Pocket(actiview.build, actiview.content_digest, _FOLDER, code=_CODE)
+MM_UPD = Pocket(mm_upd.build, mm_upd.content_digest, _FOLDER, code=_CODE)

@@ -14,7 +14,7 @@ from known_unknowns import tables
 from known_unknowns.cli import main
 from known_unknowns.config import Tracking
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference.model_run import infer
+from known_unknowns.model_runs.model_run import infer
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.error_line import error_line
 from tests.factories import model_entry, question

@@ -16,9 +16,10 @@ from known_unknowns import tables
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines._batch_invariance import BatchInvarianceCheck
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference import model_run, shards
+from known_unknowns.inference import shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard
+from known_unknowns.model_runs import model_run
 from known_unknowns.records import Cell, Image, Question, Turn
 from tests.cells import read_replies
 from tests.factories import params_from, published_row, question, variant_entry, write_published

@@ -25,9 +25,9 @@ from known_unknowns.data.questions import normalise, vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.exchange import every_eval_ever
 from known_unknowns.inference.journal import Journal
-from known_unknowns.inference.model_run import cells_of
 from known_unknowns.inference.runner import run
 from known_unknowns.metrics.measure import measure
+from known_unknowns.model_runs.model_run import cells_of
 from known_unknowns.records import OVERALL, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.workflow import configuration

@@ -22,7 +22,7 @@ from known_unknowns.config import OpenAIModel, typed_model
 from known_unknowns.engines import launched_server
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
-from known_unknowns.inference.probe import probe
+from known_unknowns.model_runs.probe import probe
 from known_unknowns.records import Image, Reply, Turn
 from tests.factories import model_entry
 from tests.servers.processes import started

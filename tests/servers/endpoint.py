@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from known_unknowns.inference.probe import TEXT
+from known_unknowns.model_runs.probe import TEXT
 
 LETTERS = "ABCDE"
 MODEL = "parrot-1"

@@ -62,7 +62,7 @@ ELSEWHERE = {
     "known-unknowns lock": "tests/workflow/test_fetch.py",
     "known-unknowns metrics": "tests/workflow/test_run.py",
     "known-unknowns models list": "tests/unit/config/test_catalogue.py",
-    "known-unknowns models probe": "tests/unit/inference/test_probe.py",
+    "known-unknowns models probe": "tests/unit/model_runs/test_probe.py",
     "known-unknowns open": "tests/workflow/test_open.py",
     "known-unknowns plan run": "tests/unit/workflow/test_run_plan.py",
     "known-unknowns rescore": "tests/unit/exchange/test_commands.py",

@@ -15,7 +15,6 @@ from known_unknowns.benchmark.headline import GENERAL, HeadlineNumber
 from known_unknowns.benchmark.metrics import BenchmarkMetrics
 from known_unknowns.benchmark.section import Section, read_section
 from known_unknowns.benchmark.section_data import SectionData
-from known_unknowns.benchmark.terms import Terms, read_terms
 from known_unknowns.records import Question, Turn
 
 if TYPE_CHECKING:
@@ -287,16 +286,6 @@ class Benchmark(ABC):
     @property
     def _module_file(self) -> str | None:
         return getattr(sys.modules.get(type(self).__module__), "__file__", None)
-
-    @property
-    def terms(self) -> Terms:
-        """The licence (licence.yaml) and the paper (citation.bib) of the published data."""
-        return read_terms(self.folder, self.title)
-
-    @property
-    def source_terms(self) -> dict[str, Terms]:
-        """The terms of the data sets that the benchmark is made from, by name (folders in ``sources``)."""
-        return {folder.name: read_terms(folder, folder.name) for folder in sorted(self.folder.glob("sources/*/"))}
 
     @property
     def published(self) -> tuple[Path, ...]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from known_unknowns.benchmark.terms import Terms
     from known_unknowns.progress import Advance
 
 
@@ -54,8 +53,8 @@ class Pocket:
         The renderer of the published files.
     digest : callable
         Returns the digest of its output.
-    terms : Terms
-        The licence.
+    folder : Path
+        The folder of its licence (licence.yaml).
     scenes : callable, optional
         Writes the scenes in the format of panoptic scene graphs, with images and masks, for construction.
     templates : optional
@@ -67,7 +66,7 @@ class Pocket:
 
     render: Render
     digest: Callable[[Path], str]
-    terms: Terms
+    folder: Path
     scenes: Callable[..., Path] | None = None
     templates: Any = None
     code: tuple[str, ...] = ()

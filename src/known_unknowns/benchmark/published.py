@@ -277,6 +277,6 @@ class Finding:
         condition = "" if self.strength in ("", NOT_ROUNDING) else f" {self.strength[0].upper()}{self.strength[1:]}."
         return self.finding + condition
 
-    def is_on(self, cell: PublishedCell) -> bool:
-        """Whether the finding is on a cell."""
-        return self.table == cell.table and self.row in (cell.row, ALL) and self.column in (cell.column, ALL)
+    def is_on(self, table: str, row: str, column: str) -> bool:
+        """Whether the finding is on the number in this place."""
+        return self.table == table and self.row in (row, ALL) and self.column in (column, ALL)

@@ -13,8 +13,6 @@ from functools import cache
 
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.benchmark.pocket import Pocket
-from known_unknowns.benchmark.terms import Terms
-from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.entry_points import BENCHMARKS, POCKETS, of_group
 from known_unknowns.errors import ConfigError, unknown_name
 
@@ -57,21 +55,3 @@ def pocket_of(name: str) -> Pocket | None:
         return own
     found: Pocket = registered.load()
     return found
-
-
-def terms_of(name: str, entry: DataEntry | None) -> Terms:
-    """Return the terms of a benchmark's data, by default those of the published data.
-
-    Rendered data have the renderer's licence, and the paper of the benchmark. Raises ConfigError if there is no such
-    benchmark.
-    """
-    published = get(name).terms
-    if isinstance(entry, ReleasedData):
-        title = f"{published.title}: released replies"
-        return published.model_copy(update={"title": title, "url": entry.repository})
-    pocket = pocket_of(name) if isinstance(entry, ScenesData) else None
-    if pocket is None:
-        return published
-    title = f"{published.title}: {pocket.terms.title}"
-    paper = {"cite": published.cite, "bibtex": published.bibtex}
-    return pocket.terms.model_copy(update={"title": title, **paper})

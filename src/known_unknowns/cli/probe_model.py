@@ -10,7 +10,7 @@ import typer
 
 from known_unknowns import json_files
 from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
-from known_unknowns.inference import probe as probing
+from known_unknowns.model_runs import probe as probing
 from known_unknowns.workflow import configuration
 
 

@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from known_unknowns import unusable
+from known_unknowns import stopping, unusable
 from known_unknowns.cli.options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
-from known_unknowns.engines import stopping
 from known_unknowns.inference import journal as journals
-from known_unknowns.inference import model_run
+from known_unknowns.model_runs import model_run
 from known_unknowns.workflow import configuration, selection
 from known_unknowns.workflow.run_lock import lock_run
 

@@ -10,6 +10,7 @@ import typer
 from known_unknowns.benchmark import registry
 from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import pinning
+from known_unknowns.data.terms import published_terms, source_terms
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration, end_products
 
@@ -66,6 +67,5 @@ def licences(
       known-unknowns licences BENCHMARK
     """
     for name in names or registry.names():
-        benchmark = registry.get(name)
-        for terms in (benchmark.terms, *benchmark.source_terms.values()):
+        for terms in (published_terms(name), *source_terms(name).values()):
             print(terms.as_text())

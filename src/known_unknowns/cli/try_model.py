@@ -20,17 +20,18 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from known_unknowns import config, json_files
+from known_unknowns import config, json_files, tables
 from known_unknowns.cli.options import PARAMS
 from known_unknowns.config import ImportedModel, ModelEntry, Params, TransformersModel, catalogue
-from known_unknowns.data.lock_file import is_folder_pin
+from known_unknowns.config.locked_commits import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, new_model
-from known_unknowns.engines.stopping import StoppedError
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 from known_unknowns.evaluation import result, trial
+from known_unknowns.evaluation.published import published
 from known_unknowns.files import write_text
-from known_unknowns.inference.probe import probe
+from known_unknowns.model_runs.probe import probe
+from known_unknowns.stopping import StoppedError
 from known_unknowns.workflow import configuration, needs, prerequisites
 from known_unknowns.yaml_reader import parse_yaml
 
@@ -117,7 +118,10 @@ def try_(
     if found["checked"] != "journal" or not record.is_file():
         json_files.write(record, found)
     _run(configfile, files.metrics(chosen.name, benchmark))
-    measured = result.read(trying, chosen.name, benchmark, files)
+    row = trying.published(chosen.name, benchmark)
+    metrics = tables.read_metrics(files.metrics(chosen.name, benchmark))
+    lines = published(metrics, benchmark, row, trying.variants(benchmark)) if row else []
+    measured = result.read(trying, chosen.name, benchmark, files, published=lines)
     print(f"\n{measured.summary()}")
     page = measured.report(files.results / "questions.html")
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}

@@ -12,7 +12,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.comparison.margins import Flips, mean_turns
 from known_unknowns.comparison.settings import differences, published_settings, unknown_settings
-from known_unknowns.data.lock_file import data_revision, is_commit
+from known_unknowns.config.locked_commits import data_revision, is_commit
 from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:

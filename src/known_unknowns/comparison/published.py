@@ -1,4 +1,4 @@
-"""The published numbers of a benchmark, with the findings of an audit as notes.
+"""The published numbers of a benchmark.
 
 `read` reads published.yaml, `read_released` the numbers that were released with replies.
 """
@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,10 @@ from known_unknowns.benchmark.published import (
     PERCENT,
     DeclaredIssue,
     Fact,
-    Finding,
     Published,
     PublishedCell,
     Source,
 )
-from known_unknowns.entry_points import AUDITS, of_group
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
 from known_unknowns.yaml_reader import parse_yaml
@@ -35,47 +32,21 @@ from known_unknowns.yaml_reader import parse_yaml
 _PRINTED = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:±(\d+(?:\.\d+)?))?")
 
 
+@cache
 def published(benchmark: str) -> Published:
     """Return the published numbers of a benchmark, of every kind; empty if it has no published.yaml."""
-    return _audited(registry.get(benchmark).published, benchmark)[0]
-
-
-def findings(benchmark: str) -> tuple[Finding, ...]:
-    """Return what the installed audits find in the published numbers of a benchmark."""
-    return _audited(registry.get(benchmark).published, benchmark)[1]
-
-
-@cache
-def _audited(paths: tuple[Path, ...], benchmark: str) -> tuple[Published, tuple[Finding, ...]]:
-    """Return the numbers and the findings; many tables of a report need them, and they take a second to compute."""
-    numbers = read(*paths, benchmark=benchmark)
-    found: list[Finding] = []
-    for entry in of_group(AUDITS).values():
-        found += entry.load()(numbers)
-    return numbers, tuple(found)
+    return read(*registry.get(benchmark).published, benchmark=benchmark)
 
 
 def load(benchmark: str) -> list[PublishedCell]:
-    """Return the published numbers of models in the order of the file, with the findings of the audits as notes.
+    """Return the published numbers of models in the order of the file.
 
     Raises
     ------
     DataError
         As `read`.
     """
-    return [cell for cell in with_notes(published(benchmark).cells, findings(benchmark)) if cell.kind == MODEL]
-
-
-def with_notes(cells: Iterable[PublishedCell], findings: Sequence[Finding]) -> list[PublishedCell]:
-    """Return the cells, with the sentences of their findings appended to their notes."""
-    by_table: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_table.setdefault(finding.table, []).append(finding)
-    noted = []
-    for cell in cells:
-        notes = [finding.finding for finding in by_table.get(cell.table, ()) if finding.is_on(cell)]
-        noted.append(replace(cell, note=" ".join(filter(None, [cell.note, *notes]))) if notes else cell)
-    return noted
+    return [cell for cell in published(benchmark).cells if cell.kind == MODEL]
 
 
 def read(*paths: Path, benchmark: str) -> Published:

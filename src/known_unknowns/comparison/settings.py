@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import ModelEntry, catalogue
+from known_unknowns.config import ModelEntry, catalogue, locked_commits
 from known_unknowns.config.models import Decoding, EndpointInferenceSettings, LocalInferenceSettings, OpenAIModel
-from known_unknowns.data import lock_file
 from known_unknowns.errors import DataError, unknown_name
 from known_unknowns.yaml_reader import parse_yaml
 
@@ -222,7 +221,7 @@ def _equal(key: str, published: Any, ours: Any) -> bool:
 
 def _commit(entry: ModelEntry) -> str | None:
     """Return the commit that the lock gives a model, or else the revision of its entry."""
-    locked = lock_file.model_entry(entry)
+    locked = locked_commits.model_entry(entry)
     return getattr(entry, "revision", None) if locked is None else locked.commit
 
 

@@ -6,10 +6,20 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from known_unknowns.config import DataEntry, FolderData, GitData, HttpData, HubData, Params, ReleasedData, ScenesData
+from known_unknowns.config import (
+    DataEntry,
+    FolderData,
+    GitData,
+    HttpData,
+    HubData,
+    Params,
+    ReleasedData,
+    ScenesData,
+    locked_commits,
+)
+from known_unknowns.config.locked_commits import LockEntry, Source
 from known_unknowns.data import download, fetch_files, folder, git, hub, lock_file, rendered, rerun_stamp
 from known_unknowns.data.download import Remote
-from known_unknowns.data.lock_file import LockEntry, Source
 from known_unknowns.data.store import Store
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
@@ -21,7 +31,7 @@ def fetch(
     *,
     edition: str = "",
     user_folder: Path | None = None,
-    lock_path: str | Path = lock_file.PATH,
+    lock_path: str | Path = locked_commits.PATH,
 ) -> None:
     """Put the files of a benchmark, or of a data set that a benchmark is made from, into the folder ``out``.
 
@@ -74,8 +84,8 @@ def _fetch_released(
     name: str, entry: ReleasedData, store: Store, user_folder: Path | None, lock_path: str | Path
 ) -> None:
     """Fetch released files. The full names of abbreviated commits are those of the lock, or are locked."""
-    sources = lock_file.released_sources(entry)
-    locked = lock_file.read(lock_path)
+    sources = locked_commits.released_sources(entry)
+    locked = locked_commits.read(lock_path)
     full_names = {of.revision: str(locked[of.key].commit) for of in sources if of.key in locked}
 
     def lock(names: Mapping[str, str]) -> None:
@@ -108,9 +118,9 @@ def _fetch_locked(
     name: str, entry: HubData | HttpData, store: Store, user_folder: Path | None, lock_path: Path, command: str
 ) -> LockEntry:
     """Fetch the files that the lock lists. A source without an entry is locked first."""
-    source = lock_file.data_source(name, entry)
+    source = locked_commits.data_source(name, entry)
     assert source is not None
-    locked, is_new = lock_file.read(lock_path).get(source.key), False
+    locked, is_new = locked_commits.read(lock_path).get(source.key), False
     if locked is None:
         with lock_file.update(lock_path) as entries:
             is_new = source.key not in entries

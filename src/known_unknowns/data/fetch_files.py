@@ -14,11 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 
+from known_unknowns.config.locked_commits import Source
 from known_unknowns.data import download
-from known_unknowns.data.files import FilePin, Files, difference, human, pin
-from known_unknowns.data.lock_file import Source
 from known_unknowns.data.store import Store
 from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.files.pins import FilePin, Files, difference, human, pin
 from known_unknowns.progress import Advance, progress
 
 _CONNECTIONS = 8

@@ -32,15 +32,14 @@ from tempfile import TemporaryDirectory
 
 from known_unknowns.benchmark.released import ReleasedFile
 from known_unknowns.config import GitData, ReleasedData
+from known_unknowns.config.locked_commits import FULL, revisions
 from known_unknowns.data.download import redacted
-from known_unknowns.data.files import FilePin, safe
 from known_unknowns.data.store import MANIFEST, Store
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.files import COMPRESSED
+from known_unknowns.files.pins import FilePin, safe
 from known_unknowns.progress import progress
 
-FULL = re.compile(r"[0-9a-f]{40}")
-"""A commit that is not abbreviated."""
 NO_COMMIT = "no commit"
 """The commit of files that were taken from a folder which is no clone."""
 _OTHERS = "other_versions"
@@ -48,11 +47,6 @@ _NOT_THERE = "not our ref"
 """Part of a server's answer if it has no commit of that name."""
 _FILE_MODE = "100"
 """Modes of regular files start with this. Links and submodules are not fetched."""
-
-
-def revisions(entry: ReleasedData) -> list[str]:
-    """Return the commits of an entry, in order, as they are in params.yaml."""
-    return [entry.revision, *entry.further_revisions]
 
 
 def fetch(

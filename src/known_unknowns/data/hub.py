@@ -12,8 +12,8 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
 from known_unknowns.data import download
-from known_unknowns.data.files import FilePin, Files, difference, safe
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.files.pins import FilePin, Files, difference, safe
 
 
 def resolve(repository: str, revision: str, kind: str) -> tuple[str, dict[str, FilePin]]:

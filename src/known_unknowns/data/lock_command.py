@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from known_unknowns.config import ModelEntry, Params, TransformersModel, catalogue
+from known_unknowns.config import ModelEntry, Params, TransformersModel, catalogue, locked_commits
+from known_unknowns.config.locked_commits import LockEntry, Source
 from known_unknowns.data import download, lock_file
 from known_unknowns.data.fetch import default_out
 from known_unknowns.data.fetch_files import download_unlocked
-from known_unknowns.data.files import Files
-from known_unknowns.data.lock_file import LockEntry, Source
 from known_unknowns.data.store import Store
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
+from known_unknowns.files.pins import Files
 
 
 def run(
@@ -23,7 +23,7 @@ def run(
     *,
     update: bool = False,
     check: bool = False,
-    lock_path: str | Path = lock_file.PATH,
+    lock_path: str | Path = locked_commits.PATH,
 ) -> bool:
     """Lock sources, update their entries, or compare the entries with the sources.
 
@@ -32,10 +32,10 @@ def run(
     written, and the result is False if a source has changed or is not locked. Raises MachineError if a source does not
     answer, after all others are locked.
     """
-    named = _named(params, names, lock_file.read(lock_path))
+    named = _named(params, names, locked_commits.read(lock_path))
     unreachable: list[str] = []
     sound = True
-    with nullcontext(lock_file.read(lock_path)) if check else lock_file.update(lock_path) as entries:
+    with nullcontext(locked_commits.read(lock_path)) if check else lock_file.update(lock_path) as entries:
         for source, of in named.values():
             name, old = ", ".join(of), entries.get(source.key)
             if check and old is None:
@@ -75,8 +75,8 @@ def _named(
     every: dict[str, list[Source]] = {}
     for name in params.file.benchmarks:
         entries = params.benchmark(name).data.values()
-        every[name] = [source for entry in entries if (source := lock_file.data_source(name, entry))]
-        released = [source for entry in entries for source in lock_file.released_sources(entry)]
+        every[name] = [source for entry in entries if (source := locked_commits.data_source(name, entry))]
+        released = [source for entry in entries for source in locked_commits.released_sources(entry)]
         every[name] += [source for source in released if source.key in locked]  # locked by the first fetch
     for name, entry in params.file.models.items():
         every.setdefault(name, []).extend(_of_model(entry))
@@ -84,7 +84,9 @@ def _named(
         sources = _of_model(known)
         if name in names or any(source.key in locked for source in sources):  # others of the catalogue are off
             every.setdefault(name, sources)
-    every |= {name: [lock_file.http_source(name, entry)] for name, entry in params.sources.items() if name in names}
+    every |= {
+        name: [locked_commits.http_source(name, entry)] for name, entry in params.sources.items() if name in names
+    }
     found: dict[str, tuple[Source, list[str]]] = {}
     for name in names or every:
         if name not in every:
@@ -98,7 +100,7 @@ def _named(
 
 def _of_model(entry: ModelEntry) -> list[Source]:
     adapter = entry.adapter if isinstance(entry, TransformersModel) else None
-    return [source for source in (lock_file.model_source(entry), lock_file.adapter_source(adapter)) if source]
+    return [source for source in (locked_commits.model_source(entry), locked_commits.adapter_source(adapter)) if source]
 
 
 def _resolve(params: Params, source: Source, of: list[str], unreachable: list[str]) -> LockEntry | None:

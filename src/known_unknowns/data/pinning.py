@@ -21,8 +21,8 @@ from typing import Any
 
 import yaml
 
-from known_unknowns.benchmark import registry
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
+from known_unknowns.data.terms import terms_of
 from known_unknowns.errors import ConfigError, DataError, MachineError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.yaml_reader import parse_yaml
@@ -127,7 +127,7 @@ def _add(pins: Iterable[Pin], root: Path) -> list[Pin]:
 
 def _data_pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator[Pin]:
     for benchmark in params.benchmarks:
-        terms = registry.terms_of(benchmark, params.data(benchmark))
+        terms = terms_of(benchmark, params.data(benchmark))
         meta = terms.as_dict()
         if benchmark in redistribute and not terms.redistribute:
             meta |= {"redistribute": True, "why": f"the user allowed it when pinning; otherwise not: {terms.why}"}

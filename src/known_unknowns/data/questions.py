@@ -12,6 +12,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.config import DataEntry, ReleasedData, ResolvedVariant
 from known_unknowns.data import released_cells
 from known_unknowns.data.sample import sample
+from known_unknowns.data.terms import terms_of
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.progress import Advance, progress
@@ -27,7 +28,7 @@ def normalise(benchmark: str, raw: Path, out: Path, *, settings: DataEntry | Non
     ``workers`` processes decode images; their number changes only the run time.
     """
     (out / "images").mkdir(parents=True, exist_ok=True)  # it is there without any image too
-    write_text(out / "LICENCE.md", registry.terms_of(benchmark, settings).as_text())
+    write_text(out / "LICENCE.md", terms_of(benchmark, settings).as_text())
     with progress(f"reading {benchmark}", 0) as advance:
         questions = _loaded(benchmark, raw, out, settings=settings, advance=advance, workers=workers)
         tables.write_questions(out / "questions.parquet", questions)

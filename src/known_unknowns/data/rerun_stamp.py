@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 
 from known_unknowns.config import DataEntry, FolderData, HubData
+from known_unknowns.config.locked_commits import PATH, LockEntry, data_source, read
 from known_unknowns.data import folder
-from known_unknowns.data.lock_file import PATH, LockEntry, data_source, read
 from known_unknowns.data.store import FOLDER
 from known_unknowns.files import write_text
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from known_unknowns.data.files import FilePin, Files, difference, is_right
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.files import copy_file, link_or_copy
+from known_unknowns.files.pins import FilePin, Files, difference, is_right
 
 FOLDER = ".fetched"
 MANIFEST = ".git-files.json"

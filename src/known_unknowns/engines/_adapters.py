@@ -16,9 +16,10 @@ from huggingface_hub import snapshot_download
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from known_unknowns.data import hub, lock_file
-from known_unknowns.data.files import pin, safe
+from known_unknowns.config import locked_commits
+from known_unknowns.data import hub
 from known_unknowns.errors import ConfigError
+from known_unknowns.files.pins import pin, safe
 
 CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
 
@@ -40,14 +41,14 @@ def find_adapter(source: str, name: str, *, revision: str | None) -> Path:
     DataError
         A file of its repository differs from params.lock.yaml.
     """
-    if found := lock_file.adapter_source(name):
-        locked = lock_file.read().get(found.key)
+    if found := locked_commits.adapter_source(name):
+        locked = locked_commits.read().get(found.key)
         commit = locked.commit if locked and locked.commit else found.revision
         root = Path(snapshot_download(found.repository, revision=commit, allow_patterns=[CONFIG_FILE, WEIGHTS_FILE]))
         if locked:
             hub.check_cached(found.repository, commit, locked.files)
         return _complete(root, name)
-    if own := lock_file.adapter_folder(source, name):
+    if own := locked_commits.adapter_folder(source, name):
         return _complete(own, name)
     name = safe(name)
     root = Path(source)

@@ -34,8 +34,8 @@ from transformers import (
 )
 from transformers.image_processing_utils import BaseImageProcessor
 
-from known_unknowns.config import TransformersModel
-from known_unknowns.data import hub, lock_file
+from known_unknowns.config import TransformersModel, locked_commits
+from known_unknowns.data import hub
 from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code, _template_date
 from known_unknowns.engines._sampling import WARPERS, sampling_settings
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
@@ -117,14 +117,14 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         identity = _check_folder(folder, revision, code=entry.trust_remote_code, path=path)
         where: dict[str, Any] = {"local_files_only": True}
         source = str(folder)
-    elif lock_file.is_folder_pin(revision):
+    elif locked_commits.is_folder_pin(revision):
         raise ConfigError(
             f"there is no folder {source!r} in {Path.cwd()}; run from the project's folder, name a folder that exists, "
             "or, for a hub repository, set revision to one of its commits",
             path=f"{path}.source",
         )
     else:
-        locked = lock_file.model_entry(entry)
+        locked = locked_commits.model_entry(entry)
         identity, where = {}, {"revision": locked.commit if locked else revision}
     where["trust_remote_code"] = entry.trust_remote_code
     if entry.trust_remote_code:  # before any of its code is executed

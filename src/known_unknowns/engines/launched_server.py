@@ -24,9 +24,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from known_unknowns import stopping
 from known_unknowns.config import OpenAIModel
 from known_unknowns.config.models import Launch
-from known_unknowns.engines import _server_guard, gpus, stopping
+from known_unknowns.engines import _server_guard, gpus
 from known_unknowns.engines.endpoint.settings import ApiKey, print_message
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.progress import duration

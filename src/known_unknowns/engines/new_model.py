@@ -15,10 +15,10 @@ from typing import Any
 import yaml
 
 from known_unknowns.data import download, hub
-from known_unknowns.data.files import FilePin, Files, difference
 from known_unknowns.engines._weights import WEIGHTS, tensors, weights_sha256
 from known_unknowns.engines.memory_needs import BYTES
 from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.files.pins import FilePin, Files, difference
 from known_unknowns.yaml_reader import parse_yaml
 
 LATEST = "main"

@@ -17,10 +17,10 @@ from known_unknowns.evaluation.questions import questions_of
 from known_unknowns.evaluation.result import Evaluation, read
 from known_unknowns.images import open_image
 from known_unknowns.inference.journal import Journal
-from known_unknowns.inference.model_run import cells_of
 from known_unknowns.inference.runner import run
 from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.metrics.measure import measure
+from known_unknowns.model_runs.model_run import cells_of
 from known_unknowns.records import Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns.workflow import configuration, project

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +17,6 @@ from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
 from known_unknowns.metrics.unusable_replies import outcomes, unusable
 from known_unknowns.records import Cell, Metric
-from known_unknowns.report import browser
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables import Part
 
@@ -41,6 +41,8 @@ class Evaluation:
         The level of the intervals.
     metrics : tuple of Metric
         Every metric of every category.
+    published : tuple of str
+        Lines on the published numbers of the model, for the notes.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Evaluation:
     variants: tuple[str, ...]
     confidence: float
     metrics: tuple[Metric, ...] = field(repr=False)
+    published: tuple[str, ...] = field(repr=False)
     _params: Params = field(repr=False)
     _model: str = field(repr=False)
     _benchmark: str = field(repr=False)
@@ -77,11 +80,9 @@ class Evaluation:
         model, benchmark = self._model, self._benchmark
         parser = numbers[0].metric.parser
         found = outcomes(self._params, self._files, model, benchmark, self._params.cells(benchmark), parser)
-        row = self._params.published(model, benchmark)
-        published = texts.published(self.metrics, benchmark, row, self.variants) if row else []
         caveat = texts.caveat(self.asked, self.total, rendered=self.rendered)
         return [
-            *filter(None, [unusable(found), self._repeated(), *published, caveat]),
+            *filter(None, [unusable(found), self._repeated(), *self.published, caveat]),
             texts.method(numbers, self.confidence),
         ]
 
@@ -131,6 +132,8 @@ class Evaluation:
 
         The data of the page are in the folder ``questions`` beside it.
         """
+        from known_unknowns.report import browser  # noqa: PLC0415 (no number needs it)
+
         shown: list[tuple[Any, ...]] = [
             (
                 each.name,
@@ -157,6 +160,7 @@ def read(
     data: str | None = None,
     rendered: bool | None = None,
     folder: object = None,
+    published: Sequence[str] = (),
 ) -> Evaluation:
     """Read the results of the edition of a trial (`trial.overlay`).
 
@@ -174,6 +178,7 @@ def read(
         variants=tuple(params.variants(benchmark)),
         confidence=params.statistics.confidence,
         metrics=tuple(tables.read_metrics(files.metrics(model, benchmark))),
+        published=tuple(published),
         _params=params,
         _model=model,
         _benchmark=benchmark,

@@ -32,10 +32,11 @@ from known_unknowns.engines.openai import OpenAIEngine
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.rows import parse_rows
 from known_unknowns.files import atomic_path
-from known_unknowns.inference import lazy_engine, model_run, shards
-from known_unknowns.inference.model_run import Cells
+from known_unknowns.inference import shards
 from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.unchanged_turns import check_turns
+from known_unknowns.model_runs import lazy_engine, model_run
+from known_unknowns.model_runs.model_run import Cells
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply, Turn
 from known_unknowns.unusable import REJECTED, class_of

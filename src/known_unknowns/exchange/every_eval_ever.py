@@ -22,7 +22,7 @@ from uuid import UUID
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.config import HubData, ImportedModel, ModelEntry, OpenAIModel, Params, TransformersModel
-from known_unknowns.data.lock_file import is_folder_pin
+from known_unknowns.config.locked_commits import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.files import write_text
 from known_unknowns.metrics.dual import DUAL

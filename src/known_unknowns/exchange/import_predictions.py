@@ -33,8 +33,7 @@ from known_unknowns.exchange.matching import by_sample, left_out_note, match, wi
 from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, parse_file
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-from known_unknowns.records import AnsweredTurn, Cell, Question
-from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question
 from known_unknowns.variants.of_benchmark import content_free
 
 ENGINE = "imported"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn, stopping
+from known_unknowns import stopping
+from known_unknowns.engine import Batches, Engine, ScriptedEngine, UsesProvenTurn
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.inference.journal import Journal

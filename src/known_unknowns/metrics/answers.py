@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.answer_columns import TEXT, answer_schema
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, Cell, Repeat
-from known_unknowns.scoring.answers import TEXT, answer_schema
 from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES, SHUFFLES
 from known_unknowns.tables.parquet import CELL, Part
 

@@ -19,7 +19,6 @@ from known_unknowns.metrics.confidence import Statistic, calibration, estimated,
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.metrics.rows import rows
 from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, Repeat
-from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.tables import CONFIDENCES
 from known_unknowns.tables.confidence_sources import (
     COLUMNS,
@@ -30,6 +29,7 @@ from known_unknowns.tables.confidence_sources import (
     SAMPLES,
     SHUFFLES,
     VERBALISED,
+    low_mass,
 )
 
 NOT_AGAIN = (

@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison import load, read_comparison
+from known_unknowns.comparison import read_comparison
 from known_unknowns.comparison.paired_rows import read_model_comparison
-from known_unknowns.comparison.published import findings, published
+from known_unknowns.comparison.published import published
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.entry_points import AUDIT_SECTIONS, of_group
 from known_unknowns.files import write_text
@@ -33,6 +33,7 @@ from known_unknowns.report import (
     verdict_tables,
 )
 from known_unknowns.report import tables as metric_tables
+from known_unknowns.report.audit_notes import findings, noted, with_notes
 from known_unknowns.report.formatting import Table, mark_baselines
 from known_unknowns.report.overview import Overview
 from known_unknowns.report.private_texts import PrivateTexts
@@ -102,7 +103,7 @@ def build(
     parts, environment = [], shell.environment(private)
     for benchmark in params.benchmarks:
         run = run_of(params, numbers, benchmark)
-        rows = [row for row in compared if row.benchmark == benchmark]
+        rows = with_notes((row for row in compared if row.benchmark == benchmark), findings(benchmark))
         shown = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
         parts.append(_part(shown, private, environment, results=results, data=data, checks=checks))
     pages = {}  # all text is rendered before the first file is written
@@ -135,7 +136,7 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
 def figures_of(run: Run, computed: Sequence[FigureData]) -> list[Figure]:
     """Return all figures of a benchmark. Their names are `Section.figure_names`."""
     declared = [spec for spec in (*run.section.scatters, *run.section.figures) if not isinstance(spec, str)]
-    published = load(run.benchmark) if declared else []
+    published = noted(run.benchmark) if declared else []
     drawn = {spec.name: figures.draw(spec, run, published) for spec in declared}
     drawn |= {data.name: data_figures.draw(data, run) for data in computed}
     return [
@@ -195,7 +196,7 @@ def _paper_tables(run: Run, compared: Sequence[ComparisonRow], results: Path) ->
     """Return the tables of the benchmark's papers, which its template shows."""
     if not run.section.template:
         return []
-    return paper_tables.paper_tables(run, load(run.benchmark), released.released_cells(run, results), compared)
+    return paper_tables.paper_tables(run, noted(run.benchmark), released.released_cells(run, results), compared)
 
 
 def _audit(benchmark: str, title: str, environment: Environment) -> Markup:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
-from known_unknowns.benchmark import registry
-from known_unknowns.config import GitData, ReleasedData
-from known_unknowns.data import git, lock_file, provenance
+from known_unknowns.config import GitData, ReleasedData, locked_commits
+from known_unknowns.data import git, provenance
+from known_unknowns.data.terms import terms_of
 from known_unknowns.edition_files import replies_table
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
@@ -99,7 +99,7 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
     Raises DataError for an invalid pin or engine.json, and ConfigError for an invalid lock.
     """
     commit, dirty = provenance.git_state(root)
-    locks = lock_file.read(root / lock_file.PATH)
+    locks = locked_commits.read(root / locked_commits.PATH)
     return RunDescription(
         seeds=tuple(params.seeds),
         samples={model: count for model in params.models if (count := params.samples(model)) > 1},
@@ -113,13 +113,13 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
     )
 
 
-def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock_file.LockEntry]) -> Data:
-    source = lock_file.data_source(benchmark, entry)
+def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, locked_commits.LockEntry]) -> Data:
+    source = locked_commits.data_source(benchmark, entry)
     locked = locks.get(source.key) if source else None
-    commits = ", ".join(str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks)
+    commits = ", ".join(str(locks[of.key].commit) for of in locked_commits.released_sources(entry) if of.key in locks)
     names = {"redistribute": "may be redistributed", "why": "reason"}
     words = {True: "yes", False: "no"}
-    of_data = registry.terms_of(benchmark, entry)
+    of_data = terms_of(benchmark, entry)
     terms = {
         names.get(name, name): words[value] if isinstance(value, bool) else value
         for name, value in of_data.as_dict().items()
@@ -132,13 +132,13 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
     return Data(benchmark, source_of, pin, revision, terms, of_data.redistribute)
 
 
-def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:
+def _model(params: Params, model: str, results: Path, locks: Mapping[str, locked_commits.LockEntry]) -> Model:
     engines = []
     for benchmark in params.benchmarks:
         path = replies_table(results / "replies", model, benchmark).with_name("engine.json")
         if path.is_file():
             engines.append(json_files.read(path))
-    source = lock_file.model_source(params.model(model))
+    source = locked_commits.model_source(params.model(model))
     locked = locks.get(source.key) if source else None
     has_commit = locked and engines and engines[0].get("facts", {}).get("revision") == locked.commit
     return Model(

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
+from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.benchmark.metrics import ScoredReply
 from known_unknowns.benchmark.protocol import ANSWER, CONFIDENCE, FORCED
 from known_unknowns.benchmark.protocol import LIKELIHOOD as TEXTS
@@ -29,26 +30,9 @@ from known_unknowns.records import (
 )
 from known_unknowns.scoring import confidence, has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers
-from known_unknowns.scoring.likelihood import label_mass, low_mass
-from known_unknowns.tables.confidence_sources import PARSER
+from known_unknowns.scoring.likelihood import label_mass
+from known_unknowns.tables.confidence_sources import PARSER, low_mass
 from known_unknowns.tables.parquet import Source, checked
-
-TEXT = pa.dictionary(pa.int32(), pa.string())
-
-
-def answer_schema(benchmark: str) -> pa.Schema:
-    """Return the columns of the table of answers to a benchmark: those of `tables.ANSWERS`, and its own.
-
-    Few texts differ within a column, so that each is stored once. Only the questions' identifiers all differ.
-    """
-    own = registry.get(benchmark).metrics().columns
-    columns = list(tables.ANSWERS) if own is None else [*tables.ANSWERS, *tables.schema_of(own)]
-    return pa.schema(
-        [
-            column.with_type(TEXT) if pa.types.is_string(column.type) and column.name != "question_id" else column
-            for column in columns
-        ]
-    )
 
 
 def answer_table(

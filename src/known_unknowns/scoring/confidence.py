@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 
 from known_unknowns.records import AnsweredTurn, Question
-from known_unknowns.scoring.likelihood import LEAST_MASS, label_mass
+from known_unknowns.scoring.likelihood import label_mass
+from known_unknowns.tables.confidence_sources import LEAST_MASS
 
 
 def letters(turn: AnsweredTurn, question: Question, choice: int | None) -> float | None:

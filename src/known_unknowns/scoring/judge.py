@@ -2,7 +2,7 @@
 
 It is off by default; docs/parsers.md describes it.
 
-The judgements are asked for by `known_unknowns.inference.judging` and written to a file. This module makes the prompt,
+The judgements are asked for by `known_unknowns.model_runs.judging` and written to a file. This module makes the prompt,
 parses the judge's own reply, and looks judgements up. A reply without a judgement, a request that failed, and a judge's
 reply that is not exactly the requested object are unparsed.
 """
@@ -22,8 +22,6 @@ from known_unknowns.records import UNPARSED, AnsweredTurn, Question, Turn
 from known_unknowns.scoring.dialogues import parsed_answer
 from known_unknowns.scoring.robust import robust
 
-JUDGE = "judge"
-"""The parser's name in params.yaml."""
 STEP = "judge"
 """The step of the turns that ask the judge."""
 REFUSAL, UNPARSED_ANSWER = "refusal", "unparsed"
@@ -124,7 +122,7 @@ def without_judge(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
 def parser_of(file: Path) -> Parser:
     """Return the parser that takes the result of robust, and looks the judgement up if that is "unparsed".
 
-    ``file`` has the judgements of `known_unknowns.inference.judging`.
+    ``file`` has the judgements of `known_unknowns.model_runs.judging`.
     """
     version, judgements = _read(file, file.stat().st_mtime_ns)
     return partial(_look_up, version=version, judgements=judgements)

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-
-import numpy as np
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.records import AnsweredTurn, Question
-
-LEAST_MASS = 0.5
-"""Least mean probability of all labels together. With less, the most likely label is seldom what the model replies."""
 
 
 def label_mass(turn: AnsweredTurn) -> float | None:
@@ -21,17 +15,6 @@ def label_mass(turn: AnsweredTurn) -> float | None:
     offered = turn.reply.logprobs if turn.labels is None else turn.labels
     values = [turn.reply.logprobs.get(label, -math.inf) for label in offered]
     return min(1.0, sum(math.exp(min(value, 0.0)) for value in values if not math.isnan(value)))
-
-
-def low_mass(masses: Iterable[float]) -> str:
-    """Return why the labels' probabilities say nothing: their mean sum is below `LEAST_MASS`; "" if it is not.
-
-    ``masses`` are the known results of `label_mass`.
-    """
-    known = list(masses)
-    if not known or (mean := float(np.mean(known))) >= LEAST_MASS:
-        return ""
-    return f"undefined: the labels have {mean:.1%} of the probability on average, less than {LEAST_MASS:.0%}"
 
 
 def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
@@ -46,7 +29,7 @@ def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     same, so ties cause no difference between this parser and the parsers of the text.
 
     Metrics under this parser are undefined where the labels have less than `LEAST_MASS` of the probability on average
-    (`low_mass`).
+    (`known_unknowns.tables.confidence_sources.low_mass`).
     """
     logprobs = turn.reply.logprobs or {}
     chosen, highest = None, -math.inf

@@ -10,15 +10,16 @@ from pathlib import Path
 import pyarrow as pa
 
 from known_unknowns import tables
+from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.benchmark.parsed_answer import Parser
 from known_unknowns.edition_files import asked
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.progress import progress
-from known_unknowns.records import AnsweredTurn, Cell, Question, Score
+from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Score
 from known_unknowns.scoring import has_input, parsers_with
-from known_unknowns.scoring.answers import answer_schema, answer_table
+from known_unknowns.scoring.answers import answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, combine_views, read_turns, score_turn
-from known_unknowns.scoring.judge import JUDGE, parser_of
+from known_unknowns.scoring.judge import parser_of
 from known_unknowns.scoring.option_text import with_continuations
 from known_unknowns.scoring.robust import noting_removed
 from known_unknowns.tables.parquet import CELL, Source, part_writer

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 PARSER = "robust"
 """The parser of the answers that confidences are about."""
@@ -30,3 +32,16 @@ COLUMNS = (OPTION_TEXT, OPTION_TEXT_SUM, LETTERS, SAMPLES, SHUFFLES, VERBALISED,
 KNOWN = "known"
 """Share of the attempts whose confidence is known; of the source `REFUSAL`, share of the refusals whose answer without
 the refusal option is known. Its method has the reason why a source has no value."""
+LEAST_MASS = 0.5
+"""Least mean probability of all labels together. With less, the most likely label is seldom what the model replies."""
+
+
+def low_mass(masses: Iterable[float]) -> str:
+    """Return why the labels' probabilities say nothing: their mean sum is below `LEAST_MASS`; "" if it is not.
+
+    ``masses`` are the known values of the column ``label_mass``.
+    """
+    known = list(masses)
+    if not known or (mean := float(np.mean(known))) >= LEAST_MASS:
+        return ""
+    return f"undefined: the labels have {mean:.1%} of the probability on average, less than {LEAST_MASS:.0%}"

@@ -15,23 +15,30 @@ from pathlib import Path
 from known_unknowns.benchmark import registry
 from known_unknowns.entry_points import AUDITS, of_group
 
-_BASE = tuple(
+_QUESTIONS = tuple(
     f"known_unknowns.{name}"
     for name in (
-        *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress", "unusable"),
-        *("entry_points", "config", "edition_files", "benchmark", "variants", "protocols", "data"),
+        *("records", "tables", "images", "files", "json_files", "yaml_reader", "errors", "progress", "entry_points"),
+        *("config", "edition_files", "benchmark", "variants", "protocols"),
     )
 )
-_SCORING = (*_BASE, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
-_METRICS = (*_SCORING, "known_unknowns.metrics")
-_INFERENCE = (*_SCORING, "known_unknowns.engines", "known_unknowns.inference", "prefix_sharing")
-_COMPARISON = (*_INFERENCE, "known_unknowns.metrics", "known_unknowns.comparison")
-_RESULTS = (*_COMPARISON, "known_unknowns.report", "known_unknowns.exchange", "known_unknowns.version")
+_DATA = (*_QUESTIONS, "known_unknowns.data")
+_SCORING = (*_QUESTIONS, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
+_METRICS = (*_QUESTIONS, "known_unknowns.metrics")
+_INFERENCE = (
+    *(*_DATA, *_SCORING, "known_unknowns.unusable", "known_unknowns.stopping", "known_unknowns.engine"),
+    *("known_unknowns.engines", "known_unknowns.inference", "known_unknowns.model_runs", "prefix_sharing"),
+)
+_COMPARISON = (*_METRICS, "known_unknowns.comparison")
+_RESULTS = (
+    *(*_INFERENCE, *_COMPARISON),
+    *("known_unknowns.report", "known_unknowns.exchange", "known_unknowns.version"),
+)
 STEPS: dict[str, tuple[str, ...]] = {
     "render": _INFERENCE,
-    "questions": _BASE,
-    "check": _BASE,
-    "vary": _BASE,
+    "questions": _DATA,
+    "check": _DATA,
+    "vary": _DATA,
     "infer": _INFERENCE,
     "release": (*_INFERENCE, "known_unknowns.exchange"),
     "parse": _SCORING,
@@ -59,7 +66,7 @@ def code_of(step: str, benchmarks: Iterable[str] = (), *packages: str, script: P
         The script of the rule.
     """
     named = {*STEPS[step], *packages, *(registry.get(each).package for each in benchmarks)}
-    if "known_unknowns.comparison" in named:  # it has the findings of the audits
+    if "known_unknowns.report" in named:  # its pages have the findings of the audits
         named |= {entry.module.partition(".")[0] for entry in of_group(AUDITS).values()}
     digest = sha256()
     for name in sorted(named):

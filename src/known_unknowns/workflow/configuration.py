@@ -21,7 +21,7 @@ from known_unknowns.data.released_cells import with_cells
 from known_unknowns.entry_points import SECTIONS, of_group
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
-from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.records import JUDGE
 from known_unknowns.variants.of_benchmark import every_variant, variants_of
 
 

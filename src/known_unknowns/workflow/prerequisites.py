@@ -16,9 +16,9 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Contents
 from known_unknowns.benchmark.protocol import REFUSAL_PROMPT
 from known_unknowns.benchmark.variant import IMAGE, REFUSAL
-from known_unknowns.config import FolderData, Params, TransformersModel, parse, read
+from known_unknowns.config import FolderData, Params, TransformersModel, locked_commits, parse, read
 from known_unknowns.config.errors import raise_all
-from known_unknowns.data import folder, lock_file
+from known_unknowns.data import folder
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.inference import bound_protocols
@@ -223,9 +223,9 @@ def _of_local_model(path: str, entry: TransformersModel) -> Iterator[ConfigError
             f"`known-unknowns try {source} --dry-run` prints it",
             path=f"{path}.revision",
         )
-    if lock_file.adapter_source(adapter):
+    if locked_commits.adapter_source(adapter):
         return
-    of_adapter = lock_file.adapter_folder(source, adapter) or place / (adapter or "")
+    of_adapter = locked_commits.adapter_folder(source, adapter) or place / (adapter or "")
     missing = [file for file in _ADAPTER_FILES if adapter and not (of_adapter / file).is_file()]
     if missing:
         there = sorted({file.parent.name for file in place.glob(f"*/{_ADAPTER_FILES[0]}")})

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark.registry import pocket_of
-from known_unknowns.config import Params, ReleasedData, RespondentModel, TransformersModel
-from known_unknowns.data import lock_file, released_cells, rerun_stamp
+from known_unknowns.config import Params, ReleasedData, RespondentModel, TransformersModel, locked_commits
+from known_unknowns.data import released_cells, rerun_stamp
 from known_unknowns.inference.shards import Shard, record_path, shards_of
 from known_unknowns.workflow import selection
 from known_unknowns.workflow.code_digest import code_of
@@ -86,7 +86,7 @@ def weights(params: Params, model: str) -> list[str]:
     """Return the files of a model in a local folder, without adapters that it does not use."""
     entry = params.model(model)  # of an engine of another distribution, perhaps with other keys
     source, name = getattr(entry, "source", ""), getattr(entry, "adapter", None)
-    folder, own = Path(source), lock_file.adapter_folder(source, name)
+    folder, own = Path(source), locked_commits.adapter_folder(source, name)
     adapter = sorted(path.as_posix() for path in own.iterdir() if path.is_file()) if own else []
     if not source or not folder.is_dir():
         return adapter

@@ -11,16 +11,16 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
-from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
-from known_unknowns.data import hub, lock_file
-from known_unknowns.data.files import human
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel, locked_commits
+from known_unknowns.data import hub
 from known_unknowns.data.questions import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.errors import DataError
-from known_unknowns.inference import lazy_engine, model_run
+from known_unknowns.files.pins import human
 from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.shards import replies_of, shards_of
+from known_unknowns.model_runs import lazy_engine, model_run
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply
 from known_unknowns.tables.aligned_text import align
@@ -218,7 +218,7 @@ def _weights(entry: ModelEntry) -> int | None:
         return None
     if Path(entry.source).expanduser().is_dir() or hub.commit_in_cache(entry.source, entry.revision or "main"):
         return 0
-    if (locked := lock_file.model_entry(entry)) is not None and locked.files:
+    if (locked := locked_commits.model_entry(entry)) is not None and locked.files:
         return locked.size
     size = memory_needs.weights_bytes(entry)
     return None if size is None else round(size)
@@ -229,8 +229,8 @@ def _data(params: Params, benchmark: str, files: EditionFiles) -> int | None:
     entry = params.data(benchmark)
     if files.raw(benchmark).is_dir() or entry.source in ("scenes", "folder"):
         return 0
-    source = lock_file.data_source(benchmark, entry)
-    locked = None if source is None else lock_file.read().get(source.key)
+    source = locked_commits.data_source(benchmark, entry)
+    locked = None if source is None else locked_commits.read().get(source.key)
     return locked.size if locked is not None and locked.files else None
 
 

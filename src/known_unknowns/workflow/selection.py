@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import Entry, Params
-from known_unknowns.data import lock_file
+from known_unknowns.config import Entry, Params, locked_commits
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
-from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.records import JUDGE
 
 
 @dataclass(frozen=True)
@@ -213,7 +212,9 @@ def _imported_model(scope: _Scope) -> Plain:
 
 def _revisions(scope: _Scope) -> Plain:
     """The revisions of the data."""
-    return {"revisions": {name: lock_file.data_revision(name, scope.params.data(name)) for name in scope.benchmarks}}
+    return {
+        "revisions": {name: locked_commits.data_revision(name, scope.params.data(name)) for name in scope.benchmarks}
+    }
 
 
 # Models that are asked: the keys of their entries that can change a reply, and the commits that params.lock.yaml gives
@@ -224,7 +225,7 @@ def _asked(scope: _Scope, names: Iterable[str]) -> Plain:
     for name in set(names):
         entry = scope.params.model(name).asked_in(scope.benchmark)
         models[name] = entry.reply_keys()
-        of_model, of_adapter = lock_file.model_entry(entry), lock_file.adapter_entry(entry)
+        of_model, of_adapter = locked_commits.model_entry(entry), locked_commits.adapter_entry(entry)
         if of_model is not None:
             commits[name] = of_model.commit
         if of_adapter is not None:

@@ -10,8 +10,8 @@ from functools import cache
 import pytest
 
 from known_unknowns.benchmark.published import cells_by_row
-from known_unknowns.comparison import load
 from known_unknowns.comparison.published import published
+from known_unknowns.report.audit_notes import noted as load
 from known_unknowns_audit.audit import findings_on
 from tests.paths import SHARED
 

@@ -11,8 +11,9 @@ import pytest
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import ALL, Finding, Published
-from known_unknowns.comparison.published import published, read, with_notes
+from known_unknowns.comparison.published import published, read
 from known_unknowns.errors import DataError
+from known_unknowns.report.audit_notes import with_notes
 from known_unknowns_audit.audit import findings_on
 from known_unknowns_audit.checks import distribution, generic_checks
 from known_unknowns_audit.issues import grouped

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from known_unknowns.benchmark.published import PublishedCell
-from known_unknowns.comparison import compare_cells, load
-from known_unknowns.comparison.published import findings
+from known_unknowns.comparison import compare_cells
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report.audit_notes import findings
+from known_unknowns.report.audit_notes import noted as load
 from tests.paths import SHARED
 
 PAPERS = SHARED / "papers"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.benchmark.terms import read_terms
+from known_unknowns.data.terms import read_terms
 from known_unknowns.errors import ConfigError
 
 PAPER = "@misc{x, title={T}, author={Ann Bee}, year=2024}"

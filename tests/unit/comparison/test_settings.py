@@ -22,9 +22,9 @@ from known_unknowns.comparison.settings import (
     unknown_settings,
 )
 from known_unknowns.config import Params, catalogue, typed_model
+from known_unknowns.config.locked_commits import LockEntry, data_revision
 from known_unknowns.config.models import EndpointInferenceSettings, LocalInferenceSettings
 from known_unknowns.data import lock_file
-from known_unknowns.data.lock_file import data_revision
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import verdict_tables
@@ -248,12 +248,12 @@ def test_rendered_data_are_not_the_published_questions():
 
 
 def test_the_revision_is_that_of_the_lock_or_of_the_entry(tmp_path: Path):
-    lock = tmp_path / "params.lock.yaml"
-    assert data_revision("b", data_entry("hub"), lock) == ""  # a branch that is not locked
-    assert data_revision("b", data_entry("hub", revision=COMMIT), lock) == COMMIT
-    lock_file.write({"hub:datasets/a/b@main": lock_file.LockEntry(COMMIT, {})}, lock)
-    assert data_revision("b", data_entry("hub"), lock) == COMMIT
-    assert data_revision("b", data_entry("scenes"), lock) == ""
+    lock_path = tmp_path / "params.lock.yaml"
+    assert data_revision("b", data_entry("hub"), lock_path) == ""  # a branch that is not locked
+    assert data_revision("b", data_entry("hub", revision=COMMIT), lock_path) == COMMIT
+    lock_file.write({"hub:datasets/a/b@main": LockEntry(COMMIT, {})}, lock_path)
+    assert data_revision("b", data_entry("hub"), lock_path) == COMMIT
+    assert data_revision("b", data_entry("scenes"), lock_path) == ""
 
 
 @pytest.mark.parametrize(("engine", "level"), [("transformers", NEARLY), ("openai", UNKNOWN)])

@@ -7,7 +7,8 @@ from hashlib import sha256
 
 import pytest
 
-from known_unknowns.data import lock_command, lock_file
+from known_unknowns.config import locked_commits
+from known_unknowns.data import lock_command
 from known_unknowns.data.fetch import default_out, fetch
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from tests.factories import params_from, with_keys
@@ -35,7 +36,7 @@ def test_the_first_fetch_locks_downloaded_and_provided_files(psg):
     assert (out / "psg.json").read_bytes() == GRAPHS
     assert (out / "coco/val2017.zip").read_bytes() == IMAGES
     assert sum(request.sent for request in psg.hub.log) == len(IMAGES)
-    files = lock_file.read(psg.lock_path)["http:psg"].files
+    files = locked_commits.read(psg.lock_path)["http:psg"].files
     assert files["psg.json"].as_dict() == {"size": len(GRAPHS), "sha256": sha256(GRAPHS).hexdigest()}
     assert files["coco/val2017.zip"].sha256 == sha256(IMAGES).hexdigest()
 

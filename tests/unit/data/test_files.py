@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.data.files import FilePin, difference, human, is_right, pin, safe
+from known_unknowns.files.pins import FilePin, difference, human, is_right, pin, safe
 
 
 @pytest.fixture(params=[b"", b"x", b"a line\r\nanother\0", bytes(2**20 + 1)], ids=["empty", "short", "odd", "long"])

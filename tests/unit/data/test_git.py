@@ -15,6 +15,7 @@ import yaml
 
 from bench.scale.files import questions, write_repository
 from known_unknowns.config import GitData, ReleasedData
+from known_unknowns.config.locked_commits import LockEntry, read
 from known_unknowns.data import fetch as fetch_module
 from known_unknowns.data import git, lock_command, lock_file
 from known_unknowns.data.store import FOLDER, MANIFEST, Store
@@ -279,19 +280,19 @@ def test_the_first_fetch_locks_an_abbreviated_commit(server, tmp_path, capsys):
     out, lock, of = tmp_path / "raw/humblebench", tmp_path / "lock.yaml", entry(commits)
     key, params = f"https://github.com/{REPOSITORY}@{commits[0][:9]}", configured(of)
     lock_command.run(params, lock_path=lock)
-    assert lock_file.read(lock) == {}  # the first fetch locks it
+    assert read(lock) == {}  # the first fetch locks it
     fetch_module.fetch("humblebench", params.data("humblebench"), out, lock_path=lock)
-    assert {name: found.commit for name, found in lock_file.read(lock).items()} == {key: commits[0]}
+    assert {name: found.commit for name, found in read(lock).items()} == {key: commits[0]}
     assert f"locked for the first time: {key}" in capsys.readouterr().err
     assert lock_command.run(params, check=True, lock_path=lock)
     # From then on, the lock decides: with another full name under the key, files are those of that commit.
-    lock_file.write({key: lock_file.LockEntry(commits[2], {})}, lock)
+    lock_file.write({key: LockEntry(commits[2], {})}, lock)
     other = configured(of | {"further_revisions": []}).data("humblebench")
     fetch_module.fetch("humblebench", other, out, lock_path=lock)
     assert {file.commit for file in git.read_manifest(out)} == {commits[2]}
     assert not lock_command.run(params, check=True, lock_path=lock)
     lock_command.run(params, update=True, lock_path=lock)
-    assert [found.commit for found in lock_file.read(lock).values()] == [commits[0]]
+    assert [found.commit for found in read(lock).values()] == [commits[0]]
 
 
 @needs_daemon

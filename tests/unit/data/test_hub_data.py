@@ -14,6 +14,7 @@ from huggingface_hub import constants
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from known_unknowns.config import locked_commits
 from known_unknowns.data import download, lock_file
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from tests.servers.hub import Hub
@@ -44,7 +45,7 @@ def contents(hub):
 def test_all_files_come_and_are_locked(hub, place):
     place.fetch()
     assert place.files() == FILES
-    locked = lock_file.read(place.lock_path)[f"hub:datasets/{REPOSITORY}@main"]
+    locked = locked_commits.read(place.lock_path)[f"hub:datasets/{REPOSITORY}@main"]
     assert locked.commit == hub.repositories["dataset", REPOSITORY].branches["main"]
     assert {path: file.size for path, file in locked.files.items()} == {path: len(FILES[path]) for path in FILES}
     assert locked.files["data/train-0.parquet"].sha256 == hash_of(LARGE)
@@ -114,7 +115,7 @@ def test_a_persistent_mismatch_keeps_the_existing_files(hub, place):
     hub.commit(REPOSITORY, FILES | {"data/train-1.parquet": OTHER[::-1]})
     with lock_file.update(place.lock_path) as entries:
         key = f"hub:datasets/{REPOSITORY}@main"
-        entries[key] = lock_file.resolve(lock_file.Source("dataset", REPOSITORY, "main"), None)
+        entries[key] = lock_file.resolve(locked_commits.Source("dataset", REPOSITORY, "main"), None)
     hub.faults["data/train-1.parquet"] = ["flip"]
     with pytest.raises(DataError):
         place.fetch()

@@ -12,6 +12,7 @@ from known_unknowns import config
 from known_unknowns.benchmark import registry
 from known_unknowns.cli import app
 from known_unknowns.data.questions import normalise
+from known_unknowns.data.terms import terms_of
 from known_unknowns.errors import ConfigError
 from tests.factories import data_entry, published_row, write_published
 from tests.paths import ROOT
@@ -26,11 +27,11 @@ PAPERS = sorted(OWN.rglob("citation.bib"))
 def test_published_data_may_not_be_redistributed_and_rendered_data_may(benchmark):
     """ActiView and MM-SAP have no licence, and HumbleBench's images are from COCO; rendered data have our licence."""
     data = PARAMS.benchmark(benchmark).data
-    published, rendered = (registry.terms_of(benchmark, data[name]) for name in ("full", "pocket"))
+    published, rendered = (terms_of(benchmark, data[name]) for name in ("full", "pocket"))
     assert not published.redistribute and published.url
     assert rendered.redistribute and rendered.licence == "MIT" and not rendered.url
     assert rendered.cite == published.cite is not None
-    assert registry.terms_of(benchmark, None) == published
+    assert terms_of(benchmark, None) == published
 
 
 @pytest.mark.parametrize("path", PAPERS, ids=lambda path: path.parent.name)

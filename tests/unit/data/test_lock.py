@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.config import catalogue, typed_model
+from known_unknowns.config import catalogue, locked_commits, typed_model
+from known_unknowns.config.locked_commits import LockEntry
 from known_unknowns.data import lock_command, lock_file
-from known_unknowns.data.files import FilePin
-from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.files.pins import FilePin
 from tests.factories import params_from, with_keys
 
 from .conftest import REPOSITORY, ROOT
@@ -69,7 +69,7 @@ def locked_sources():
 def test_a_written_lock_is_read_back(entries, tmp_path):
     path = tmp_path / "params.lock.yaml"
     lock_file.write(entries, path)
-    assert lock_file.read(path) == entries
+    assert locked_commits.read(path) == entries
     text = path.read_text(encoding="utf-8")
     lock_file.write(dict(reversed(entries.items())), path)
     assert path.read_text(encoding="utf-8") == text
@@ -77,8 +77,8 @@ def test_a_written_lock_is_read_back(entries, tmp_path):
 
 
 def test_the_shipped_lock_matches_params(full):
-    actiview = lock_file.data_source("actiview", full.data("actiview"))
-    assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview").revision
+    actiview = locked_commits.data_source("actiview", full.data("actiview"))
+    assert locked_commits.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview").revision
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_the_shipped_lock_matches_params(full):
 def test_an_invalid_lock_is_refused(tmp_path, text, told):
     (tmp_path / "params.lock.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=told):
-        lock_file.read(tmp_path / "params.lock.yaml")
+        locked_commits.read(tmp_path / "params.lock.yaml")
 
 
 def test_concurrent_changes_are_both_kept(tmp_path):
@@ -111,7 +111,7 @@ def test_concurrent_changes_are_both_kept(tmp_path):
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(add, range(8)))
-    assert len(lock_file.read(path)) == 8
+    assert len(locked_commits.read(path)) == 8
 
 
 def test_a_diff_names_the_commit_and_every_file():
@@ -135,7 +135,7 @@ def test_a_diff_names_the_commit_and_every_file():
 def test_everything_is_locked_once(world, capsys):
     assert run(world)
     first = world.lock_path.read_bytes()
-    locked = lock_file.read(world.lock_path)
+    locked = locked_commits.read(world.lock_path)
     assert sorted(key.partition("@")[0] for key in locked) == [
         "https://github.com/THUNLP-MT/ActiView",
         "hub:datasets/Elliotwang/MM-SAP",
@@ -154,7 +154,7 @@ def test_everything_is_locked_once(world, capsys):
 
 def test_an_update_reports_and_changes_only_moved_sources(world, capsys):
     run(world)
-    before = lock_file.read(world.lock_path)
+    before = locked_commits.read(world.lock_path)
     old = before[KEY].commit
     new = world.hub.commit(REPOSITORY, {"README.md": b"two", "data/b.parquet": LARGE})
     capsys.readouterr()
@@ -166,7 +166,7 @@ def test_an_update_reports_and_changes_only_moved_sources(world, capsys):
         "  - data/a.parquet (5.0 kB)",
         "  + data/b.parquet (5.0 kB)",
     ]
-    after = lock_file.read(world.lock_path)
+    after = locked_commits.read(world.lock_path)
     assert after[KEY].commit == new
     assert {key for key in after if after[key] != before[key]} == {KEY}
     assert run(world, update=True)
@@ -177,9 +177,9 @@ def test_an_update_of_all_removes_sources_that_params_does_not_name(world):
     run(world)
     world.params = with_keys(world.params, models={"pocket": world.params.model("pocket").plain()})
     run(world, "humblebench", update=True)
-    assert f"hub:models/{MODEL}@main" in lock_file.read(world.lock_path)
+    assert f"hub:models/{MODEL}@main" in locked_commits.read(world.lock_path)
     run(world, update=True)
-    assert f"hub:models/{MODEL}@main" not in lock_file.read(world.lock_path)
+    assert f"hub:models/{MODEL}@main" not in locked_commits.read(world.lock_path)
 
 
 def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, monkeypatch):
@@ -189,13 +189,13 @@ def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, mon
     first = world.hub.commit("org/other", {"config.json": b"{}"}, kind="model")
     run(world)
     key = "hub:models/org/other@main"
-    assert key not in lock_file.read(world.lock_path)
+    assert key not in locked_commits.read(world.lock_path)
     run(world, "other-7b")
-    assert lock_file.read(world.lock_path)[key].commit == first
+    assert locked_commits.read(world.lock_path)[key].commit == first
     newer = world.hub.commit("org/other", {"config.json": b"{ }"}, kind="model")
     assert not run(world, check=True)
     run(world, update=True)
-    assert lock_file.read(world.lock_path)[key].commit == newer
+    assert locked_commits.read(world.lock_path)[key].commit == newer
 
 
 def test_a_server_that_is_not_a_hub_is_an_error(world):
@@ -221,7 +221,7 @@ def test_an_unreachable_source_does_not_prevent_locking_others(world):
     del world.hub.repositories["dataset", "Elliotwang/MM-SAP"]
     with pytest.raises(MachineError, match=r"1 source\(s\) did not answer:\n  mmsap"):
         run(world)
-    assert len(lock_file.read(world.lock_path)) == 3
+    assert len(locked_commits.read(world.lock_path)) == 3
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_models_in_folders_and_behind_endpoints_have_no_source(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
     hub = {"engine": "transformers", "source": MODEL, "revision": "main", "dtype": "float32"}
-    assert lock_file.model_source(typed_model("x", hub)).key == f"hub:models/{MODEL}@main"
+    assert locked_commits.model_source(typed_model("x", hub)).key == f"hub:models/{MODEL}@main"
     for entry in (
         hub | {"source": "mine"},
         hub | {"source": "models/pocket", "revision": "c3" * 32},
@@ -244,4 +244,4 @@ def test_models_in_folders_and_behind_endpoints_have_no_source(tmp_path, monkeyp
         {"engine": "openai", "source": "gpt-4o"},
         {"engine": "respondent", "behaviour": "oracle"},
     ):
-        assert lock_file.model_source(typed_model("x", entry)) is None
+        assert locked_commits.model_source(typed_model("x", entry)) is None

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 from huggingface_hub import constants
 
-from known_unknowns.config import TransformersModel, typed_model
+from known_unknowns.config import TransformersModel, locked_commits, typed_model
 from known_unknowns.data import lock_file
 from known_unknowns.errors import ConfigError, DataError
 
@@ -38,7 +38,7 @@ def hub(serve, tmp_path, monkeypatch):
     monkeypatch.setattr(transformers.utils.hub, "_hf_api", None)  # it knows the hub of its first use
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    source = lock_file.model_source(typed_model("x", ENTRY))
+    source = locked_commits.model_source(typed_model("x", ENTRY))
     with lock_file.update() as entries:
         entries[source.key] = lock_file.resolve(source, None)
     return hub
@@ -86,7 +86,7 @@ def test_an_adapter_is_verified_before_it_is_merged(hub, tmp_path):
     hub.commit(REPOSITORY, FILES | {f"lora/{file}": content for file, content in adapter.items()}, kind="model")
     with lock_file.update() as entries:
         (key,) = entries
-        entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
+        entries[key] = lock_file.resolve(locked_commits.model_source(typed_model("x", ENTRY)), None)
     hub.faults["lora/adapter_model.safetensors"] = ["flip"]
     entry = ENTRY | {"adapter": "lora"}
     with pytest.raises(DataError, match=r"lora/adapter_model\.safetensors.*is not the pinned .*delete it"):
@@ -104,7 +104,7 @@ def test_code_of_a_repository_is_verified_before_it_runs(hub, tmp_path, monkeypa
     hub.commit(REPOSITORY, FILES | {"code.py": b"1 / 1"}, kind="model")
     with lock_file.update() as entries:
         (key,) = entries
-        entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
+        entries[key] = lock_file.resolve(locked_commits.model_source(typed_model("x", ENTRY)), None)
     hub.faults["code.py"] = ["flip"]
     monkeypatch.setattr(
         "known_unknowns.engines._checkpoint._from_pretrained", lambda *_, **__: pytest.fail("it was run")
@@ -119,7 +119,7 @@ def test_code_of_another_repository_is_refused_before_it_runs(hub, monkeypatch):
     hub.commit(REPOSITORY, FILES | {"config.json": json.dumps(config).encode()}, kind="model")
     with lock_file.update() as entries:
         (key,) = entries
-        entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
+        entries[key] = lock_file.resolve(locked_commits.model_source(typed_model("x", ENTRY)), None)
     monkeypatch.setattr(
         "known_unknowns.engines._checkpoint._from_pretrained", lambda *_, **__: pytest.fail("it was run")
     )

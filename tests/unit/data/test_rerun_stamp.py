@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from known_unknowns.config import locked_commits
 from known_unknowns.data import lock_file, rerun_stamp
 
 from .conftest import REPOSITORY
@@ -28,7 +29,7 @@ def move(place, hub, content):
     hub.commit(REPOSITORY, {"a": content})
     with lock_file.update(place.lock_path) as entries:
         (key,) = entries
-        entries[key] = lock_file.resolve(lock_file.Source("dataset", REPOSITORY, "main"), None)
+        entries[key] = lock_file.resolve(locked_commits.Source("dataset", REPOSITORY, "main"), None)
 
 
 def test_the_rule_fetch_reruns_once_after_the_source_moved(rule, place):

@@ -15,9 +15,11 @@ peft = pytest.importorskip("peft")
 
 from safetensors.torch import load_file, save_file
 
-from known_unknowns.data import files, hub, lock_file
+from known_unknowns.config import locked_commits
+from known_unknowns.data import hub, lock_file
 from known_unknowns.engines import _adapters
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.files import pins as files
 from tests.unit.engines import tiny
 
 PLAIN = {"peft_type": "LORA", "r": 2, "lora_alpha": 6, "bias": "none", "target_modules": ["proj"]}
@@ -189,9 +191,9 @@ def test_an_adapter_lies_in_a_repository_of_its_own(llava, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_adapters, "snapshot_download", download)
     assert tiny.engine("llava", llava, adapter="me/my-lora@main").facts == before
-    source = lock_file.adapter_source("me/my-lora@main")
+    source = locked_commits.adapter_source("me/my-lora@main")
     pins = {name: files.pin(cached / name) for name in ("adapter_config.json", "adapter_model.safetensors")}
-    lock_file.write({source.key: lock_file.LockEntry(commit, pins)})
+    lock_file.write({source.key: locked_commits.LockEntry(commit, pins)})
     places = {name: str(cached / name) for name in pins}
     monkeypatch.setattr(hub, "cached", lambda *_: places)
     assert tiny.engine("llava", llava, adapter="me/my-lora@main").facts == before

@@ -16,7 +16,7 @@ from known_unknowns.config import OpenAIModel
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import open_image, recipe_image
-from known_unknowns.inference.probe import probe
+from known_unknowns.model_runs.probe import probe
 from known_unknowns.records import Image
 from tests.servers.client import ask, engine, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error

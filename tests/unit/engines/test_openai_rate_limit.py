@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.engines import stopping
+from known_unknowns import stopping
 from known_unknowns.engines.endpoint.client import RateLimiter
 
 

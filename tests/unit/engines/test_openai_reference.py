@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.engines import RendersReference
+from known_unknowns.engine import RendersReference
 from known_unknowns.engines.endpoint import reference
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import reference_prompt
+from known_unknowns.model_runs import reference_prompt
 from tests.servers.client import engine, turn
 from tests.servers.endpoint import Endpoint, Response, completion, error
 

@@ -11,8 +11,8 @@ from known_unknowns import json_files
 from known_unknowns.config import OpenAIModel
 from known_unknowns.engines.endpoint.refused_defaults import FILE
 from known_unknowns.errors import ConfigError, DataError, MachineError
-from known_unknowns.inference import lazy_engine
-from known_unknowns.inference.probe import probe
+from known_unknowns.model_runs import lazy_engine
+from known_unknowns.model_runs.probe import probe
 from tests.servers.client import ask, engine, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error, seeing
 
@@ -172,7 +172,7 @@ def test_an_endpoint_that_fails_leaves_nothing_out(tmp_path):
 
 
 def test_a_judge_is_asked_without_a_schema_if_its_endpoint_takes_none(tmp_path):
-    from known_unknowns.inference.probe import before_first_turn
+    from known_unknowns.model_runs.probe import before_first_turn
 
     asked = turn("q1", labels=None, json_schema=json.dumps({"type": "object"}))
     journal = tmp_path / "judge" / "parrot.jsonl"

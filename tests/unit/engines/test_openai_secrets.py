@@ -14,8 +14,8 @@ from known_unknowns.config import OpenAIModel
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError, KnownUnknownsError
-from known_unknowns.inference.model_run import infer
-from known_unknowns.inference.probe import probe
+from known_unknowns.model_runs.model_run import infer
+from known_unknowns.model_runs.probe import probe
 from tests.factories import params_from, published_row, variant_entry, write_published
 from tests.paths import ROOT, SOURCE
 from tests.servers.client import engine, turn

@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from known_unknowns.engines import RendersReference, _template_date
+from known_unknowns.engine import RendersReference
+from known_unknowns.engines import _template_date
 from known_unknowns.engines._reference import coarse
 from known_unknowns.errors import ConfigError
 from tests.unit.engines import tiny

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.evaluation import numbers
+from known_unknowns.evaluation.published import published
 from known_unknowns.metrics.unusable_replies import unusable
 from known_unknowns.records import Metric
 
@@ -18,10 +19,10 @@ def test_published_numbers_stand_beside_those_of_the_same_metric_and_variant():
         metric("original", "accuracy", 0.6, parser="robust"),
         metric("noise", "accuracy", 0.4),
     ]
-    lines = numbers.published(found, "humblebench", "Cambrian", ["original", "nota_only"])
+    lines = published(found, "humblebench", "Cambrian", ["original", "nota_only"])
     assert len(lines) == 1 and lines[0].endswith("% (original); here 50.0% (40.0 to 60.0, n = 100)")
     assert "Cambrian: accuracy " in lines[0]
-    assert numbers.published(found, "humblebench", "nobody", ["original"]) == []
+    assert published(found, "humblebench", "nobody", ["original"]) == []
 
 
 def test_the_most_frequent_unusable_reply_is_quoted():

@@ -19,9 +19,9 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.exchange import batch_service
 from known_unknowns.exchange.batch_service import export_requests, import_replies
-from known_unknowns.inference import model_run, probe
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import replies_of
+from known_unknowns.model_runs import model_run, probe
 from known_unknowns.records import Reply
 from known_unknowns.workflow import configuration
 from tests.cells import read_replies

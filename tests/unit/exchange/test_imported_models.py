@@ -9,7 +9,7 @@ import pytest
 from known_unknowns import config
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference.model_run import infer
+from known_unknowns.model_runs.model_run import infer
 from known_unknowns.records import Cell
 from known_unknowns.workflow import configuration
 from tests.cells import write_questions

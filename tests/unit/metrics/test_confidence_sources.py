@@ -13,12 +13,12 @@ from known_unknowns import tables, variants
 from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.data.questions import vary
-from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics.confidence_sources import confidence_table
 from known_unknowns.metrics.measure import measure, metrics_of
+from known_unknowns.model_runs.model_run import infer
 from known_unknowns.records import ABSTAINED, OVERALL, Cell, Metric, Reply
-from known_unknowns.scoring.likelihood import low_mass
 from known_unknowns.scoring.table import parse
+from known_unknowns.tables.confidence_sources import low_mass
 from tests.factories import params_from, question, variant_entry, with_keys
 from tests.unit.metrics.answered import answers_of, dialogue, measured, only_cell, params, pick, write
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from known_unknowns import tables, variants
+from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.index import headline
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.metrics.proportions import constant_label
 from known_unknowns.records import Cell, Question, Reply
-from known_unknowns.scoring.answers import answer_schema
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
 

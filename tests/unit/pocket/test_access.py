@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from typer.testing import CliRunner
 
 from known_unknowns import config
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.pocket import Pocket
 from known_unknowns.cli import app
-from known_unknowns_pocket.editions import TERMS
+from known_unknowns.data.terms import read_terms
 from tests.paths import ROOT
 
 
@@ -22,11 +24,11 @@ def test_every_pocket_has_a_renderer_and_a_digest() -> None:
     for name in rendered:
         pocket = registry.pocket_of(name)
         assert callable(pocket.render) and callable(pocket.digest)
-        assert pocket.terms.redistribute
+        assert read_terms(pocket.folder, "scenes").redistribute
 
 
 def test_a_benchmark_may_have_its_own_renderer(monkeypatch) -> None:
-    own = Pocket(render=lambda out, **settings: out, digest=str, terms=TERMS)
+    own = Pocket(render=lambda out, **settings: out, digest=str, folder=Path("here"))
     monkeypatch.setattr(type(registry.get("humblebench")), "pocket", lambda self: own)
     assert registry.pocket_of("humblebench") == own
 

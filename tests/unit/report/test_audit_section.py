@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from known_unknowns import entry_points
-from known_unknowns.comparison import load
-from known_unknowns.comparison import published as reader
-from known_unknowns.comparison.published import findings, published
+from known_unknowns.comparison.published import published
+from known_unknowns.report.audit_notes import findings
+from known_unknowns.report.audit_notes import noted as load
 from known_unknowns_audit.issues import grouped
 from known_unknowns_audit.section import finding_table, issue_table
 
@@ -25,11 +25,11 @@ def without_audit(monkeypatch):
     def without(group):
         return {name: entry for name, entry in of_group(group).items() if "known_unknowns_audit" not in entry.value}
 
-    reader._audited.cache_clear()
-    for module in ("known_unknowns.comparison.published", "known_unknowns.report.page"):
+    findings.cache_clear()
+    for module in ("known_unknowns.report.audit_notes", "known_unknowns.report.page"):
         monkeypatch.setattr(f"{module}.of_group", without)
     yield
-    reader._audited.cache_clear()
+    findings.cache_clear()
 
 
 def cells(table, head):

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from known_unknowns.config import locked_commits
+from known_unknowns.config.locked_commits import LockEntry
 from known_unknowns.data import lock_file
-from known_unknowns.data.files import FilePin
-from known_unknowns.data.lock_file import LockEntry
+from known_unknowns.files.pins import FilePin
 from known_unknowns.report import shell
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.provenance import Data, Model, RunDescription, computations, describe_run, usage
@@ -50,7 +51,7 @@ def test_locked_data_and_models_have_commit_and_size(run, tmp_path):
     """Without a lock there is no revision, and none for replies of another commit."""
     assert [data.locked for data in described(run, tmp_path, COMMIT).data] == [None]
     keys = "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main"
-    lock_file.write(dict.fromkeys(keys, LockEntry(COMMIT, FILES)), tmp_path / lock_file.PATH)
+    lock_file.write(dict.fromkeys(keys, LockEntry(COMMIT, FILES)), tmp_path / locked_commits.PATH)
     found = described(run, tmp_path, COMMIT)
     locked = "at 0123456789ab, 2 file(s), 2.0 MB"
     assert [data.locked for data in found.data] == [locked]

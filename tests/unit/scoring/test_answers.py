@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Cell, Reply
-from known_unknowns.scoring.answers import answer_schema, answer_table
+from known_unknowns.scoring.answers import answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, score_turn
 from known_unknowns.scoring.table import parse
 from tests.factories import question

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference.judging import judge
 from known_unknowns.metrics.measure import measure
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Reply
-from known_unknowns.scoring.judge import JUDGE, judge_turn, parse_judgement, prompt_for
+from known_unknowns.model_runs.judging import judge
+from known_unknowns.records import ANSWERED, FAILED, JUDGE, REFUSED, UNPARSED, AnsweredTurn, Reply
+from known_unknowns.scoring.judge import judge_turn, parse_judgement, prompt_for
 from known_unknowns.scoring.table import parse
 from tests.cells import ONE
 from tests.factories import params_from, question

@@ -17,7 +17,7 @@ ENTRIES = {
     "questions": ["known_unknowns.data.questions"],
     "check": ["known_unknowns.data.check"],
     "vary": ["known_unknowns.data.questions", "known_unknowns.variants"],
-    "infer": ["known_unknowns.inference.model_run"],
+    "infer": ["known_unknowns.model_runs.model_run"],
     "release": ["known_unknowns.exchange.released"],
     "parse": ["known_unknowns.scoring.table"],
     "measure": ["known_unknowns.metrics.measure"],

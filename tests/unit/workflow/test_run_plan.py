@@ -15,9 +15,9 @@ from known_unknowns import cli
 from known_unknowns.config import Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import lazy_engine, model_run
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import replies_of
+from known_unknowns.model_runs import lazy_engine, model_run
 from known_unknowns.records import Reply
 from known_unknowns.workflow import configuration, run_plan
 from known_unknowns.workflow.rule_functions import with_shards

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-from known_unknowns.engines import stopping
+from known_unknowns import stopping
 from known_unknowns.engines.endpoint import surroundings
 from known_unknowns.engines.endpoint.budget import Budget
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings

@@ -30,8 +30,7 @@ from typing import Any
 import httpx2
 import openai
 
-from known_unknowns import unusable
-from known_unknowns.engines import stopping
+from known_unknowns import stopping, unusable
 from known_unknowns.engines.endpoint import replies, stream, surroundings
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.client import (

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from known_unknowns.engines import stopping
+from known_unknowns import stopping
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError, WrongModelError
 from known_unknowns.engines.endpoint.request import PendingTurn, RefusedError, Requester, RetryableError
 from known_unknowns.engines.endpoint.settings import print_message

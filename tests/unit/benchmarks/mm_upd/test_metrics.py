@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from known_unknowns import tables
-from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics.measure import measure
+from known_unknowns.model_runs.model_run import infer
 from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Cell, Reply, Score
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants import apply

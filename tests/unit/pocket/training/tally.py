@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.benchmark.protocol import ask
-from known_unknowns.engines import Engine
+from known_unknowns.engine import Engine
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Turn
 from known_unknowns.scoring import PARSERS
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW

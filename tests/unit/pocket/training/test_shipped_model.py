@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from known_unknowns.config import TransformersModel, catalogue
-from known_unknowns.engines import Batches
+from known_unknowns.engine import Batches
 from known_unknowns.engines._checkpoint import weights_sha256
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.records import Reply, Turn

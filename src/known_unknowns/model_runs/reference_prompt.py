@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import json_files
-from known_unknowns.engines import Engine, RendersReference, ScriptedEngine
+from known_unknowns.engine import Engine, RendersReference, ScriptedEngine
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import facts_text
 

@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 from pydantic import Field
 
+from known_unknowns.benchmark import registry
+from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.config.base import Entry, Text
 from known_unknowns.config.errors import as_config_error
 from known_unknowns.errors import ConfigError
@@ -81,3 +83,34 @@ def read_terms(folder: Path, title: str) -> Terms:
             return Terms.model_validate({"title": title, **fields, "bibtex": bibtex})
     except ConfigError as error:
         raise ConfigError(str(error), path=str(path)) from None
+
+
+def published_terms(benchmark: str) -> Terms:
+    """Return the licence (licence.yaml) and the paper (citation.bib) of a benchmark's published data."""
+    found = registry.get(benchmark)
+    return read_terms(found.folder, found.title)
+
+
+def source_terms(benchmark: str) -> dict[str, Terms]:
+    """Return the terms of the data sets that a benchmark is made from, by name (folders in ``sources``)."""
+    folders = sorted(registry.get(benchmark).folder.glob("sources/*/"))
+    return {folder.name: read_terms(folder, folder.name) for folder in folders}
+
+
+def terms_of(name: str, entry: DataEntry | None) -> Terms:
+    """Return the terms of a benchmark's data, by default those of the published data.
+
+    Rendered data have the renderer's licence, and the paper of the benchmark. Raises ConfigError if there is no such
+    benchmark.
+    """
+    published = published_terms(name)
+    if isinstance(entry, ReleasedData):
+        title = f"{published.title}: released replies"
+        return published.model_copy(update={"title": title, "url": entry.repository})
+    pocket = registry.pocket_of(name) if isinstance(entry, ScenesData) else None
+    if pocket is None:
+        return published
+    rendered = read_terms(pocket.folder, "scenes")
+    title = f"{published.title}: {rendered.title}"
+    paper = {"cite": published.cite, "bibtex": published.bibtex}
+    return rendered.model_copy(update={"title": title, **paper})

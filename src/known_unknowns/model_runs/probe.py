@@ -18,7 +18,7 @@ from known_unknowns.config import ModelEntry, OpenAIModel, TransformersModel
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines._weights import WEIGHTS, tensors
 from known_unknowns.errors import ConfigError, DataError, MachineError
-from known_unknowns.inference import lazy_engine
+from known_unknowns.model_runs import lazy_engine
 from known_unknowns.records import Image, Reply, Turn
 from known_unknowns.unusable import ERROR, REJECTED, REMEDIES, class_of
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from known_unknowns.config import locked_commits
 from known_unknowns.config.models import Model, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
+from known_unknowns.model_runs import lazy_engine
 from known_unknowns.records import Cell, Reply
 from tests.factories import question
 from tests.servers.client import asked_once
@@ -145,11 +146,11 @@ def test_recorded_replies_need_no_folder(tmp_path, weights):
 
 def test_another_commit_in_the_lock_loads_the_model():
     infer("a")
-    source = lock_file.model_source(model_entry(**ENTRY))
-    lock_file.write({source.key: lock_file.LockEntry(COMMIT, {})})
+    source = locked_commits.model_source(model_entry(**ENTRY))
+    lock_file.write({source.key: locked_commits.LockEntry(COMMIT, {})})
     infer("a")
     assert Engine.made == 1
-    lock_file.write({source.key: lock_file.LockEntry("2" * 40, {})})
+    lock_file.write({source.key: locked_commits.LockEntry("2" * 40, {})})
     infer("a")
     assert Engine.made == 2
 

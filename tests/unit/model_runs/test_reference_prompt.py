@@ -12,9 +12,9 @@ from known_unknowns import json_files
 from known_unknowns.config import load
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import model_run, reference_prompt
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
+from known_unknowns.model_runs import model_run, reference_prompt
 from known_unknowns.records import Cell, Reply
 from tests.factories import published_row, question, write_published
 from tests.paths import ROOT

@@ -16,8 +16,8 @@ from known_unknowns.config import ModelEntry
 from known_unknowns.config.models import Model
 from known_unknowns.engines import memory_needs
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference import lazy_engine
-from known_unknowns.inference.probe import probe
+from known_unknowns.model_runs import lazy_engine
+from known_unknowns.model_runs.probe import probe
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error, seeing
 

@@ -18,17 +18,9 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from known_unknowns import engines, json_files
-from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel
-from known_unknowns.data import lock_file
-from known_unknowns.engines import (
-    Batches,
-    Engine,
-    RemembersSettings,
-    RendersReference,
-    ScriptedEngine,
-    UsesProvenTurn,
-    launched_server,
-)
+from known_unknowns.config import ModelEntry, ModelSettings, OpenAIModel, TransformersModel, locked_commits
+from known_unknowns.engine import Batches, Engine, RemembersSettings, RendersReference, ScriptedEngine, UsesProvenTurn
+from known_unknowns.engines import launched_server
 from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
@@ -141,7 +133,7 @@ def has_finished(entry: ModelEntry, journals: Path) -> bool:
 def _settings(entry: ModelEntry) -> dict[str, Any]:
     """The keys of an entry that can change a reply. The sha256 of a local folder's weights is one; its path is none."""
     left_out = {"asked", "kept", "samples"}  # of other benchmarks, of parsers, of the turns
-    if isinstance(entry, TransformersModel) and lock_file.is_folder_pin(entry.revision):
+    if isinstance(entry, TransformersModel) and locked_commits.is_folder_pin(entry.revision):
         left_out.add("source")
     return {key: value for key, value in entry.reply_keys().items() if key not in left_out}
 
@@ -156,7 +148,7 @@ def _is_of(stored: Mapping[str, Any], entry: TransformersModel | OpenAIModel) ->
     origin, of = _origin(entry), stored["of"]
     if isinstance(entry, OpenAIModel):
         return _plain(of) == _plain(origin)
-    if origin["folder"] is None and lock_file.is_folder_pin(entry.revision):
+    if origin["folder"] is None and locked_commits.is_folder_pin(entry.revision):
         if stored["facts"].get("revision") != entry.revision:
             return False
         of = of | {"folder": None}
@@ -173,7 +165,7 @@ def _origin(entry: ModelSettings) -> dict[str, Any]:
             files = launched_server.config_files(launched_server.command_of(entry, entry.launch))
             origin |= {"files": files} if files else {}
         return origin
-    folder, adapter = Path(entry.source).expanduser(), lock_file.adapter_folder(entry.source, entry.adapter)
+    folder, adapter = Path(entry.source).expanduser(), locked_commits.adapter_folder(entry.source, entry.adapter)
     return {
         "entry": _settings(entry),
         "folder": _digest(folder, "*") if folder.is_dir() else None,
@@ -197,7 +189,7 @@ def _digest(folder: Path, pattern: str) -> str:
 
 def _is_locked_at(entry: ModelEntry, facts: Mapping[str, Any]) -> bool:
     """Whether params.lock.yaml allows the commit and the adapter of these facts. It does unless it names others."""
-    locked, adapter = lock_file.model_entry(entry), lock_file.adapter_entry(entry)
+    locked, adapter = locked_commits.model_entry(entry), locked_commits.adapter_entry(entry)
     pins = {} if adapter is None else {name: pin.sha256 for name, pin in adapter.files.items() if pin.sha256}
     return (locked is None or locked.commit in (None, facts.get("revision"))) and all(
         pins.get(name, digest) == digest for name, digest in facts.get("adapter", {}).items()
