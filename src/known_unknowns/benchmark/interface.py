@@ -6,7 +6,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -64,32 +63,12 @@ class PublishedProtocol:
         return [f"{key} {ours.get(key)!r} instead of {value!r}" for key, value in changed.items()]
 
 
-def part(place: str) -> Any:
-    """Return a method of a benchmark whose content is in another module of the benchmark's folder.
-
-    The module is imported when the method is called, so that asking questions imports no plotting library.
-
-    Parameters
-    ----------
-    place : str
-        The module, a dot, and a function that is called with the arguments of the method ("loader.load"), or a constant
-        that it returns ("metrics.METRICS").
-    """
-    module, _, name = place.partition(".")
-
-    def method(self: Benchmark, *arguments: Any, **keywords: Any) -> Any:
-        found = getattr(import_module(f"{self.package}.{module}"), name)
-        return found(*arguments, **keywords) if callable(found) else found
-
-    return method
-
-
 class Benchmark(ABC):
     """One benchmark. The class is in the benchmark's folder, with its data files beside it.
 
-    A subclass gives ``name`` and ``title`` and overrides the methods of the parts that it has, here or in other modules
-    of its folder (`part`). `load`, `prompt` and `official` are required; the default of every other method means that
-    the benchmark has no such part.
+    A subclass gives ``name`` and ``title`` and overrides the methods of the parts that it has. A method imports what it
+    needs of the folder's other modules itself, so that no step loads the libraries of another. `load`, `prompt` and
+    `official` are required; the default of every other method means that the benchmark has no such part.
 
     Attributes
     ----------

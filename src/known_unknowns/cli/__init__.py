@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from known_unknowns import entry_points
 from known_unknowns.entry_points import of_group
+from known_unknowns.errors import unknown_name
 from known_unknowns.version import __version__
 from known_unknowns.workflow.error_line import error_line
 
@@ -99,18 +100,40 @@ def functions(module: ModuleType) -> dict[str, Callable[..., None]]:
     return {f.__name__.rstrip("_").replace("_", "-"): f for f in own if not f.__name__.startswith("_")}
 
 
-class _ImportedWhenChosen(TyperGroup):
-    """A group whose listed commands have a name and a summary only; the chosen one is imported."""
+class _Commands(TyperGroup):
+    """A group that imports the module of a command when the command is chosen. Its help imports none."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        if isinstance(command, TyperGroup):
-            return name, command, rest
-        path = f"{ctx.info_name} {name}" if ctx.parent else name
-        module = import_module(next(module for module, listed in COMMANDS.items() if path in listed))
+    def list_commands(self, ctx: Any) -> list[str]:
+        groups = [] if self.name in GROUPS else list(GROUPS)
+        return [*self._listed(), *groups]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.list_commands(ctx):
+            ctx.fail(f"{unknown_name(cmd_name, self.list_commands(ctx))}.")
+        if cmd_name not in self._listed():
+            return super().get_command(ctx, cmd_name)  # a group
+        module, _ = self._listed()[cmd_name]
         chosen = _typer()
-        chosen.command(name)(functions(module)[name or ""])
-        return name, typer.main.get_command(chosen), rest
+        chosen.command(cmd_name)(functions(import_module(module))[cmd_name])
+        return typer.main.get_command(chosen)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        summaries = {name: summary for name, (_, summary) in self._listed().items()}
+        if self.name not in GROUPS:
+            summaries |= {name: text.partition("\n")[0] for name, text in GROUPS.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(list(summaries.items()))
+
+    def _listed(self) -> dict[str, tuple[str, str]]:
+        """Return the module and the summary of each command of this group, by the command's last word."""
+        own_group = self.name if self.name in GROUPS else ""
+        listed = {}
+        for module, summaries in COMMANDS.items():
+            for path, summary in summaries.items():
+                group, _, name = path.rpartition(" ")
+                if group == own_group:
+                    listed[name] = module, summary
+        return listed
 
 
 def _typer(**settings: Any) -> typer.Typer:
@@ -123,14 +146,9 @@ def _typer(**settings: Any) -> typer.Typer:
     )
 
 
-app = _typer(name="known-unknowns", cls=_ImportedWhenChosen, help=HELP, epilog=EPILOG, no_args_is_help=True)
-_groups = {name: _typer(cls=_ImportedWhenChosen, help=text, no_args_is_help=True) for name, text in GROUPS.items()}
-for listed in COMMANDS.values():
-    for path, summary in listed.items():
-        group, _, name = path.rpartition(" ")
-        (_groups[group] if group else app).command(name, short_help=summary)(lambda: None)
-for name, group_app in _groups.items():
-    app.add_typer(group_app, name=name)
+app = _typer(name="known-unknowns", cls=_Commands, help=HELP, epilog=EPILOG, no_args_is_help=True)
+for group, summary in GROUPS.items():
+    app.add_typer(_typer(cls=_Commands, help=summary, no_args_is_help=True), name=group)
 
 
 @app.callback(invoke_without_command=True)

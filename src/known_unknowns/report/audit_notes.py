@@ -36,12 +36,9 @@ def with_notes(rows: Iterable[_Noted], findings: Sequence[Finding]) -> list[_Not
     by_table: dict[str, list[Finding]] = {}
     for finding in findings:
         by_table.setdefault(finding.table, []).append(finding)
-    noted = []
-    for row in rows:
-        notes = [
-            finding.finding for finding in by_table.get(row.table, ()) if finding.is_on(row.table, row.row, row.column)
-        ]
-        if notes:
-            row = replace(row, note=" ".join(filter(None, [row.note, *notes])))
-        noted.append(row)
-    return noted
+    return [replace(row, note=_note(row, by_table.get(row.table, ()))) for row in rows]
+
+
+def _note(row: PublishedCell | ComparisonRow, findings: Sequence[Finding]) -> str:
+    sentences = [each.finding for each in findings if each.is_on(row.table, row.row, row.column)]
+    return " ".join(filter(None, [row.note, *sentences]))

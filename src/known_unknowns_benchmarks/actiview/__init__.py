@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from known_unknowns.benchmark.headline import RECOGNISED, HeadlineNumber
-from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol, part
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from known_unknowns.benchmark.checks import Finding, Quantity
+    from known_unknowns.benchmark.exchange import Exchange
+    from known_unknowns.benchmark.metrics import BenchmarkMetrics
+    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+    from known_unknowns.benchmark.protocol import Protocol
+    from known_unknowns.benchmark.released import Released
+    from known_unknowns.benchmark.section_data import SectionData
+    from known_unknowns.config import DataEntry
+    from known_unknowns.metrics.run import Run
+    from known_unknowns.progress import Advance
+    from known_unknowns.records import Question, Turn
 
 
 class ActiView(Benchmark):
@@ -37,17 +55,68 @@ class ActiView(Benchmark):
         },
     }
 
-    load = part("loader.load")
-    load_without_images = part("loader.load_without_images")
-    check = part("check.check")
-    prompt = part("prompts.prompt")
-    protocols = part("protocols.PROTOCOLS")
-    expected_reply = part("protocols.expected_reply")
-    official = part("parsing.official")
-    metrics = part("metrics.METRICS")
-    exchange = part("exchange.EXCHANGE")
-    released = part("released.RELEASED")
-    section_data = part("report.build")
+    def load(
+        self,
+        raw: Path,
+        folder: Path,
+        *,
+        settings: DataEntry | None = None,
+        advance: Advance | None = None,
+        workers: int = 1,
+    ) -> Iterator[Question]:
+        from known_unknowns_benchmarks.actiview.loader import load
+
+        return load(raw, folder, settings=settings, advance=advance, workers=workers)
+
+    def load_without_images(self, path: Path, *, settings: DataEntry | None = None) -> list[Question] | None:
+        from known_unknowns_benchmarks.actiview.loader import load_without_images
+
+        return load_without_images(path, settings=settings)
+
+    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+        from known_unknowns_benchmarks.actiview.check import check
+
+        return check(raw, settings=settings)
+
+    def prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.actiview.prompts import prompt
+
+        return prompt(question)
+
+    def protocols(self) -> Mapping[str, Protocol]:
+        from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
+
+        return PROTOCOLS
+
+    def expected_reply(self, question: Question, turn: Turn) -> str:
+        from known_unknowns_benchmarks.actiview.protocols import expected_reply
+
+        return expected_reply(question, turn)
+
+    def official(self, text: str, question: Question) -> ParsedAnswer:
+        from known_unknowns_benchmarks.actiview.parsing import official
+
+        return official(text, question)
+
+    def metrics(self) -> BenchmarkMetrics:
+        from known_unknowns_benchmarks.actiview.metrics import METRICS
+
+        return METRICS
+
+    def exchange(self) -> Exchange:
+        from known_unknowns_benchmarks.actiview.exchange import EXCHANGE
+
+        return EXCHANGE
+
+    def released(self) -> Released:
+        from known_unknowns_benchmarks.actiview.released import RELEASED
+
+        return RELEASED
+
+    def section_data(self, run: Run, *, results: Path, data: Path) -> SectionData:
+        from known_unknowns_benchmarks.actiview.report import build
+
+        return build(run, results=results, data=data)
 
 
 BENCHMARK = ActiView()

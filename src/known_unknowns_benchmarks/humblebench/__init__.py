@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol, part
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from known_unknowns.benchmark.checks import Finding, Quantity
+    from known_unknowns.benchmark.exchange import Exchange
+    from known_unknowns.benchmark.metrics import BenchmarkMetrics
+    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+    from known_unknowns.benchmark.protocol import Protocol
+    from known_unknowns.benchmark.released import Released
+    from known_unknowns.config import DataEntry
+    from known_unknowns.progress import Advance
     from known_unknowns.records import Question
 
 
@@ -32,15 +43,58 @@ class HumbleBench(Benchmark):
         "noise": ("noise", "robust", "accuracy"),
     }
 
-    load = part("loader.load")
-    load_without_images = part("exchange.load_without_images")
-    check = part("check.check")
-    prompt = part("loader.prompt")
-    protocols = part("protocols.PROTOCOLS")
-    official = part("official.official")
-    metrics = part("metrics.METRICS")
-    exchange = part("exchange.EXCHANGE")
-    released = part("released.RELEASED")
+    def load(
+        self,
+        raw: Path,
+        folder: Path,
+        *,
+        settings: DataEntry | None = None,
+        advance: Advance | None = None,
+        workers: int = 1,
+    ) -> Iterator[Question]:
+        from known_unknowns_benchmarks.humblebench.loader import load
+
+        return load(raw, folder, settings=settings, advance=advance, workers=workers)
+
+    def load_without_images(self, path: Path, *, settings: DataEntry | None = None) -> list[Question] | None:
+        from known_unknowns_benchmarks.humblebench.exchange import load_without_images
+
+        return load_without_images(path, settings=settings)
+
+    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+        from known_unknowns_benchmarks.humblebench.check import check
+
+        return check(raw, settings=settings)
+
+    def prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.humblebench.loader import prompt
+
+        return prompt(question)
+
+    def protocols(self) -> Mapping[str, Protocol]:
+        from known_unknowns_benchmarks.humblebench.protocols import PROTOCOLS
+
+        return PROTOCOLS
+
+    def official(self, text: str, question: Question) -> ParsedAnswer:
+        from known_unknowns_benchmarks.humblebench.official import official
+
+        return official(text, question)
+
+    def metrics(self) -> BenchmarkMetrics:
+        from known_unknowns_benchmarks.humblebench.metrics import METRICS
+
+        return METRICS
+
+    def exchange(self) -> Exchange:
+        from known_unknowns_benchmarks.humblebench.exchange import EXCHANGE
+
+        return EXCHANGE
+
+    def released(self) -> Released:
+        from known_unknowns_benchmarks.humblebench.released import RELEASED
+
+        return RELEASED
 
     def refusal_means(self, question: Question) -> str:
         return "none_of_options"

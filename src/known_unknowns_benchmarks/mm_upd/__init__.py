@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.headline import ACCURACY, HeadlineNumber
-from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol, part
+from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from known_unknowns.benchmark.checks import Finding, Quantity
+    from known_unknowns.benchmark.metrics import BenchmarkMetrics
+    from known_unknowns.benchmark.parsed_answer import ParsedAnswer
+    from known_unknowns.benchmark.protocol import Protocol
+    from known_unknowns.benchmark.variant import Variant
+    from known_unknowns.config import DataEntry
+    from known_unknowns.progress import Advance
     from known_unknowns.records import Question
 
 
@@ -29,13 +39,48 @@ class MMUPD(Benchmark):
         "mm_upd_standard": PublishedProtocol("mm_upd_standard"),
     }
 
-    load = part("loader.load")
-    check = part("check.check")
-    prompt = part("prompts.option")
-    variants = part("variants.VARIANTS")
-    protocols = part("protocols.PROTOCOLS")
-    official = part("official.official")
-    metrics = part("metrics.METRICS")
+    def load(
+        self,
+        raw: Path,
+        folder: Path,
+        *,
+        settings: DataEntry | None = None,
+        advance: Advance | None = None,
+        workers: int = 1,
+    ) -> Iterator[Question]:
+        from known_unknowns_benchmarks.mm_upd.loader import load
+
+        return load(raw, folder, settings=settings, advance=advance, workers=workers)
+
+    def check(self, raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+        from known_unknowns_benchmarks.mm_upd.check import check
+
+        return check(raw, settings=settings)
+
+    def prompt(self, question: Question) -> str:
+        from known_unknowns_benchmarks.mm_upd.prompts import option
+
+        return option(question)
+
+    def variants(self) -> Mapping[str, Variant]:
+        from known_unknowns_benchmarks.mm_upd.variants import VARIANTS
+
+        return VARIANTS
+
+    def protocols(self) -> Mapping[str, Protocol]:
+        from known_unknowns_benchmarks.mm_upd.protocols import PROTOCOLS
+
+        return PROTOCOLS
+
+    def official(self, text: str, question: Question) -> ParsedAnswer:
+        from known_unknowns_benchmarks.mm_upd.official import official
+
+        return official(text, question)
+
+    def metrics(self) -> BenchmarkMetrics:
+        from known_unknowns_benchmarks.mm_upd.metrics import METRICS
+
+        return METRICS
 
     def asked_together(self, question: Question) -> str:
         return f"{question.extra.get('subset')} {question.extra.get('problem', question.id)}"
