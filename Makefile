@@ -84,6 +84,7 @@ format: $(INSTALLED) ## Format everything in place
 	@$(IN_VENV) ruff format .
 	@$(IN_VENV) ruff check --fix .
 	@$(IN_VENV) snakefmt Snakefile rules
+	@$(VENV)/bin/python scripts/core_table.py
 
 lock: $(INSTALLED) ## Maintainers: write requirements.lock and envs/ from pyproject.toml
 	@$(VENV)/bin/python scripts/lock.py

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import configparser
-import inspect
 import re
 import shutil
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import Exchange
-from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.benchmark.layout import read_layouts
 from known_unknowns.benchmark.metrics import BenchmarkMetrics
 from known_unknowns.benchmark.protocol import Protocol
 from known_unknowns.benchmark.released import Released
 from known_unknowns.benchmark.section import Section
 from known_unknowns.benchmark.variant import Variant
+from scripts import core_table
 from tests.paths import ROOT, SOURCE
 from tests.results_page import unexplained
 
@@ -80,6 +78,11 @@ def test_the_page_has_the_layers_that_are_checked() -> None:
     assert {path.stem for path in SOURCE.iterdir() if (path / "__init__.py").is_file()} <= named
 
 
+def test_the_page_lists_the_core_as_it_is() -> None:
+    page = core_table.PAGE.read_text(encoding="utf-8")
+    assert page == core_table.written(page), "run `make format`, which writes the table"
+
+
 def test_the_outputs_of_the_rules_are_explained() -> None:
     """tests/workflow/test_run.py compares the page with the files of a run."""
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk")]
@@ -113,18 +116,3 @@ def test_the_parts_of_a_benchmark_are_of_the_kinds_of_the_interface(name: str) -
     assert bool(benchmark.section().template) or not benchmark.has("section_data")
     assert bool(benchmark.section().template) or not read_layouts(benchmark.folder)
     assert not benchmark.forced_choice_metrics or benchmark.has("refusal_prompt")
-
-
-@pytest.mark.parametrize("name", registry.names())
-def test_the_methods_of_a_benchmark_have_the_parameters_of_the_interface(name: str) -> None:
-    benchmark = registry.get(name)
-    own = {part: value for part, value in vars(type(benchmark)).items() if inspect.isfunction(value)}
-    assert {"load", "prompt", "official"} <= own.keys() <= vars(Benchmark).keys()
-    for part, method in own.items():
-        place = inspect.getclosurevars(method).nonlocals
-        found = getattr(import_module(f"{benchmark.package}.{place['module']}"), place["name"]) if place else method
-        if callable(found):
-            declared, given = (inspect.signature(each).parameters.values() for each in (vars(Benchmark)[part], found))
-            named = [{p.name for p in each if p.kind is p.KEYWORD_ONLY} for each in (given, declared)]
-            assert named[0] == named[1], part
-            assert len(given) + bool(place) == len(declared), part

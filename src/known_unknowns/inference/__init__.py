@@ -1,1 +1,1 @@
-"""Inference: how questions are asked (`bound_protocols`), and one model that answers one benchmark (`model_run`)."""
+"""How questions are asked: protocols bound to questions, the runner, its journal, and shards."""
