@@ -50,7 +50,6 @@ COMMANDS = {
         "check": "Check params.yaml, or a benchmark's published files.",
         "rescore": "Score predictions of other tools with every parser.",
         "export": "Write replies in the format of another tool.",
-        "import-batch": "Put the output of a batch service into the journal.",
     },
     "known_unknowns.cli.data": {
         "fetch": "Fetch data in their published format.",
