@@ -61,7 +61,7 @@ COMMANDS = {
     },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",
-        "plan run": "Print what a run will ask, and its hours, bytes and money.",
+        "plan run": "Print what a run will ask, and its bytes and money.",
     },
     "known_unknowns.cli.replies": {
         "retry": "Ask the questions again whose reply is a failure.",
