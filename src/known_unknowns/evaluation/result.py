@@ -17,6 +17,8 @@ from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
 from known_unknowns.metrics.unusable_replies import outcomes, unusable
 from known_unknowns.records import Cell, Metric
+from known_unknowns.report import browser
+from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables import Part
 
@@ -76,14 +78,18 @@ class Evaluation:
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the numbers."""
-        numbers = self.numbers
-        model, benchmark = self._model, self._benchmark
-        parser = numbers[0].metric.parser
-        found = outcomes(self._params, self._files, model, benchmark, self._params.cells(benchmark), parser)
+        return [*filter(None, [unusable(self._outcomes())]), *self._other_notes()]
+
+    def _outcomes(self) -> list[tuple[str | None, str]]:
+        parser = self.numbers[0].metric.parser
+        cells = self._params.cells(self._benchmark)
+        return outcomes(self._params, self._files, self._model, self._benchmark, cells, parser)
+
+    def _other_notes(self) -> list[str]:
         caveat = texts.caveat(self.asked, self.total, rendered=self.rendered)
         return [
-            *filter(None, [unusable(found), self._repeated(), *self.published, caveat]),
-            texts.method(numbers, self.confidence),
+            *filter(None, [self._repeated(), *self.published, caveat]),
+            texts.method(self.numbers, self.confidence),
         ]
 
     def _repeated(self) -> str:
@@ -132,8 +138,6 @@ class Evaluation:
 
         The data of the page are in the folder ``questions`` beside it.
         """
-        from known_unknowns.report import browser  # noqa: PLC0415 (no number needs it)
-
         shown: list[tuple[Any, ...]] = [
             (
                 each.name,
@@ -144,7 +148,10 @@ class Evaluation:
             )
             for each in self.numbers
         ]
-        summary = browser.Summary(self.head, shown, self.notes)
+        private = PrivateTexts.of(self._params, Path.cwd())
+        quoted = unusable(private.removed_from_outcomes(self._outcomes()))
+        notes = [*filter(None, [quoted]), *map(private.removed, self._other_notes())]
+        summary = browser.Summary(self.head, shown, notes)
         path = Path(path)
         browser.build(self._params, results=self._files.results, data=self._files.data, out=path, summary=summary)
         return path
