@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeGuard
 
@@ -544,6 +544,10 @@ class Metric:
         Standard deviation over seeds and samples with ddof = 1, for the mean over several.
     denominator : float, optional
         Denominator of a ratio, such as the number of refusals; None for other metrics. A mean for the mean over seeds.
+    reason : str, optional
+        Why the value is undefined; None if it is defined.
+    label : str, optional
+        The label that a constant answer replies, or several that are right equally often; None for other metrics.
     """
 
     model: str
@@ -561,6 +565,13 @@ class Metric:
     method: str
     spread: float | None = None
     denominator: float | None = None
+    reason: str | None = None
+    label: str | None = None
+
+    def undefined(self, reason: str) -> Metric:
+        """Return the metric without a value, for a reason."""
+        method = f"undefined: {reason}"
+        return replace(self, value=None, low=None, high=None, spread=None, method=method, reason=reason)
 
     @property
     def repeat(self) -> Repeat | None:

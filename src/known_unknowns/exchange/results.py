@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import QuestionTurns
@@ -20,7 +20,7 @@ from known_unknowns.variants import without_refusal
 STATISTICS = Statistics(confidence=0.95)
 """The values of params.yaml."""
 
-_NO_FORCED_CHOICE = "undefined: refused questions were not asked again without the refusal"
+_NO_FORCED_CHOICE = "refused questions were not asked again without the refusal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +80,7 @@ def compute_metrics(
         asks_again={variant} if asks_again else (),
     )
     undefined = registry.get(benchmark).forced_choice_metrics if unforced else ()
-    return [
-        replace(metric, value=None, low=None, high=None, method=_NO_FORCED_CHOICE)
-        if metric.name in undefined
-        else metric
-        for metric in metrics
-    ]
+    return [metric.undefined(_NO_FORCED_CHOICE) if metric.name in undefined else metric for metric in metrics]
 
 
 def _scores(parser: str, pairs: Sequence[QuestionTurns]) -> ScoresByTurn:

@@ -90,7 +90,7 @@ class Statistic(NamedTuple):
 
 def undefined(n: int, reason: str) -> Statistic:
     """Return a statistic of ``n`` attempts without a value."""
-    return Statistic(float("nan"), np.zeros(n), np.zeros(n), reason=f"undefined: {reason}")
+    return Statistic(float("nan"), np.zeros(n), np.zeros(n), reason=reason)
 
 
 def calibration(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS) -> dict[str, Statistic]:

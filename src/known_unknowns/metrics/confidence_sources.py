@@ -31,10 +31,8 @@ from known_unknowns.tables.confidence_sources import (
     low_mass,
 )
 
-NOT_AGAIN = (
-    "undefined: no refused question is asked again without the refusal option, as the protocol forced_choice does"
-)
-NOTHING_RIGHT = "undefined: no option but the refusal is right"
+NOT_AGAIN = "no refused question is asked again without the refusal option, as the protocol forced_choice does"
+NOTHING_RIGHT = "no option but the refusal is right"
 _NOT_ASKED = "not asked: confidence: [{}] of the edition in params.yaml asks for it"
 _ONE_SAMPLE = "one reply to each question; samples in params.yaml asks for more"
 
@@ -68,20 +66,20 @@ def _why_absent(source: str, cells: Cells, *, asks_again: bool) -> str:
         return ""
     cell = next(iter(cells.values()))
     if source == LETTERS:
-        return low_mass(cell["label_mass"].dropna()) or "undefined: no label has a probability"
+        return low_mass(cell["label_mass"].dropna()) or "no label has a probability"
     if source == SAMPLES:
         return _ONE_SAMPLE
     name = VERBALISED if source == VERBALISED else OPTION_TEXT
     errors = cell[f"{name}_error"].dropna()
     if errors.empty:
         return _NOT_ASKED.format(name)
-    return "undefined: " + next((error for error in errors if error), "no reply has a value")
+    return next((error for error in errors if error), "no reply has a value")
 
 
 def metrics_of_sources(blank: Metric, cells: Cells, confidence: float, *, asks_again: bool = False) -> Iterator[Metric]:
     """Yield the metrics of every source, over all questions.
 
-    A source without a value has one row, whose method says why.
+    A source without a value has one row, whose column ``reason`` says why.
 
     Parameters
     ----------
@@ -99,7 +97,7 @@ def metrics_of_sources(blank: Metric, cells: Cells, confidence: float, *, asks_a
     for source in COLUMNS:
         if absent := _why_absent(source, cells, asks_again=asks_again):
             n = len(next(iter(cells.values())))
-            missing = replace(row, name=f"{KNOWN}.{source}", n=n, method=absent)
+            missing = replace(row, name=f"{KNOWN}.{source}", n=n).undefined(absent)
             yield from (replace(missing, **repeat._asdict()) for repeat in cells)
             if len(cells) > 1:
                 yield missing

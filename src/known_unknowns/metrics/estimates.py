@@ -85,9 +85,12 @@ class Estimates:
         for place in np.flatnonzero(np.isnan(low)):
             found[place] = intervals.NO_VARIATION
         for place in np.flatnonzero(np.isnan(self.value)):
-            reason = self.reasons.get(self.names[place], intervals.UNDEFINED.method)
-            found[place] = Interval(None, None, reason)
+            found[place] = Interval(None, None, f"undefined: {self.reason(self.names[place])}")
         return found
+
+    def reason(self, name: str) -> str:
+        """Return why a metric without a value has none."""
+        return self.reasons.get(name, intervals.EMPTY)
 
     def undefine(self, reasons: Mapping[str, str]) -> Estimates:
         """Return the estimates without the values of some metrics, by the reason why they have none."""

@@ -60,7 +60,9 @@ class Bounds(NamedTuple):
     high: np.ndarray
 
 
-UNDEFINED = Interval(None, None, "undefined: nothing in the denominator")
+EMPTY = "nothing in the denominator"
+"""Why a ratio without observations is undefined."""
+UNDEFINED = Interval(None, None, f"undefined: {EMPTY}")
 NO_VARIATION = Interval(None, None, "none: a single group, or no variation between groups")
 
 

@@ -132,13 +132,13 @@ def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> d
     for category, flags in members.items():
         reasons = found[category] = {}
         if nothing_is_right[flags].all():
-            reasons["accuracy_answered"] = "undefined: no option but the refusal is right"
+            reasons["accuracy_answered"] = "no option but the refusal is right"
         if not refusable[flags].any():
-            reasons["recognised_refused"] = "undefined: no question offers a refusal"
+            reasons["recognised_refused"] = "no question offers a refusal"
         elif refusal_is_correct[flags & refusable].all():
-            reasons["refusal_precision"] = "undefined: every refusal is right"
+            reasons["refusal_precision"] = "every refusal is right"
         elif not refusal_is_correct[flags].any():
-            reasons["refusal_precision"] = "undefined: no refusal is right"
+            reasons["refusal_precision"] = "no refusal is right"
     return found
 
 
@@ -160,17 +160,12 @@ def constant_answer(accuracy: Metric, right: np.ndarray) -> Metric:
     --------
     >>> accuracy = Metric("m", "b", "original", 0, "robust", "Overall", "accuracy", 0.5, 0.1, 0.9, 4, "Wilson")
     >>> found = constant_answer(accuracy, np.array(["A", "C", "C", "B"]))
-    >>> found.value, constant_label(found)
+    >>> found.value, found.label
     (0.5, 'C')
     """
     labels, counts = np.unique(right[right != ""], return_counts=True)
-    found = replace(accuracy, name=CONSTANT_ANSWER, value=None, low=None, high=None, spread=None)
+    found = replace(accuracy, name=CONSTANT_ANSWER, low=None, high=None, spread=None)
     if not len(labels):
-        return replace(found, method="undefined: no option is right")
+        return found.undefined("no option is right")
     best = " or ".join(labels[counts == counts.max()].tolist())
-    return replace(found, value=float(counts.max() / len(right)), method=_CONSTANT_METHOD + best)
-
-
-def constant_label(metric: Metric) -> str:
-    """Return the label of a `constant_answer`, or several that are right equally often; "" if it is undefined."""
-    return "" if metric.value is None else metric.method.removeprefix(_CONSTANT_METHOD)
+    return replace(found, value=float(counts.max() / len(right)), method=_CONSTANT_METHOD + best, label=best)

@@ -61,6 +61,7 @@ def with_intervals(
             method=method if low is None else method + suffix,
             spread=None if spreads is None else _or_none(spreads[place]),
             denominator=denominators[place],
+            reason=estimated.reason(name) if np.isnan(values[place]) else None,
         )
 
 
@@ -80,6 +81,6 @@ def without_undefined(metrics: Iterable[Metric], reasons: Mapping[Repeat, str]) 
     for metric in metrics:
         reason = of_mean if metric.repeat is None else reasons[metric.repeat]
         if reason and metric.name not in ALWAYS_DEFINED:
-            metric = replace(metric, value=None, low=None, high=None, spread=None, method=reason)
+            metric = metric.undefined(reason)
         found.append(metric)
     return found

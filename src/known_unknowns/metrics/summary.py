@@ -20,7 +20,7 @@ from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
 from known_unknowns.metrics.index import headline, repeat_order
-from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED, SHARE, constant_label
+from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED, SHARE
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free, unusable_outcomes
 
@@ -237,7 +237,7 @@ def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str],
         row = rows.setdefault(key, dict(zip(columns, key, strict=False)) | {"caveat": caveat(params)})
         row[metric.name] = rounded(metric.value)
         if metric.name == CONSTANT_ANSWER:
-            row[_CONSTANT_LABEL] = constant_label(metric)
+            row[_CONSTANT_LABEL] = metric.label or ""
         if (prefix := _INTERVALS.get(metric.name)) is not None:
             numbers = (rounded(metric.low), rounded(metric.high), metric.n, metric.method)
             row |= {prefix + column: number for column, number in zip(_OF_INTERVAL, numbers, strict=True)}

@@ -97,8 +97,8 @@ def build(run: Run, *, data: Path, results: Path) -> PageContent:
     absent: dict[str, list[str]] = {}
     for source in sorted(set(COLUMNS[:-1]) - {each.source for each in known}, key=COLUMNS.index):
         rows = (run.get(model, v, PARSER, f"{KNOWN}.{source}") for v in _variants(run)[:1] for model in _asked(run))
-        reason = next((metric.method for metric in rows if metric), "nothing was measured")
-        absent.setdefault(reason.removeprefix("undefined: "), []).append(source_name(source))
+        reason = next((metric.reason for metric in rows if metric and metric.reason), "nothing was measured")
+        absent.setdefault(reason, []).append(source_name(source))
     known.sort(key=lambda each: _order(run, each))
     drawn, few = confidence_figures.draw(run, known, EditionFiles(data, results))
     return PageContent(_answers(run, known), _table(run, known), _refusals(run), drawn, _not_drawn(few), absent)
@@ -145,7 +145,7 @@ def _order_clause(auroc: Metric | None) -> str:
     if auroc is None:
         return "no AUROC was measured"
     if auroc.value is None:
-        return f"no AUROC, because {auroc.method.removeprefix('undefined: ')}"
+        return f"no AUROC, because {auroc.reason}"
     text = f"AUROC {percent(auroc.value)} {interval(auroc.low, auroc.high)}".rstrip()
     if auroc.low is None or auroc.high is None:
         return text
@@ -242,7 +242,7 @@ def _refusals(run: Run) -> Refusals:
         if known is None:
             continue
         if known.denominator is None:
-            absent = known.method.removeprefix("undefined: ")
+            absent = known.reason or ""
             continue
         bounds = [
             [run.get(model, variant, PARSER, f"{name}{bound}.{REFUSAL}") for bound in (LOW_BOUND, HIGH_BOUND)]

@@ -18,7 +18,7 @@ from known_unknowns.comparison.last_answers import last_answers
 from known_unknowns.edition_files import scores_table
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
-from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, RECOGNISED, constant_label
+from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, RECOGNISED
 from known_unknowns.metrics.run import OFFICIAL, Run
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import (
@@ -137,7 +137,7 @@ def _of_category(metrics: Sequence[Metric | None]) -> Iterator[Cell]:
 
 def _known(metric: Metric | None) -> Cell:
     """The cell of a number that the questions decide alone, with the label of a constant answer."""
-    label = constant_label(metric) if metric is not None and metric.name == CONSTANT_ANSWER else ""
+    label = (metric.label or "") if metric is not None else ""
     return replace(metric_cell(metric), n=None, denominator="", kind="plain", note=label)
 
 

@@ -93,7 +93,7 @@ def answer_table(
 def _undefined(parser: str, pairs: Sequence[tuple[Question, Sequence[AnsweredTurn]]], little_mass: str) -> str:
     """Why the parser's metrics are undefined; "" if they are defined."""
     if not has_input(parser, (turn for _, turns in pairs for turn in turns)):
-        return "undefined: no reply has what the parser needs"
+        return "no reply has what the parser needs"
     return little_mass if parser == LIKELIHOOD else ""
 
 

@@ -36,4 +36,4 @@ def low_mass(masses: Iterable[float]) -> str:
     known = list(masses)
     if not known or (mean := float(np.mean(known))) >= LEAST_MASS:
         return ""
-    return f"undefined: the labels have {mean:.1%} of the probability on average, less than {LEAST_MASS:.0%}"
+    return f"the labels have {mean:.1%} of the probability on average, less than {LEAST_MASS:.0%}"

@@ -43,8 +43,9 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> PointsData:
     undrawn = [model for model in run.models if model not in curves and model not in run.baselines]
     if not curves.keys() - set(run.baselines):
         areas = [run.get(model, variant, LIKELIHOOD, AREA) for model in undrawn or run.models]
-        reason = next((area.method for area in areas if area), "no engine of this run has likelihoods of options")
-        return PointsData(name, title, absent=reason.removeprefix("undefined: "))
+        reasons = [area.reason for area in areas if area and area.reason]
+        absent = reasons[0] if reasons else "no engine of this run has likelihoods of options"
+        return PointsData(name, title, absent=absent)
     runs = len(run.seeds[variant])
     note = (
         "Share of wrong answers if a model answers only the questions with the least likely refusal. The dot is the "

@@ -106,12 +106,12 @@ def test_an_interval_has_no_value_that_the_metric_cannot_have(name, lowest):
 
 
 def test_undefined_metrics_have_a_reason():
-    assert auroc(CONFIDENCE, np.ones(12, dtype=bool)).reason == "undefined: no answer is wrong"
+    assert auroc(CONFIDENCE, np.ones(12, dtype=bool)).reason == "no answer is wrong"
     nobody = np.zeros(3, dtype=bool)
     found = refusals(nobody, ~nobody, nobody)
-    assert found["selective_gain"].reason == "undefined: no question was attempted"
+    assert found["selective_gain"].reason == "no question was attempted"
     found = refusals(~nobody, nobody, ~nobody)
-    assert found["abstention_recall"].reason == "undefined: no answer is or would be wrong"
+    assert found["abstention_recall"].reason == "no answer is or would be wrong"
 
 
 def respond(kind: str, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:

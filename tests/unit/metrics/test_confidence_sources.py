@@ -55,12 +55,12 @@ def test_a_source_without_a_value_has_one_row_with_the_reason(tmp_path):
     metrics = measured(tmp_path, {ORIGINAL: asked, Cell("original", 1): asked})
     for source, reason in {
         "option_text": "not asked: confidence: [option_text] of the edition in params.yaml asks for it",
-        "letters": "undefined: no label has a probability",
+        "letters": "no label has a probability",
         "verbalised": "not asked: confidence: [verbalised] of the edition in params.yaml asks for it",
         "samples": "one reply to each question; samples in params.yaml asks for more",
     }.items():
         rows = [m for m in metrics if m.name.endswith(f".{source}")]
-        assert {(m.seed, m.name, m.value, m.method) for m in rows} == {
+        assert {(m.seed, m.name, m.value, m.reason) for m in rows} == {
             (seed, f"known.{source}", None, reason) for seed in (0, 1, None)
         }
 
@@ -68,15 +68,18 @@ def test_a_source_without_a_value_has_one_row_with_the_reason(tmp_path):
 def test_labels_with_little_probability_are_no_confidence(tmp_path):
     asked = [(question(str(i), 0, group=f"g{i}"), reply("A", mass=0.02)) for i in range(3)]
     metrics = measured(tmp_path, {ORIGINAL: asked})
-    assert pick(metrics, "known.letters").method == pick(metrics, "accuracy", parser="likelihood").method
-    assert "2.0% of the probability" in pick(metrics, "known.letters").method
+    assert pick(metrics, "known.letters").reason == pick(metrics, "accuracy", parser="likelihood").reason
+    assert "2.0% of the probability" in pick(metrics, "known.letters").reason
     assert low_mass([]) == ""
 
 
 def test_undefined_metrics_say_why(tmp_path):
     asked = [(question(str(i), 0, group=f"g{i}"), reply("A")) for i in range(3)]
     found = pick(measured(tmp_path, {ORIGINAL: asked}), "auroc.letters")
-    assert (found.value, found.method) == (None, "undefined: no answer is wrong")
+    assert (found.value, found.method) == (
+        None,
+        "undefined: no answer is wrong",
+    ) and found.reason == "no answer is wrong"
 
 
 def test_samples_of_one_seed_agree_and_replies_with_other_seeds_are_no_samples():

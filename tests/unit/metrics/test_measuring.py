@@ -18,7 +18,6 @@ from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.index import headline
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
-from known_unknowns.metrics.proportions import constant_label
 from known_unknowns.records import Cell, Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, measured_again, pick, write
@@ -313,7 +312,7 @@ def test_the_constant_answer_is_the_most_frequent_right_label(tmp_path):
         for seed, labels in right.items()
     }
     found = {m.seed: m for m in measured(tmp_path, cells) if (m.name, m.parser, m.category) == CONSTANT}
-    assert {seed: (m.value, constant_label(m)) for seed, m in found.items()} == {
+    assert {seed: (m.value, m.label) for seed, m in found.items()} == {
         0: (pytest.approx(2 / 3), "A"),
         1: (pytest.approx(2 / 3), "B"),
         None: (pytest.approx(3 / 6), "A or B"),

@@ -110,7 +110,7 @@ def test_a_sentence_says_what_can_be_distinguished(
     base = Metric("pocket", "humblebench", "original", None, None, "robust", "Overall", "", None, None, None, 235, "t")
     named = {"auroc.letters": auroc, "overconfidence.letters": over}
     rows = [
-        replace(base, name=name, value=value, low=low, high=high, method="undefined: no answer is wrong")
+        replace(base, name=name, value=value, low=low, high=high, reason="no answer is wrong")
         for name, (value, low, high) in named.items()
     ]
     run = run_of(chosen, MetricIndex(rows), "humblebench")

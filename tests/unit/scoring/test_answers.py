@@ -92,7 +92,7 @@ def test_a_parser_without_input_has_rows_and_says_so():
         "humblebench", [(asked, dialogue(asked, [("answer", Reply("A"))]))], ["likelihood"], {}, file=FILE
     )
     (row,) = table.to_pylist()
-    assert (row["outcome"], row["undefined"]) == (UNPARSED, "undefined: no reply has what the parser needs")
+    assert (row["outcome"], row["undefined"]) == (UNPARSED, "no reply has what the parser needs")
 
 
 def test_an_answer_without_a_score_is_named():

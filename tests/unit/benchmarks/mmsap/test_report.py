@@ -115,11 +115,11 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
 
 def test_no_risk_is_drawn_from_labels_with_little_probability(run: FakeRun, made: Run):
     """The log-probabilities say nothing of a model that answers in words; its area is null, with the reason."""
-    reason = "undefined: the labels have 1.2% of the probability on average, less than 50%"
-    undefined = (replace(m, value=None, low=None, high=None, method=reason) for m in made.numbers if m.name == "aurc")
+    reason = "the labels have 1.2% of the probability on average, less than 50%"
+    undefined = (replace(m, value=None, low=None, high=None, reason=reason) for m in made.numbers if m.name == "aurc")
     without = replace(made, numbers=MetricIndex(undefined))
     found = report.risk_coverage(without, results=run.results, data=run.data)
-    assert found.absent == reason.removeprefix("undefined: ")
+    assert found.absent == reason
     drawn = draw(found, without)
     assert drawn.alt == f"not drawn: {found.absent}" and drawn.absent == drawn.alt
 
