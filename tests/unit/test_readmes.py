@@ -63,7 +63,7 @@ def test_the_example_runs(package, capsys):
 def test_the_names_exist(package):
     text = (ROOT / READMES[package]).read_text(encoding="utf-8")
     names = re.findall(r"^\| `(\w+\.[\w.]+)` \|", text, flags=re.MULTILINE)
-    assert len(names) == 5
+    assert names
     for name in names:
         module, _, attribute = name.rpartition(".")
         assert hasattr(import_module(f"{package}.{module}"), attribute)
