@@ -100,12 +100,9 @@ audit-table: $(INSTALLED) ## Maintainers: write the table of issues in bench/aud
 findings: $(INSTALLED) ## The table and the figure of docs/findings.md, from the published numbers in the package
 	@$(VENV)/bin/python scripts/findings.py
 
-example: $(INSTALLED) ## The report in docs/example, of 40 rendered questions, and its picture docs/report.png (needs Chromium)
+example: $(INSTALLED) ## Maintainers: draw docs/report.png, the first page of a report on 40 rendered questions (needs Chromium)
 	@$(IN_VENV) snakemake --cores $(CORES) --config edition=example 'editions={example: $(EXAMPLE)}' \
 	  'tracking={enabled: false}' $(ARGS)
-	@rm -rf docs/example
-	@cp -r results/example/report docs/example
-	@rm -rf docs/example/figures
 	@$(VENV)/bin/python -m scripts.report_picture
 
 dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, and check both with twine

@@ -21,7 +21,6 @@ include: "rules/review.smk"
 include: "rules/report.smk"
 include: "rules/browser.smk"
 include: "rules/tracking.smk"
-include: "rules/pocket.smk"
 include: "rules/construction.smk"
 
 

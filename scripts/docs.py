@@ -81,8 +81,6 @@ def assemble(source: Path) -> None:
     for file in (*pictures, *(ROOT / name for name in ("LICENSE", "CITATION.cff", "params.yaml"))):
         shutil.copyfile(file, source / file.relative_to(ROOT))
     extra = source / "extra" / "docs"  # files that README names in HTML keep their paths
-    if (example := ROOT / "docs" / "example").is_dir():
-        shutil.copytree(example, extra / "example")
     extra.mkdir(parents=True, exist_ok=True)
     for file in pictures:
         shutil.copyfile(file, extra / file.name)

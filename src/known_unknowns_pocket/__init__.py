@@ -1,1 +1,1 @@
-"""Rendered data of the pocket edition, and training of the pocket model."""
+"""Rendered data of the pocket edition."""

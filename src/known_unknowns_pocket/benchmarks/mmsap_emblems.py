@@ -45,7 +45,6 @@ class Emblem:
     name: str
     sub_task: str
     taught: bool
-    design: EmblemDesign
     parts: tuple[SceneObject, ...]
 
 
@@ -139,7 +138,7 @@ def _registry() -> Iterator[Emblem]:
                 if all(design.differs(other) >= 3 for other in looks):
                     break
             looks.append(design)
-            yield Emblem(name, sub_task, place % 2 == 0, design, parts(sub_task, design))
+            yield Emblem(name, sub_task, place % 2 == 0, parts(sub_task, design))
 
 
 EMBLEMS: tuple[Emblem, ...] = tuple(_registry())

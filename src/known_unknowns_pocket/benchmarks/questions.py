@@ -6,7 +6,7 @@ therefore does not reveal whether one of them is true.
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from known_unknowns_pocket.benchmarks import question_templates
@@ -57,15 +57,13 @@ def questions_for(
     *,
     wanted: Sequence[str] = TYPES,
     letter: Callable[[str], str] | None = None,
-    pairs: Iterable[Pair] | None = None,
 ) -> tuple[Question, ...]:
     """Return questions on one scene, one for each of the types ``wanted``, in this order.
 
     A type is left out if the scene has no further question of it. ``letter`` returns the right letter for a type; by
-    default each of A to E has the same probability. ``pairs`` are the (colour, shape) pairs that options may name, by
-    default all. Training passes `TRAINING_PAIRS`: pairs that occur as false options only would be learned as false.
+    default each of A to E has the same probability.
     """
-    allowed = frozenset(ALL_PAIRS) if pairs is None else frozenset(pairs)
+    allowed = frozenset(ALL_PAIRS)
     asked: set[tuple[str | int, ...]] = set()
     questions = []
     for question_type in wanted:

@@ -44,11 +44,7 @@ ALL_PAIRS: tuple[Pair, ...] = tuple((colour, shape) for colour in COLOURS for sh
 HELD_OUT_PAIRS: frozenset[Pair] = frozenset(
     (colour, SHAPES[place % len(SHAPES)]) for place, colour in enumerate(COLOURS)
 )
-"""Pairs that training scenes do not contain: a diagonal with each colour once. At least five shapes of each
-colour and six colours of each shape remain for training.
-"""
-
-TRAINING_PAIRS: frozenset[Pair] = frozenset(ALL_PAIRS) - HELD_OUT_PAIRS
+"""Pairs that the training of the pocket model did not show: a diagonal with each colour once (models/pocket)."""
 
 
 @dataclass(frozen=True, slots=True)

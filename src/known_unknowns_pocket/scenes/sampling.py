@@ -48,7 +48,6 @@ def sample_scene(
     seed: int | str,
     *,
     n_objects: tuple[int, int] = (2, 6),
-    pairs: Iterable[Pair] | None = None,
     prefer: Iterable[Pair] | None = None,
     aspect: float = 1.0,
     nested: float = 0.3,
@@ -56,15 +55,15 @@ def sample_scene(
 ) -> Scene:
     """Return a scene that depends on the arguments alone, with its width over height (0.4 to 2.5) as ``aspect``.
 
-    ``n_objects`` are the least and the greatest number of objects, within 1 to `MAX_OBJECTS`. ``pairs`` are those
-    allowed, by default all; those of ``prefer`` make up more than half of the objects. ``nested`` and ``overlap`` are
-    the probabilities of one object inside another, and partly in front of another, if the shapes allow it.
+    ``n_objects`` are the least and the greatest number of objects, within 1 to `MAX_OBJECTS`. The pairs of ``prefer``
+    make up more than half of the objects. ``nested`` and ``overlap`` are the probabilities of one object inside
+    another, and partly in front of another, if the shapes allow it.
     """
-    chosen, preferred = frozenset(ALL_PAIRS if pairs is None else pairs), frozenset(prefer or ())
-    allowed = [pair for pair in ALL_PAIRS if pair in chosen]  # the order of a set differs between processes
+    chosen = frozenset(prefer or ())
+    preferred = [pair for pair in ALL_PAIRS if pair in chosen]  # the order of a set differs between processes
     rng = random.Random(f"scene/{seed}")
     background = _background(rng)
-    looks = _looks(rng, rng.randint(*n_objects), allowed, [pair for pair in allowed if pair in preferred])
+    looks = _looks(rng, rng.randint(*n_objects), preferred)
     canvas = Scene((), background, aspect).canvas
     for attempt in range(_ATTEMPTS):
         # Crowded layouts may not fit. Each further attempt makes large objects rarer.
@@ -88,11 +87,11 @@ def _background(rng: random.Random) -> Background:
     return Background(top, bottom, rng.choice(PATTERNS), contrast=rng.randint(5, 8))
 
 
-def _looks(rng: random.Random, count: int, allowed: list[Pair], preferred: list[Pair]) -> list[Pair]:
+def _looks(rng: random.Random, count: int, preferred: list[Pair]) -> list[Pair]:
     """Return colour and shape of each object: few different ones, so that objects share a colour or a shape."""
     colours = frozenset(rng.sample(tuple(COLOURS), rng.randint(3, 5)))
     shapes = frozenset(rng.sample(SHAPES, rng.randint(2, 4)))
-    usual = [pair for pair in allowed if pair[0] in colours and pair[1] in shapes] or allowed
+    usual = [pair for pair in ALL_PAIRS if pair[0] in colours and pair[1] in shapes]
     looks: list[Pair] = []
     for _ in range(count):
         if looks and rng.random() < _REPEAT:

@@ -13,9 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binom
-
-from known_unknowns.metrics.intervals import clustered_interval
 
 _FILE = Path(__file__).parents[3] / "bench/coverage/methods.py"
 _SPEC = importlib.util.spec_from_file_location("coverage_methods", _FILE)
@@ -48,16 +45,3 @@ def test_compared_methods_are_those_of_svyciprop(groups, mean, logit, beta):
     found = [methods.linearised, methods.logit_t, methods.korn_graubard]
     for method, expected in zip(found, (mean, logit, beta), strict=True):
         assert [float(np.squeeze(v)) for v in method(right[None], asked)] == pytest.approx(expected, rel=1e-8)
-
-
-def test_single_questions_have_the_coverage_of_the_binomial_distribution():
-    """10 questions, p = 0.3: 1 to 5 right answers are covered. By the table of the distribution, P(X <= 5) is 0.9527
-    and P(X = 0) 0.0282. 60 questions: 93.4%."""
-
-    def covered(n: int) -> list[int]:
-        bounds = (clustered_interval([1] * x + [0] * (n - x), [1] * n) for x in range(n + 1))
-        return [x for x, (low, high) in enumerate(bounds) if low <= 0.3 <= high]
-
-    assert covered(10) == [1, 2, 3, 4, 5]
-    assert sum(binom.pmf(covered(10), 10, 0.3)) == pytest.approx(0.9527 - 0.0282, abs=1e-4)
-    assert sum(binom.pmf(covered(60), 60, 0.3)) == pytest.approx(0.934, abs=5e-4)

@@ -1,4 +1,4 @@
-"""The peak memory of a measured step is its own, and each step of a workflow records what it used."""
+"""Each step of a workflow records what it used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from bench.scale.measure import HOOK, table
+from bench.scale.measure import HOOK
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -24,16 +24,3 @@ def test_a_step_of_the_workflow_records_what_it_used(tmp_path):
     (line,) = (tmp_path / "used.txt").read_text(encoding="utf-8").splitlines()
     step, seconds, mib, wall = line.split()
     assert step == "metrics" and 0 < float(seconds) < 60 and 5 < float(mib) < 300 and float(wall) > 0
-
-
-def test_the_table_sums_the_processes_of_a_step():
-    processes = [("score", "1.5", "100", "3"), ("score", "2.5", "80.2", "4"), ("snakemake", "6", "200", "9")]
-    keys = ("step", "cpu_seconds", "peak_mib", "wall_seconds")
-    found = {"wall_seconds": 9.0, "cpu_seconds": 10.0, "peak_mib": 350}
-    assert table(found | {"processes": [dict(zip(keys, each, strict=True)) for each in processes]}).splitlines()[
-        2:
-    ] == [
-        "| score | 2 | 4.0 | 7.0 | 100 |",
-        "| Snakemake and git | | 6.0 | | |",
-        "| all | | 10.0 | 9.0 | 350 (all processes) |",
-    ]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typer.testing import CliRunner
-
 from known_unknowns import config
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.pocket import Pocket
-from known_unknowns.cli import app
 from known_unknowns_pocket.editions import TERMS
 from tests.paths import ROOT
 
@@ -29,9 +26,3 @@ def test_a_benchmark_may_have_its_own_renderer(monkeypatch) -> None:
     own = Pocket(render=lambda out, **settings: out, digest=str, terms=TERMS)
     monkeypatch.setattr(type(registry.get("humblebench")), "pocket", lambda self: own)
     assert registry.pocket_of("humblebench") == own
-
-
-def test_train_is_a_command() -> None:
-    result = CliRunner().invoke(app, ["train", "--help"])
-    assert result.exit_code == 0
-    assert "--smoke" in result.output

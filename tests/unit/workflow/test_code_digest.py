@@ -26,7 +26,6 @@ ENTRIES = {
     "report": ["known_unknowns.report.page", "known_unknowns.report.browser.build"],
     "track": ["known_unknowns.tracking"],
 }
-TRAINING = "known_unknowns_benchmarks", "known_unknowns_construction", "known_unknowns_pocket"  # rules/pocket.smk
 OTHERS = {
     "rendering": (
         (*STEPS["render"], *HUMBLEBENCH.code),
@@ -36,7 +35,6 @@ OTHERS = {
         (*STEPS["infer"], "known_unknowns_construction"),
         ["known_unknowns_construction.steps", "known_unknowns_construction.benchmarks"],
     ),
-    "training": ((*STEPS["infer"], *TRAINING), ["known_unknowns_pocket.cli"]),
 }
 """The same of the packages above, by what they do."""
 PACKAGES = (

@@ -16,7 +16,7 @@ from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.records import Reply, Turn
 from known_unknowns.variants import noise, nota_only, text_only
 from tests.paths import ROOT
-from tests.unit.pocket.training.tally import Tally, actiview_tally, mmsap_tally, tally
+from tests.unit.pocket.tally import Tally, actiview_tally, mmsap_tally, tally
 
 MODEL = ROOT / "models" / "pocket"
 ADAPTERS = sorted(file.parent for file in MODEL.rglob("adapter_config.json"))

@@ -1,1 +1,0 @@
-shard("c9dde36cd3dde906","H4sIAAAAAAAAA2NgAAFGRjAFASAOhA9hgNkAAXnDtigAAAA=");
