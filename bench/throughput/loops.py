@@ -38,7 +38,7 @@ class Loop(Protocol):
 
 @dataclass(slots=True)
 class Settings:
-    """What all loops share. ``entry`` goes into the engine's entry (``batch_size``, ``cache_gib``, ...)."""
+    """What all loops share. ``entry`` goes into the engine's entry (``batch_size``, ...)."""
 
     checkpoint: Path
     device: str

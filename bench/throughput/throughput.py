@@ -52,7 +52,6 @@ def arguments() -> argparse.ArgumentParser:
     add("--repeats", type=int, help="default 3, with --quick 1")
     add("--threads", type=int, help="default: all cores")
     add("--batch-size", type=int, help="of the engine; default: the engine's own")
-    add("--cache-gib", type=float, help="of the engine; default: the engine's own")
     add("--cache", type=Path, default=Path.home() / ".cache" / "known-unknowns" / "throughput")
     add("--peers", type=Path, help="a folder with the peers' packages (see README.md)")
     add("--out", type=Path, help="write all numbers to this JSON file")
@@ -85,8 +84,7 @@ class Setup:
         self.options = options
         say(f"{options.model} in {options.dtype} on {options.device}: the checkpoint")
         checkpoint = model.ensure(options.cache, options.model, dtype=options.dtype, device=options.device)
-        entry = {key: getattr(options, key) for key in ("batch_size", "cache_gib")}
-        entry = {key: value for key, value in entry.items() if value is not None}
+        entry = {} if options.batch_size is None else {"batch_size": options.batch_size}
         self.settings = loops.Settings(checkpoint, options.device, options.dtype, entry)
         self.facts = json.loads((checkpoint / "bench.json").read_text(encoding="utf-8"))
         self.made: dict[str, loops.Loop] = {}

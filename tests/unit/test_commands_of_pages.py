@@ -55,7 +55,6 @@ ELSEWHERE = {
     "known-unknowns construct": "tests/workflow/test_construct.py",
     "known-unknowns export": "tests/unit/cli/test_export.py",
     "known-unknowns fetch": "tests/workflow/test_fetch.py",
-    "known-unknowns import-batch": "tests/unit/exchange/test_batch_service.py",
     "known-unknowns init": "tests/workflow/test_tutorials.py",
     "known-unknowns journal": "tests/faults/test_journal_repair.py",
     "known-unknowns lock": "tests/workflow/test_fetch.py",

@@ -30,5 +30,5 @@ def test_the_first_screen_comes_first():
 def test_the_model_that_is_named_needs_what_is_said(monkeypatch):
     monkeypatch.chdir(ROOT)
     printed = CliRunner().invoke(cli.app, ["models", "list", "--needs", "--edition", "full"]).output
-    gib = re.search(r"^qwen2\.5-vl-7b +in process +\S+ +(\S+)", printed, re.MULTILINE)[1]
+    (gib,) = re.search(r"^qwen2\.5-vl-7b +in process +\S+ +(\S+)$", printed, re.MULTILINE).groups()
     assert float(gib) * 2**30 < 24e9 and "one GPU with 24 GB" in README

@@ -119,7 +119,6 @@ LOCAL = OF_BOTH | {
     "batch_size": (8, False),
     "threads": (2, False),
     "sharing": ("off", False),
-    "cache_gib": (0.5, False),
     "adapter": ("never-refuses", True),
     "image_backend": ("torchvision", True),
     "decoding": ({"temperature": 0.3, "top_p": 0.5, "top_k": 5, "max_new_tokens": 24}, True),
@@ -127,7 +126,6 @@ LOCAL = OF_BOTH | {
     "decoding.top_k": (5, None),
     "attention": ("eager", True),
     "prompt_template": ("{prompt}", True),
-    "template_date": ("2026-01-02", True),
     "trust_remote_code": (True, True),
     "card": (CARD, False),
 }

@@ -50,7 +50,6 @@ COMMANDS = {
         "check": "Check params.yaml, or a benchmark's published files.",
         "rescore": "Score predictions of other tools with every parser.",
         "export": "Write replies in the format of another tool.",
-        "import-batch": "Put the output of a batch service into the journal.",
     },
     "known_unknowns.cli.data": {
         "fetch": "Fetch data in their published format.",
@@ -62,7 +61,7 @@ COMMANDS = {
     },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",
-        "plan run": "Print what a run will ask, and its hours, bytes and money.",
+        "plan run": "Print what a run will ask, and its bytes and money.",
     },
     "known_unknowns.cli.replies": {
         "retry": "Ask the questions again whose reply is a failure.",

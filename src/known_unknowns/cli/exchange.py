@@ -10,18 +10,16 @@ from typing import Annotated
 import typer
 
 from known_unknowns import exchange
-from known_unknowns.cli.options import PARAMS, AsJson, Edition, ModelName, ParamsFile
+from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.config import DataEntry, Params
 from known_unknowns.data import check as checks
 from known_unknowns.data.check import CheckResult
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import ConfigError
 from known_unknowns.exchange import every_eval_ever, output
 from known_unknowns.records import Cell
 from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration, prerequisites
-
-_BATCH = "openai_batch"
 
 
 def check(
@@ -120,8 +118,7 @@ def rescore(
     """Score predictions of other tools with every parser.
 
     The file can be a result of the benchmark's own tool, a log of lmms-eval, lm-evaluation-harness, inspect_ai or
-    VLMEvalKit, the output of a batch service, or a CSV or JSONL file with question_id and prediction. See
-    docs/rescore.md.
+    VLMEvalKit, or a CSV or JSONL file with question_id and prediction. See docs/rescore.md.
 
     \b
     Example:
@@ -167,9 +164,8 @@ def export(
     format: Annotated[
         str | None,
         typer.Option(
-            help="lmms_eval, vlmevalkit, csv, jsonl, every_eval_ever (the numbers too, of all variants), a "
-            "benchmark's own format, or openai_batch: the turns without a reply, for a batch service. The default is "
-            "the benchmark's own, or else jsonl."
+            help="lmms_eval, vlmevalkit, csv, jsonl, every_eval_ever (the numbers too, of all variants), or a "
+            "benchmark's own format. The default is the benchmark's own, or else jsonl."
         ),
     ] = None,
     out: Annotated[
@@ -201,16 +197,6 @@ def export(
         exported = exchange.export(format, Part(questions, number), Part(replies, cell), out)
         _print_notes(exported.notes)
         return
-    if format == _BATCH and model is not None and questions is None and replies is None:
-        _check_whole(format, variant, seed, sample)
-        from known_unknowns.exchange import batch_service
-
-        written = batch_service.export_requests(
-            configuration.load(params, edition=edition), model, benchmark, out or Path()
-        )
-        print(*written.files, sep="\n")
-        _print_notes(written.notes)
-        return
     if model is None or benchmark is None or questions is not None or replies is not None:
         raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")
     chosen = configuration.load(params, edition=edition)
@@ -231,28 +217,3 @@ def _check_whole(format: str, variant: str | None, seed: int | None, sample: int
     for name, value in (("variant", variant), ("seed", seed), ("sample", sample or None)):
         if value is not None:
             raise ConfigError(f"{format} has all variants, seeds and samples", path=f"--{name}")
-
-
-def import_batch(
-    model: ModelName,
-    files: Annotated[list[Path], typer.Argument(help="Output and error files of the batch service.")],
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Put the output of a batch service into the journal of a model.
-
-    The requests are those of ``export --format openai_batch``. Export again afterwards: turns without a reply, and the
-    next turns of dialogues, are written. Without any, run the workflow (make run); it asks nothing.
-
-    \b
-    Example:
-      known-unknowns import-batch MODEL batch_output.jsonl batch_errors.jsonl
-    """
-    from known_unknowns.exchange import batch_service
-
-    found = batch_service.import_replies(configuration.load(params, edition=edition), model, files)
-    print(_printable(str(found)))
-    if found.problems:
-        first, others = found.problems[0], len(found.problems) - 1
-        print(f"known-unknowns: error: {_printable(str(first))}; and {others} further lines", file=sys.stderr)
-        raise typer.Exit(DataError.exit_code)

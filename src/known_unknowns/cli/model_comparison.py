@@ -83,12 +83,12 @@ def run(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Print the plan of a run before it starts: new turns, GPUs, hours, downloads and money of each model.
+    """Print the plan of a run before it starts: new first turns, GPUs, downloads and money of each model.
 
     Nothing is started, and no network is used. The journal tells what was asked before; a model whose first run was
     interrupted has to be loaded for that, so that its number is "at most". "4 x 1" GPUs are four jobs on one each.
 
-    Hours follow from the mean time of the model's recorded replies to the same benchmark. Downloads are the sizes in
+    Of dialogues, whose later turns depend on the replies, turns and money are "at least". Downloads are the sizes in
     params.lock.yaml, or the number of parameters times the bytes of the dtype. Money follows from prices.yaml in the
     project's folder, whose format is that of the packaged table (known_unknowns/engines/prices.yaml), and else from
     that table, which has a date. A model that needs more GPUs than there are, or more memory for its weights than a GPU

@@ -7,7 +7,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +18,6 @@ from known_unknowns.engines import memory_needs
 from known_unknowns.engines.memory_needs import ListedModel, Machine
 from known_unknowns.tables.aligned_text import align
 from known_unknowns.workflow import configuration, needs
-from known_unknowns.workflow.needs import ModelNeeds, Totals
 
 _HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
 
@@ -30,7 +28,7 @@ def list_(
         bool, typer.Option("--absent", help="List the published rows without a model, and the reasons.")
     ] = False,
     needs: Annotated[
-        bool, typer.Option("--needs", help="List the disk space, memory and GPU hours of the edition's models.")
+        bool, typer.Option("--needs", help="List the disk space and memory of the edition's models.")
     ] = False,
     as_published: Annotated[
         str | None,
@@ -76,25 +74,20 @@ def list_(
 
 
 def _print_needs(params: Params, *, as_json: bool) -> None:
-    data = Path("data", params.data_name)
-    of_models = needs.of_edition(params, data)
+    of_models = needs.of_edition(params)
     sums = needs.totals(of_models)
-    questions = {name: needs.questions_of(params, name, data) or needs.QUESTIONS for name in params.benchmarks}
     gpu_gib = memory_needs.this_machine().gpu_gib
     refused = {each.model: memory_needs.shortage(params.model(each.model), gpu_gib) for each in of_models}
     if as_json:
         found = {"edition": params.edition, "models": list(map(asdict, of_models)), "totals": asdict(sums)}
-        print(json.dumps(found | {"questions": questions, "refused": refused}, indent=2))
+        print(json.dumps(found | {"refused": refused}, indent=2))
         return
-    rows = [(each.model, each.runs, *map(_number, (each.disk_gb, each.memory_gib)), _hours(each)) for each in of_models]
-    print(*align([("model", "runs", "disk GB", "memory GiB", "GPU hours"), *rows]), sep="\n")
-    asked = ", ".join(f"{name} {number:,} x {len(params.cells(name))}" for name, number in questions.items())
+    rows = [(each.model, each.runs, _number(each.disk_gb), _number(each.memory_gib)) for each in of_models]
+    print(*align([("model", "runs", "disk GB", "memory GiB"), *rows]), sep="\n")
     unknown = f" {sums.unknown} of unknown size are not counted." if sums.unknown else ""
     print(
-        f"\nAll {sums.models} models with weights: {sums.disk_gb:g} GB of disk, {_hours(sums)} GPU hours. The largest "
-        f"needs {sums.memory_gib:g} GiB of memory.{unknown}\n"
-        "GPU hours are estimates for an A100: for the prompts - with replies of the maximum length.\n"
-        f"Questions x variants and seeds: {asked}."
+        f"\nAll {sums.models} models with weights: {sums.disk_gb:g} GB of disk. The largest needs "
+        f"{sums.memory_gib:g} GiB of memory.{unknown}"
     )
     for model, why in refused.items():
         if why is not None:
@@ -153,10 +146,6 @@ def _published_json(row: settings.Reproducibility) -> dict[str, Any]:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:g}"
-
-
-def _hours(needs: ModelNeeds | Totals) -> str:
-    return "-" if needs.gpu_hours is None else f"{needs.gpu_hours:g} - {needs.gpu_hours_at_most:g}"
 
 
 def _row(row: ListedModel) -> tuple[str, ...]:

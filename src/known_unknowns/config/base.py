@@ -72,6 +72,8 @@ class Entry(BaseModel):
 
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Fields that may be null in the file."""
+    removed: ClassVar[Mapping[str, str]] = {}
+    """Keys that were removed, and what holds instead."""
 
     def plain(self) -> dict[str, Any]:
         """Return the keys that were set, with plain values: what a file has."""
@@ -124,9 +126,10 @@ def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails
     if kind == "missing":
         return error_line(MISSING_KEY, "this key is required", location, error["input"])
     if kind == "extra_forbidden":
-        return error_line(
-            UNKNOWN_KEY, f"unknown key: {unknown_name(str(location[-1]), entry.model_fields)}", location, None
-        )
+        key = str(location[-1])
+        if key in entry.removed:
+            return error_line(UNKNOWN_KEY, f"this key was removed: {entry.removed[key]}", location, None)
+        return error_line(UNKNOWN_KEY, f"unknown key: {unknown_name(key, entry.model_fields)}", location, None)
     if kind == "union_tag_invalid":
         known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
         location = (*location, context["discriminator"].strip("'"))

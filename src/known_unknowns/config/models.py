@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -60,13 +59,6 @@ def _with_question(prompt: str) -> str:
     if prompt.count(QUESTION) != 1:
         raise ValueError(f"write {QUESTION} once, where the question and its options stand")
     return prompt
-
-
-def _sound_date(day: str) -> str:
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
-        raise ValueError("not a date, such as 2024-07-26")
-    date.fromisoformat(day)
-    return day
 
 
 def _sound_pattern(pattern: str) -> str:
@@ -344,10 +336,14 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
     implementation = f"{ENGINES}.transformers:TransformersEngine"
     not_in_the_reply = ModelSettings.not_in_the_reply | {
         "batch_size",
-        "cache_gib",
         "device",
         "sharing",
         "threads",
+    }
+    removed: ClassVar[Mapping[str, str]] = {
+        "cache_gib": "images that are kept from one batch of turns to the next have 1 GiB of memory; remove the key",
+        "template_date": "a chat template that writes the day of the run writes 2024-07-26; remove the key. If it was "
+        "another date, the prompts change and these questions are asked again",
     }
 
     engine: Literal["transformers"]
@@ -366,8 +362,6 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
     """Compute the tokens of an image once for all questions on it (docs/shared_prefixes.md). auto does so if it saves
     time, on for every turn with an image. Both are checked against generate at the first use and disabled if the
     replies differ. (YAML reads off and on as false and true.)"""
-    cache_gib: NotNegative | None = None
-    """Memory for images that are kept from one batch of turns to the next (1)."""
     adapter: Text | None = None
     """A LoRA adapter in peft's format: a folder in the source, a folder of its own, or a repository of its own on the
     hub, as OWNER/NAME@REVISION. It is merged into the weights and used for every question, with an image or without."""
@@ -379,9 +373,6 @@ class TransformersModel(LocalInferenceSettings, ModelSettings):
     """The prompt of a question, instead of the checkpoint's chat template: a text with {prompt} where the question
     stands ("Question: {prompt} Answer:"), and {system} where the system prompt stands, or a chat template in Jinja.
     For checkpoints without a chat template."""
-    template_date: Annotated[str, AfterValidator(_sound_date)] | None = None
-    """The date that the chat template writes as today's (2024-07-26), for templates that write one, such as those of
-    Llama 3.2, Mistral Small 3 and Granite. It is then part of a reply's identity."""
     trust_remote_code: bool = False
     """Run Python code from the model's repository. Only for code that you have read."""
     card: Card | None = None

@@ -161,7 +161,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         _adapters.merge_adapter(model, adapter, path=f"{path}.adapter")
         identity["adapter"] = _adapters.file_digests(adapter)
     _complete_processor(processor)
-    if day := _template_date.fix(processor, entry.template_date, path=path):
+    if day := _template_date.fix(processor, path=path):
         identity["template_date"] = day
     _check_template_takes_images(processor, source, path=path)
     _check_template(processor, entry, path=path)

@@ -15,8 +15,8 @@ import transformers
 from known_unknowns.engines import gpus
 from known_unknowns.errors import ConfigError
 
-CACHE_GIB = 1.0
-"""Default size of the cache for prefixes and image features."""
+CACHE_BYTES = 2**30
+"""Size of the cache for prefixes and image features."""
 _EFFICIENT_FLOPS_CPU, _EFFICIENT_FLOPS_GPU = 2e11, 1e14
 """Floating-point operations of one pass beyond which longer passes are not more efficient."""
 _MIN_TOKENS, _MAX_TOKENS = 512, 16384

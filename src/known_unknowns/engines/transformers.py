@@ -97,7 +97,7 @@ class TransformersEngine:
         self.facts = self._facts(entry)
         self._half = entry.dtype != "float32"
         self._sharing_error = ""
-        self._decoder = self._create_decoder(entry)
+        self._decoder = self._create_decoder()
         self._padding = PaddingCheck(model)
         compares = self._half or self._decoder is not None or self._unshared_batch_size > 1
         self._invariance = BatchInvarianceCheck(self.facts, half=self._half) if compares else None
@@ -113,7 +113,7 @@ class TransformersEngine:
         versions = {name: environment[name] for name in ("transformers", "tokenizers", "torch")}
         return rendered | {"versions": versions | {"pillow": version("pillow"), "numpy": version("numpy")}}
 
-    def _create_decoder(self, entry: TransformersModel) -> SharedPrefixDecoder | None:
+    def _create_decoder(self) -> SharedPrefixDecoder | None:
         if self.sharing == OFF:
             return None
         if self.checkpoint.sampling:  # likelihoods are not, and share prefixes
@@ -121,12 +121,11 @@ class TransformersEngine:
         if not image_token_ids(self.checkpoint.model):
             self._sharing_error = "its configuration does not name the token that represents images"
             return None
-        gib = _device.CACHE_GIB if entry.cache_gib is None else entry.cache_gib
         try:
             return SharedPrefixDecoder(
                 self.checkpoint.model,
                 closing_tokens=special_token_ids(self.checkpoint.tokenizer),
-                cache_bytes=int(gib * 2**30),
+                cache_bytes=_device.CACHE_BYTES,
                 prefixes_per_pass=self._capacity.prefixes,
                 tokens_per_pass=self._capacity.tokens_per_pass,
             )

@@ -17,6 +17,7 @@ from known_unknowns.evaluation.numbers import Number, numbers_of
 from known_unknowns.metrics.unusable_replies import outcomes, unusable
 from known_unknowns.records import Cell, Metric
 from known_unknowns.report import browser
+from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables import Part
 
@@ -73,16 +74,20 @@ class Evaluation:
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the numbers."""
-        numbers = self.numbers
-        model, benchmark = self._model, self._benchmark
-        parser = numbers[0].metric.parser
-        found = outcomes(self._params, self._files, model, benchmark, self._params.cells(benchmark), parser)
-        row = self._params.published(model, benchmark)
-        published = texts.published(self.metrics, benchmark, row, self.variants) if row else []
+        return [*filter(None, [unusable(self._outcomes())]), *self._other_notes()]
+
+    def _outcomes(self) -> list[tuple[str | None, str]]:
+        parser = self.numbers[0].metric.parser
+        cells = self._params.cells(self._benchmark)
+        return outcomes(self._params, self._files, self._model, self._benchmark, cells, parser)
+
+    def _other_notes(self) -> list[str]:
+        row = self._params.published(self._model, self._benchmark)
+        published = texts.published(self.metrics, self._benchmark, row, self.variants) if row else []
         caveat = texts.caveat(self.asked, self.total, rendered=self.rendered)
         return [
-            *filter(None, [unusable(found), self._repeated(), *published, caveat]),
-            texts.method(numbers, self.confidence),
+            *filter(None, [self._repeated(), *published, caveat]),
+            texts.method(self.numbers, self.confidence),
         ]
 
     def _repeated(self) -> str:
@@ -141,7 +146,10 @@ class Evaluation:
             )
             for each in self.numbers
         ]
-        summary = browser.Summary(self.head, shown, self.notes)
+        private = PrivateTexts.of(self._params, Path.cwd())
+        quoted = unusable(private.removed_from_outcomes(self._outcomes()))
+        notes = [*filter(None, [quoted]), *map(private.removed, self._other_notes())]
+        summary = browser.Summary(self.head, shown, notes)
         path = Path(path)
         browser.build(self._params, results=self._files.results, data=self._files.data, out=path, summary=summary)
         return path

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from known_unknowns.benchmark.exchange import Row, is_number
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.rows import parse_identifier, parse_rows
+from known_unknowns.exchange.rows import parse_rows
 from known_unknowns.records import Question
 from known_unknowns.unusable import CUT_OFF
 
@@ -184,39 +184,6 @@ def inspect_facts(row: Row) -> dict[str, Any]:
 def _object(value: Any) -> Mapping[str, Any]:
     """Return an object of JSON; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
-
-
-def expand_batch(row: Row) -> Iterator[Row]:
-    """Expand a line of a batch service's output: one row for each choice. ``custom_id`` is the question's id."""
-    values = row.fields
-    known: dict[str, Any] = {"question_id": parse_identifier(row, "custom_id")}
-    response = values["response"] or {}
-    try:
-        body = response.get("body") or {}
-        failure = values.get("error") or body.get("error")
-        if failure or response.get("status_code") != 200:
-            reason = (failure or {}).get("message") or f"status {response.get('status_code')}"
-            yield row._replace(fields={**known, "error": reason})
-            return
-        for sample, choice in enumerate(_choices(body)):
-            yield row._replace(fields={**known, **_of_message(*choice), "sample": sample})
-    except (KeyError, TypeError, AttributeError) as error:
-        raise row.error(f"not a line of a batch output ({type(error).__name__}: {error})") from error
-
-
-def _choices(body: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """Return the content of each reply, and why it ended, of a chat completion or a response."""
-    if "output" in body:  # of the endpoint /v1/responses
-        parts = [part for item in body["output"] if item["type"] == "message" for part in item["content"]]
-        return [(parts, (body.get("incomplete_details") or {}).get("reason"))]
-    return [(choice["message"]["content"], choice.get("finish_reason")) for choice in body["choices"]]
-
-
-def batch_facts(row: Row) -> dict[str, Any]:
-    """Return the model that a batch service names."""
-    response = row.fields["response"]
-    model = _object(_object(response).get("body")).get("model")
-    return {"model": model} if model else {}
 
 
 def accuracy_beside(row: Row) -> float | None:

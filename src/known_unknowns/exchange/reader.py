@@ -6,7 +6,6 @@
 | vlmevalkit | VLMEvalKit                            | index, prediction; question_id, question, A, B, ..., answer  |
 | lmms_eval  | lmms-eval, lm-evaluation-harness      | doc_id, filtered_resps; resps, doc, target, filter           |
 | inspect    | inspect_ai, ``.json`` and ``.eval``   | one object: eval, samples                                    |
-| openai     | batch services: the output file       | custom_id (the question's id), response; error               |
 
 A benchmark adds the formats of its own tools (`known_unknowns.benchmark.exchange.Exchange`). A file holds replies;
 their outcomes follow when it is scored.
@@ -42,12 +41,6 @@ FORMATS = (
         fields=("eval", "samples"),
         expand=harness_logs.expand_inspect,
         facts=harness_logs.inspect_facts,
-    ),
-    FileFormat(
-        name="openai_batch",
-        fields=("custom_id", "response"),
-        expand=harness_logs.expand_batch,
-        facts=harness_logs.batch_facts,
     ),
     FileFormat(
         name="vlmevalkit",

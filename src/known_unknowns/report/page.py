@@ -212,12 +212,8 @@ def _unusable(shown: Overview, files: EditionFiles, private: PrivateTexts) -> li
         found = shown.unusable(model)
         if found is not None and found.excludes:
             cells = [cell for cell in run.params.cells(run.benchmark, model) if cell.variant == found.variant]
-            outcomes = [
-                (outcome, private.removed(text))  # before it is shortened, which can cut a key
-                for outcome, text in unusable_replies.outcomes(
-                    run.params, files, model, run.benchmark, cells, run.main_parser
-                )
-            ]
+            outcomes = unusable_replies.outcomes(run.params, files, model, run.benchmark, cells, run.main_parser)
+            outcomes = private.removed_from_outcomes(outcomes)  # before a text is shortened, which can cut a key
             sentences.append(f"{model} on {shown.title}: no rank and no test. {unusable_replies.unusable(outcomes)}")
     return sentences
 

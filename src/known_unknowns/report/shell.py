@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from markupsafe import escape
 
 from known_unknowns.benchmark import caveats, registry
 from known_unknowns.report.formatting import counted, sentence_case, unbroken
@@ -113,7 +114,7 @@ def environment(private: PrivateTexts, *folders: Path) -> Environment:
     """Return the templates; those of further ``folders`` come first.
 
     They remove what is ``private`` and escape everything, except our SVG, scripts and style sheet, which they mark as
-    safe.
+    safe. The filter ``as_written`` is for texts of data and models: it removes keys only, and escapes them.
     """
     own = {name: FileSystemLoader(registry.get(name).folder / "templates") for name in registry.names()}
     generic = [*folders, STATIC.parent / "templates", STATIC]
@@ -125,6 +126,7 @@ def environment(private: PrivateTexts, *folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["as_written"] = lambda text: escape(private.keys_removed(text))
     found.filters |= {"counted": counted, "sentence_case": sentence_case, "unbroken": unbroken}
     found.tests["hexadecimal"] = lambda text: re.fullmatch(r"[0-9a-f]{32,}(\.dir)?", text) is not None
     return found

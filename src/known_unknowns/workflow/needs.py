@@ -1,4 +1,4 @@
-"""What models need: memory, time and GPUs of a job, and the disk, GPU hours and money of an edition.
+"""What models need: memory, time and GPUs of a job, and the disk, memory and money of an edition.
 
 All numbers follow from the models' entries, without a measurement.
 
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from known_unknowns import comparison
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, ScenesData, TransformersModel
 from known_unknowns.engines import memory_needs, prices
-from known_unknowns.progress import duration
+from known_unknowns.protocols import single_turn
 from known_unknowns.records import OVERALL, Reply
 
 RESPONDENTS = "respondents"
@@ -104,24 +104,17 @@ def group(params: Params, model: str) -> str | None:
     return RESPONDENTS if isinstance(entry, RespondentModel) and not entry.seconds_per_reply else None
 
 
-def gpu_seconds(
-    params: Params,
-    entry: TransformersModel | OpenAIModel,
-    benchmark: str,
-    questions: int,
-    *,
-    replies: bool = True,
-) -> float | None:
+def gpu_seconds(params: Params, entry: TransformersModel | OpenAIModel, benchmark: str, questions: int) -> float | None:
     """Return the estimated GPU seconds of a model for one turn of each question in each cell.
 
-    ``replies`` adds replies of the maximum length. None if the number of parameters is unknown.
+    Replies have the maximum length. None if the number of parameters is unknown.
     """
     parameters = memory_needs.parameters(entry)
     if parameters is None:
         return None
     total = 0.0
     for cell in params.cells(benchmark):
-        tokens = reply_tokens(params, entry, benchmark, cell.variant) if replies else 0
+        tokens = reply_tokens(params, entry, benchmark, cell.variant)
         total += questions * parameters / 1e9 * (PREFILL_SECONDS + DECODE_SECONDS * tokens)
     return total
 
@@ -170,7 +163,6 @@ def _mb(gib: float, attempt: int = 1) -> int:
 
 PROMPT_TOKENS = 1_500
 """Tokens of a prompt with one image, for estimates."""
-_MINUTE = 60
 IN_PROCESS, SERVER, HOSTED = "in process", "server", "hosted"
 """Where a model of the edition runs: with the engine `transformers`, behind a server of one's own, or elsewhere."""
 
@@ -188,18 +180,12 @@ class ModelNeeds:
         Size of the weights in GB (10**9 bytes).
     memory_gib : float, optional
         `memory_needs.memory_gib`.
-    gpu_hours : float, optional
-        Estimated hours of an A100 to read all prompts, one turn per question (`gpu_seconds`).
-    gpu_hours_at_most : float, optional
-        The same with replies of the maximum length.
     """
 
     model: str
     runs: str
     disk_gb: float | None = None
     memory_gib: float | None = None
-    gpu_hours: float | None = None
-    gpu_hours_at_most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,21 +196,12 @@ class Totals:
     unknown: int
     disk_gb: float
     memory_gib: float
-    gpu_hours: float
-    gpu_hours_at_most: float
 
 
-def of_edition(params: Params, data: Path) -> list[ModelNeeds]:
-    """Return the needs of each model of the edition that has weights or an endpoint.
-
-    Parameters
-    ----------
-    params : Params
-    data : Path
-        The folder of the edition's data. Before its tables of questions exist, the published numbers count.
-    """
+def of_edition(params: Params) -> list[ModelNeeds]:
+    """Return the needs of each model of the edition that has weights or an endpoint."""
     return [
-        _of_model(params, name, entry, data)
+        _of_model(name, entry)
         for name in params.models
         if isinstance(entry := params.model(name), TransformersModel | OpenAIModel)
     ]
@@ -238,8 +215,6 @@ def totals(needs: Sequence[ModelNeeds]) -> Totals:
         unknown=sum(each.disk_gb is None for each in local),
         disk_gb=round(sum(each.disk_gb or 0.0 for each in local), 1),
         memory_gib=max((each.memory_gib or 0.0 for each in local), default=0.0),
-        gpu_hours=round(sum(each.gpu_hours or 0.0 for each in local), 1),
-        gpu_hours_at_most=round(sum(each.gpu_hours_at_most or 0.0 for each in local), 1),
     )
 
 
@@ -258,31 +233,18 @@ def questions_of(params: Params, benchmark: str, data: Path) -> int | None:
     return found if found is None else int(min(found, params.limit or inf))
 
 
-def _of_model(params: Params, name: str, entry: TransformersModel | OpenAIModel, data: Path) -> ModelNeeds:
+def _of_model(name: str, entry: TransformersModel | OpenAIModel) -> ModelNeeds:
     size = memory_needs.weights_bytes(entry)
     if isinstance(entry, OpenAIModel) and size is None and entry.launch is None:
         return ModelNeeds(name, HOSTED)
     runs = IN_PROCESS if isinstance(entry, TransformersModel) else SERVER
     if size is None:
         return ModelNeeds(name, runs)
-    prompts = at_most = 0.0
-    if getattr(entry, "device", None) != "cpu":
-        for benchmark in params.benchmarks:
-            questions = questions_of(params, benchmark, data) or QUESTIONS
-            prompts += gpu_seconds(params, entry, benchmark, questions, replies=False) or 0.0
-            at_most += gpu_seconds(params, entry, benchmark, questions) or 0.0
-    return ModelNeeds(
-        name,
-        runs,
-        disk_gb=round(size / 1e9, 1),
-        memory_gib=memory_needs.memory_gib(entry),
-        gpu_hours=round(prompts / 3600, 1),
-        gpu_hours_at_most=round(at_most / 3600, 1),
-    )
+    return ModelNeeds(name, runs, disk_gb=round(size / 1e9, 1), memory_gib=memory_needs.memory_gib(entry))
 
 
 def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
-    """Return the number of questions, and the time and money that they take as far as they are known."""
+    """Return the number of questions, and the memory or money that they take as far as it is known."""
     entry, samples = params.model(model), params.samples(model)
     total = questions_of(params, benchmark, Path("data", params.data_name)) or QUESTIONS
     questions = min(total, limit or total)
@@ -291,14 +253,24 @@ def estimate(params: Params, model: str, benchmark: str, limit: int) -> str:
     text = f"{questions:,} questions in {variants} variant{'s' * (variants > 1)}"
     text += f", {samples} samples of each" * (samples > 1)
     if isinstance(entry, TransformersModel):
-        return text + _time(params, entry, benchmark, questions * samples)
+        memory = memory_needs.memory_gib(entry)
+        return text if memory is None else f"{text}, {memory:g} GiB of memory"
     if not is_hosted(entry) or (price := prices.find(entry.source)) is None:
         return text
     turns, as_of = questions * len(cells), f"at the prices of {price[1]}"
     money = usd(params, model, benchmark, turns, [])
     if money is None:
         return f"{text}, an unknown price, because the length of its reasoning has no limit"
-    return f"{text}, at most about {money:.2f} USD {as_of} and {PROMPT_TOKENS:,} tokens per prompt"
+    bound = "at least" if may_be_dialogues(params, model, benchmark) else "at most about"
+    return f"{text}, {bound} {money:.2f} USD {as_of} and {PROMPT_TOKENS:,} tokens per prompt"
+
+
+def may_be_dialogues(params: Params, model: str, benchmark: str) -> bool:
+    """Return whether a model may be asked further turns after the first one of a question."""
+    # Only of this protocol it is known that it asks one turn. A confidence is asked for after the answer.
+    variants = {cell.variant for cell in params.cells(benchmark, model)}
+    protocols = {params.protocol(benchmark, variant).name for variant in variants}
+    return bool(params.confidence) or protocols != {single_turn.__name__}
 
 
 def is_hosted(entry: ModelEntry) -> TypeGuard[OpenAIModel]:
@@ -336,17 +308,3 @@ def reply_tokens(params: Params, entry: ModelEntry, benchmark: str, variant: str
     decoding = getattr(entry.asked_in(benchmark), "decoding", None)
     own = decoding.max_new_tokens if decoding else None
     return int(own or params.protocol(benchmark, variant).plain().get("max_new_tokens", 0))
-
-
-def _time(params: Params, entry: TransformersModel, benchmark: str, questions: int) -> str:
-    seconds = gpu_seconds(params, entry, benchmark, questions)
-    if seconds is None:
-        return ""
-    machine = memory_needs.this_machine()
-    on_gpu = entry.device != "cpu" and bool(machine.gpus)
-    need = memory_needs.memory_gib(entry)
-    memory = "" if need is None else f", {need:g} GiB of memory"
-    where = machine.gpus[0][0] if on_gpu else "this CPU"
-    asking = seconds if on_gpu else seconds * CPU_FACTOR
-    time = f"at most about {duration(asking)}" if asking > _MINUTE else "less than a minute"
-    return f", {time} on {where} besides loading{memory}"

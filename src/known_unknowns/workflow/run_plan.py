@@ -1,4 +1,4 @@
-"""The plan of a run: what it will ask, on how many GPUs, for how long, and what it downloads and costs.
+"""The plan of a run: what it will ask, on how many GPUs, and what it downloads and costs.
 
 Nothing is started and no network is used. What is not known is None, never zero.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
@@ -43,12 +42,14 @@ class ModelPlan:
         Turns without a recorded reply. Of a question that is asked in several turns, the later ones are not counted.
     at_most : bool
         Whether some of them may have a reply, which only the loaded model can tell.
+    at_least : bool
+        Whether later turns may follow (`needs.may_be_dialogues`).
     gpus, jobs : int
         GPUs of a job, and jobs that ask at the same time.
-    hours : float, optional
-        Duration, by the mean time of the model's recorded replies.
     download : int, optional
         Bytes of weights that are not on this machine.
+    hosted : bool
+        Whether an endpoint has the weights.
     usd : float, optional
         Money; 0 for a model that runs here.
     refused : str, optional
@@ -58,10 +59,11 @@ class ModelPlan:
     model: str
     new: int | None
     at_most: bool
+    at_least: bool
     gpus: int
     jobs: int
-    hours: float | None
     download: int | None
+    hosted: bool
     usd: float | None
     refused: str | None = None
 
@@ -149,24 +151,25 @@ class _AskedVariants:
 
 def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVariants, refused: str | None) -> ModelPlan:
     entry = params.model(name)
-    new, hours, usd = [], [], []
-    at_most, jobs = False, shards_of(entry) or 1
+    new, usd = [], []
+    at_most = at_least = False
     for benchmark in params.benchmarks:
         replies = replies_of(_journal(name, benchmark))
         count, exact = _new_turns(params, name, benchmark, asked, replies)
         at_most = at_most or not exact
+        at_least = at_least or (count != 0 and needs.may_be_dialogues(params, name, benchmark))
         new.append(count)
-        hours.append(_seconds(params, entry, benchmark, count, replies.values(), jobs))
         usd.append(needs.usd(params, name, benchmark, count, replies.values()))
-    turns, seconds = _sum(new), _sum(hours)
+    turns = _sum(new)
     return ModelPlan(
         name,
         new=None if turns is None else int(turns),
         at_most=at_most,
+        at_least=at_least,
         gpus=entry.gpus,
-        jobs=jobs,
-        hours=None if seconds is None else seconds / 3600,
+        jobs=shards_of(entry) or 1,
         download=0 if turns == 0 else _weights(entry),
+        hosted=needs.is_hosted(entry),
         usd=_sum(usd),
         refused=refused,
     )
@@ -195,19 +198,6 @@ def _new_turns(
         found // len(params.seeds_of(benchmark, cell.variant)) for found, cell in zip(rows, cells, strict=True)
     )
     return number, not replies  # the recorded ones may be of another edition or with other settings
-
-
-def _seconds(
-    params: Params, entry: ModelEntry, benchmark: str, new: int | None, replies: Iterable[Reply], jobs: int
-) -> float | None:
-    """Return the duration of so many turns at the mean time of the recorded ones, else by `needs.seconds_of`."""
-    if not new:
-        return 0.0 if new == 0 else None
-    measured = [reply.seconds for reply in replies if reply.seconds]
-    if measured and not isinstance(entry, RespondentModel):
-        return new * fmean(measured) / jobs / (entry.concurrency if isinstance(entry, OpenAIModel) else 1)
-    estimated = needs.seconds_of(params, entry, benchmark, 1)
-    return None if estimated is None else new * estimated / len(params.cells(benchmark)) / jobs
 
 
 def _weights(entry: ModelEntry) -> int | None:
@@ -242,25 +232,28 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 def as_text(plan: RunPlan) -> str:
     """Return the plan as a table with a total, and what its numbers mean."""
-    rows = [("model", "new turns", "GPUs", "hours", "download", "USD")]
+    rows = [("model", "new first turns", "GPUs", "download", "USD")]
     asked = [each for each in plan.models if each.refused is None]
     for each in plan.models:
         gpus = f"{each.jobs} x {each.gpus}" if each.gpus else NONE
         if each.refused is not None:
-            rows.append((each.model, REFUSED, gpus, NONE, NONE, NONE))
+            rows.append((each.model, REFUSED, gpus, NONE, NONE))
             continue
-        new = "at most " * each.at_most + _count(each.new)
-        rows.append((each.model, new, gpus, _number(each.hours), _size(each.download), _number(each.usd)))
-    totals = {name: [getattr(each, name) for each in asked] for name in ("new", "hours", "download", "usd")}
-    new, hours, download, usd = map(_total, totals.values(), (_count, _number, _size, _number))
-    rows.append(("all", new, "", hours, download, usd))
+        download = "the server has it" if each.hosted else _size(each.download)
+        usd = _number(each.usd)
+        rows.append((each.model, _turns(each), gpus, download, _at_least(usd) if each.at_least else usd))
+    totals = {name: [getattr(each, name) for each in asked] for name in ("new", "download", "usd")}
+    new, download, usd = map(_total, totals.values(), (_count, _size, _number))
+    if any(each.at_least for each in asked) and not any(each.at_most for each in asked):
+        new, usd = _at_least(new), _at_least(usd)
+    rows.append(("all", new, "", download, usd))
     machine = "" if plan.gpus is None else f" with at most {plan.gpus} GPU{'s' * (plan.gpus != 1)}"
     notes = [
         f"Data to download: {', '.join(f'{name} {_size(size)}' for name, size in plan.data.items())}.",
-        "New turns have no recorded reply. Later turns of a question are not counted; equal turns are asked once.",
-        "Hours follow from the times of recorded replies, without loading. Before any, those of models that the run",
-        "loads or serves are estimates for an A100 and the longest replies; those of other endpoints are unknown.",
+        "New turns have no recorded reply. Equal turns are asked once.",
     ]
+    if any(each.at_least for each in asked):
+        notes.append('"At least": dialogues ask later turns too, which depend on the replies and are not counted.')
     if dates := ", ".join(plan.prices_as_of):
         notes += [
             f"USD follow from prices of {dates} ({prices.PROJECT}, or else the packaged table) and",
@@ -277,6 +270,18 @@ def as_text(plan: RunPlan) -> str:
         ]
         notes += ["or leave them out of the edition. `known-unknowns models list --fits` lists those that fit here."]
     return "\n".join([f"Plan of the edition {plan.edition}{machine}; nothing is started", "", *align(rows), "", *notes])
+
+
+def _turns(plan: ModelPlan) -> str:
+    number = _count(plan.new)
+    if plan.at_most:
+        return f"at most {number}"
+    return _at_least(number) if plan.at_least else number
+
+
+def _at_least(number: str) -> str:
+    """Say that a number is a lower bound, if there is one."""
+    return number if number in (UNKNOWN, NONE) else f"at least {number}"
 
 
 def _total(values: Sequence[float | None], text: Callable[[float | None], str]) -> str:

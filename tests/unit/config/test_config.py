@@ -40,6 +40,18 @@ MISTAKES = {
         "transfomers",
         "models.pocket.engine: 'transfomers' is not known; did you mean 'transformers'",
     ),
+    "a key that was removed": (
+        ("models", "pocket", "cache_gib"),
+        0.5,
+        "models.pocket.cache_gib: this key was removed: images that are kept from one batch of turns to the next have "
+        "1 GiB of memory; remove the key",
+    ),
+    "a removed key that changes prompts": (
+        ("models", "pocket", "template_date"),
+        "2026-01-02",
+        "models.pocket.template_date: this key was removed: a chat template that writes the day of the run writes "
+        "2024-07-26; remove the key. If it was another date, the prompts change and these questions are asked again",
+    ),
     "wrong type": (("models", "pocket", "batch_size"), "many", "models.pocket.batch_size: 'many' is not valid"),
     "null": (("models", "pocket", "threads"), None, "models.pocket.threads: null is not allowed"),
     "missing key": (

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from known_unknowns.engines import RendersReference, _template_date
+from known_unknowns.engines import RendersReference
 from known_unknowns.engines._reference import coarse
 from known_unknowns.errors import ConfigError
 from tests.unit.engines import tiny
@@ -47,19 +47,15 @@ def test_coarse_values_by_hand():
     assert coarse(np.array([3.0])) == {"shape": [1], "parts": [[3.0, 0.0]]}
 
 
-def test_a_date_in_the_template_is_a_setting(folder):
+def test_a_date_in_the_template_is_the_same_on_all_days(folder):
     engine = tiny.engine("llava", folder, prompt_template=DATED)
     assert engine.reference_prompt()["text"].startswith("Today: 26 Jul 2024\n")
-    assert engine.facts["template_date"] == _template_date.DEFAULT
-    other = tiny.engine("llava", folder, prompt_template=DATED, template_date="2026-01-02")
-    assert other.reference_prompt()["text"].startswith("Today: 02 Jan 2026\n")
-    assert {**other.facts, "template_date": _template_date.DEFAULT} == dict(engine.facts)
+    assert engine.facts["template_date"] == "2024-07-26"
 
 
 @pytest.mark.parametrize(
     ("changes", "key"),
     [
-        ({"template_date": "2026-01-02"}, "template_date: the chat template writes no date"),
         ({"prompt_template": WITHOUT_SYSTEM, "system": "Be brief."}, "system: the chat template drops the system text"),
         ({"prompt_template": DATED.replace("'%d %b %Y'", "form")}, "in a form that it computes"),
     ],
@@ -67,9 +63,3 @@ def test_a_date_in_the_template_is_a_setting(folder):
 def test_a_setting_that_changes_nothing_is_an_error(folder, changes, key):
     with pytest.raises(ConfigError, match=key):
         tiny.engine("llava", folder, **changes)
-
-
-@pytest.mark.parametrize("day", ["2026-02-30", "20260102", "yesterday"])
-def test_a_date_must_be_one(folder, day):
-    with pytest.raises(ValueError, match="template_date"):
-        tiny.entry(folder, template_date=day)

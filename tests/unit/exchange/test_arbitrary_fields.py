@@ -43,11 +43,6 @@ SOUND: dict[str, dict[str, Any]] = {
         "prediction": "A",
     },
     "own": {"question_id": 1, "question": "Which?", "A": "x", "B": "y", "answer": "A", "prediction": "A", "sample": 0},
-    "batch": {
-        "custom_id": "1",
-        "response": {"status_code": 200, "body": {"model": "m", "choices": [{"message": {"content": "A"}}]}},
-        "error": None,
-    },
 }
 _SAMPLE = {
     "id": 1,

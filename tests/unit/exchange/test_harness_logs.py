@@ -1,4 +1,4 @@
-"""Logs that lm-evaluation-harness and inspect_ai wrote (logs/README.md), lines of batch services, and own questions."""
+"""Logs that lm-evaluation-harness and inspect_ai wrote (logs/README.md), and own questions."""
 
 from __future__ import annotations
 
@@ -99,51 +99,9 @@ def test_unfinished_and_broken_logs_of_inspect(tmp_path):
         parse_file(tmp_path / "c.json")
 
 
-def batch(name: str, *texts: str, **changes: Any) -> dict[str, Any]:
-    """A line of the output file of OpenAI's batch service (its documentation, Batch API)."""
-    choices = [
-        {"index": n, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        for n, text in enumerate(texts)
-    ]
-    body = {"id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-4o-mini", "choices": choices}
-    response = {"status_code": 200, "request_id": "r", "body": body}
-    return {"id": "batch_req_1", "custom_id": name, "response": response, "error": None} | changes
-
-
 def written(path: Path, *lines: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
-
-
-def test_batch_output(tmp_path):
-    refused = {"status_code": 429, "request_id": "r", "body": {"error": {"message": "rate limit"}}}
-    expired = {
-        "code": "batch_expired",
-        "message": "This request could not be executed before the completion window expired.",
-    }
-    cut = batch("3", "A")
-    cut["response"]["body"]["choices"][0]["finish_reason"] = "length"
-    output = {"output": [{"type": "reasoning"}, {"type": "message", "content": [{"type": "output_text", "text": "B"}]}]}
-    new = batch("4") | {"response": {"status_code": 200, "body": output}}
-    lines = (batch("1", "A", "C"), batch("2", response=refused), cut, new, batch("5", response=None, error=expired))
-    found = parse_file(written(tmp_path / "output.jsonl", *lines))
-    said = [(p.id, p.sample, p.text, p.error and p.error[:10], p.finish) for p in found.predictions]
-    assert said == [
-        ("1", 0, "A", None, "stop"),
-        ("1", 1, "C", None, "stop"),
-        ("2", 0, "", "rate limit", "stop"),
-        ("3", 0, "A", None, "length"),
-        ("4", 0, "B", None, "stop"),
-        ("5", 0, "", "This reque", "stop"),
-    ]
-    assert found.facts == {"model": "gpt-4o-mini"}
-    table = tmp_path / "questions.parquet"
-    tables.write_questions(table, [question(name, answer=0) for name in "12"])
-    file = written(tmp_path / "two.jsonl", batch("1", "A"), batch("2", response=refused))
-    result = rescore("humblebench", [file], annotations=table)
-    assert (value(result, "official", "accuracy"), value(result, "official", "share_failed")) == (1 / 2, 1 / 2)
-    with pytest.raises(DataError, match=r"output\.jsonl, line 1: not a line of a batch output"):
-        parse_file(written(tmp_path / "output.jsonl", batch("1") | {"response": {"status_code": 200, "body": {}}}))
 
 
 def test_a_log_with_our_questions_needs_no_annotations(tmp_path):

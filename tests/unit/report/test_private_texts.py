@@ -1,4 +1,4 @@
-"""No page has a private text, wherever in the run it stands."""
+"""No page has a key, and no text of the project on a page is private. Texts of data and models stay."""
 
 from __future__ import annotations
 
@@ -88,6 +88,31 @@ def test_other_texts_stay(private, text):
     assert private.removed(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the key 0123-abcd-4567 is not valid", "the key [key] is not valid"),
+        ("sk-proj-0123456789abcdef; Authorization: Bearer a.b-c_d=ef", "[key]; Authorization: Bearer [key]"),
+        ("(http://10.1.2.3:8000/v1?a=1&api_key=abc).", "(http://10.1.2.3:8000/v1?a=1&api_key=[key])."),
+    ],
+)
+def test_keys_are_removed_from_texts_of_data_and_models(private, text, shown):
+    assert private.keys_removed(text) == shown
+    assert private.keys_removed_from({"a": [text, 1]}) == {"a": [shown, 1]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A. /usr/bin/python, B. /opt/conda/bin/python",
+        "/home/me/my project/data/x.png, /data/check points/llava, C:\\Users\\me",
+        "http://10.1.2.3:8000/v1, localhost:11434, 192.168.0.7, https://me@llm.internal/v1, file:///srv/a/b.csv",
+    ],
+)
+def test_paths_and_addresses_of_data_and_models_stay(private, text):
+    assert private.keys_removed(text) == text
+
+
 def test_a_value_keeps_its_form(private):
     value = {"a": [1, None, "/srv/a/b"], "/srv/a/c": ({"x": 0.5},)}
     assert private.removed_from(value) == {"a": [1, None, "b"], "c": [{"x": 0.5}]}
@@ -119,3 +144,20 @@ def test_no_page_has_a_private_text(tmp_path, monkeypatch):
         assert [text for text in [*PLANTED, str(tmp_path), KEY[:12], CREDENTIAL[:12]] if text in page] == [], name
     assert "[private address]" in pages["provenance.html"] and "[key]" in pages["provenance.html"]
     assert "Unusable: " in pages["index.html"] and "[private address]" in pages["index.html"]
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_page_quotes_a_reply_as_the_model_wrote_it(tmp_path, monkeypatch):
+    set_environment(monkeypatch, tmp_path, tmp_path / "project")
+    quoted = "<b>/usr/bin/python</b> or /opt/conda/bin/python at http://10.20.30.40:8000"
+    run = make(
+        tmp_path / "project",
+        questions=15,
+        variants_kept=["original", "nota_only"],
+        models=("oracle", "pocket"),
+        reply=lambda model, question, dice: Reply("A" if model == "oracle" else f"{quoted} {KEY}"),
+    )
+    page = write(run, root=tmp_path / "project")["index.html"]
+    (sentence,) = [each.text for each in page.all("p") if "Unusable: " in each.text]
+    assert f"'{quoted} [key]'" in sentence
+    assert not page.all("b")

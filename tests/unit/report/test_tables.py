@@ -105,7 +105,7 @@ def test_kinds_of_errors_have_shares_and_examples(tmp_path: Path) -> None:
     model = run.params.models[0]
     rows = [
         ErrorShare("Overall", "perception", 1, 4, 0.25, 0.05, 0.7, 6, 0, ("12",)),
-        ErrorShare("Overall", "counting", 3, 4, 0.75, 0.3, 0.95, 6, 0, ("3", HOSTILE)),
+        ErrorShare("Overall", "counting", 3, 4, 0.75, 0.3, 0.95, 6, 0, ("3", HOSTILE, "/srv/mine/4")),
         ErrorShare("Overall", "parser", 0, 4, 0.0, 0.0, 0.4, 6, 0, ()),
         ErrorShare("Object", "counting", 3, 3, 1.0, 0.4, 1.0, 2, 0, ("3",)),
     ]
@@ -115,7 +115,9 @@ def test_kinds_of_errors_have_shares_and_examples(tmp_path: Path) -> None:
     assert "75.0 [30.0, 95.0] n = 4 6 pending3" in shown and "parser" not in shown
     links = [e.attributes["href"] for e in page.all("a") if "&question=" in e.attributes.get("href", "")]
     assert f"questions.html#benchmark=humblebench&question=3&model={model}&variant=original&seed=0" in links
-    assert not page.all("img") and any(HOSTILE in e.text for e in page.all("a"))
+    assert f"questions.html#benchmark=humblebench&question=/srv/mine/4&model={model}&variant=original&seed=0" in links
+    shown = [e.text for e in page.all("a")]
+    assert not page.all("img") and any(HOSTILE in text for text in shown) and "/srv/mine/4" in shown
 
 
 def test_a_file_that_is_no_table_of_errors_is_named(tmp_path: Path) -> None:

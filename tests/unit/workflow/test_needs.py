@@ -89,28 +89,26 @@ SERVED = ENDPOINT | {"card": EIGHT["card"]}
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        # 25,000 questions x 8 x 0.035 s = 7,000 s; with 200 tokens 12,000 s. 16 GB x 1.2 + 2 GiB
-        (EIGHT, ModelNeeds("m", "in process", 16.0, 19.9, 1.9, 3.3)),
-        (EIGHT | {"dtype": "float32"}, ModelNeeds("m", "in process", 32.0, 37.8, 1.9, 3.3)),
-        (ON_CPU, ModelNeeds("m", "in process", 16.0, 19.9, 0.0, 0.0)),
-        (SERVED, ModelNeeds("m", "server", 16.0, 19.9, 1.9, 3.3)),
-        (SERVED | {"decoding": {"max_new_tokens": 40}}, ModelNeeds("m", "server", 16.0, 19.9, 1.9, 2.2)),
+        # 16 GB x 1.2 + 2 GiB
+        (EIGHT, ModelNeeds("m", "in process", 16.0, 19.9)),
+        (EIGHT | {"dtype": "float32"}, ModelNeeds("m", "in process", 32.0, 37.8)),
+        (SERVED, ModelNeeds("m", "server", 16.0, 19.9)),
         (ENDPOINT, ModelNeeds("m", "hosted")),
         (EIGHT | {"card": {"family": "F", "licence": "MIT"}}, ModelNeeds("m", "in process")),
     ],
 )
-def test_the_needs_of_a_model_of_an_edition(entry, expected, tmp_path):
-    assert needs.of_edition(params_of(entry), tmp_path) == [expected]
+def test_the_needs_of_a_model_of_an_edition(entry, expected):
+    assert needs.of_edition(params_of(entry)) == [expected]
 
 
 def test_the_needs_of_an_edition_are_sums_and_the_largest_memory():
     each = [
-        ModelNeeds("a", "in process", 16.0, 19.9, 1.9, 3.3),
-        ModelNeeds("b", "server", 8.0, 10.9, 1.0, 2.0),
+        ModelNeeds("a", "in process", 16.0, 19.9),
+        ModelNeeds("b", "server", 8.0, 10.9),
         ModelNeeds("c", "hosted"),
         ModelNeeds("d", "in process"),
     ]
-    assert needs.totals(each) == needs.Totals(3, 1, 24.0, 19.9, 2.9, 5.3)
+    assert needs.totals(each) == needs.Totals(3, 1, 24.0, 19.9)
 
 
 def test_the_time_limit_follows_from_the_number_of_questions(tmp_path):

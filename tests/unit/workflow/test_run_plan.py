@@ -99,14 +99,6 @@ def test_before_the_data_are_there_the_published_number_of_questions_counts(para
 
 def test_what_is_not_known_is_none(params: Params) -> None:
     found = plan(params)
-    assert {name: each["hours"] for name, each in found.items()} == {
-        "oracle": 0,
-        "slow": pytest.approx(3 * 22831 * 1.8 / 3600),
-        # 8 billion parameters, for each 0.035 s for a prompt and 0.000125 s for each of at most 16 tokens
-        "local": pytest.approx(3 * 22831 * 8 * (0.035 + 0.000125 * 16) / 3600),
-        "server": pytest.approx(3 * 22831 * 8 * (0.035 + 0.000125 * 16) / 4 / 3600),  # on four GPUs
-        **dict.fromkeys(("hosted", "priceless", "thinks", "thinks_briefly", "without_card")),
-    }
     size = 16_000_000_000  # 8 billion parameters in 16 bits
     assert {name: each["download"] for name, each in found.items()} == {
         **dict.fromkeys(("oracle", "slow", "hosted", "priceless", "thinks", "thinks_briefly"), 0),
@@ -158,7 +150,7 @@ def test_the_gpus_of_a_server_share_its_weights_and_a_refused_model_is_in_no_sum
         run_plan.of_run(on_two, 8)
     )
     assert "server needs 68.4 GiB for its weights on each of its 2 GPUs, and the GPU has 60.0 GiB." in text
-    assert ["server", "refused", "1", "x", "2", "-", "-", "-"] in [line.split() for line in text.splitlines()]
+    assert ["server", "refused", "1", "x", "2", "-", "-"] in [line.split() for line in text.splitlines()]
     of_others = [each for each in run_plan.of_run(on_two, 8, 80).models if each.model != "server"]
     total = next(line for line in text.splitlines() if line.startswith("all "))
     assert f"{sum(each.new or 0 for each in of_others):,}" in total
@@ -177,16 +169,14 @@ def test_what_the_journal_has_is_not_new(made: Params) -> None:
     assert plan(made)["oracle"]["new"] == 0
 
 
-def test_hours_and_money_follow_from_the_recorded_replies(made: Params) -> None:
-    replies = [Reply("A", seconds=seconds, input_tokens=1000, output_tokens=10) for seconds in (2.0, 4.0)]
+def test_money_follows_from_the_recorded_replies(made: Params) -> None:
+    replies = [Reply("A", input_tokens=tokens, output_tokens=10) for tokens in (500, 1500)]
     for name in ("hosted", "local"):
         with Journal(Path("journal", name, "humblebench.jsonl")) as journal:
             journal.append([(f"{name} {i}", reply) for i, reply in enumerate(replies)])  # of another edition
     found = plan(made, gpus=2)
     turns = found["hosted"]["new"]
     assert turns < TURNS == found["local"]["new"]  # the questions on a blank image are equal turns
-    assert found["hosted"]["hours"] == pytest.approx(turns * 3 / 4 / 3600)  # four requests at a time
-    assert found["local"]["hours"] == pytest.approx(TURNS * 3 / 2 / 3600)  # on two GPUs
     assert (found["hosted"]["at_most"], found["local"]["at_most"]) == (False, True)
     assert found["hosted"]["usd"] == pytest.approx(turns * (1000 * 0.15 + 10 * 0.60) / 1e6)
     table = "as_of: '2026-11-01'\nmodels: {gpt-4o-mini: {input: 1, output: 10}, someone's: {input: 2, output: 2}}\n"
@@ -196,14 +186,31 @@ def test_hours_and_money_follow_from_the_recorded_replies(made: Params) -> None:
     assert "prices of 2026-11-01" in run_plan.as_text(run_plan.of_run(made, 1))
 
 
-def test_a_finished_model_needs_no_weights_and_no_gpu_time(made: Params, monkeypatch: pytest.MonkeyPatch) -> None:
+def rows_of(params: Params) -> dict[str, str]:
+    """The rows of the printed plan by model, with one space between words."""
+    lines = run_plan.as_text(run_plan.of_run(params, 8)).splitlines()
+    return {line.split()[0]: " ".join(line.split()) for line in lines if line}
+
+
+def test_turns_and_money_of_dialogues_are_at_least(made: Params) -> None:
+    assert "at least" not in run_plan.as_text(run_plan.of_run(made, 8)).lower()
+    dialogues = with_keys(made, benchmarks__humblebench__protocol="forced_choice")
+    rows = rows_of(dialogues)
+    assert rows["oracle"] == "oracle at least 60 - - -"
+    # 60 prompts of 1,500 tokens at 0.15 USD per million, and 16 tokens of a reply at 0.60
+    assert rows["hosted"] == "hosted at least 60 - the server has it at least 0.01"
+    assert rows["all"].startswith("all at least 540 ") and rows["all"].endswith(" at least 0.03 + unknown")
+    ask(dialogues, "oracle", VARIANTS)
+    assert rows_of(dialogues)["oracle"] == "oracle 0 - - -"
+    assert rows_of(with_keys(made, editions__one__confidence=["verbalised"]))["slow"] == "slow at least 60 - - -"
+
+
+def test_a_finished_model_needs_no_weights(made: Params, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(made, "oracle", VARIANTS)
     shutil.copytree("journal/oracle", "journal/local")
     engine = lazy_engine.without_loading("oracle", made.model("oracle"), Path("journal/oracle/humblebench.jsonl"))
     monkeypatch.setattr(lazy_engine, "without_loading", lambda *_: engine)  # as if it had been asked
-    assert {name: plan(made)["local"][name] for name in ("new", "hours", "download")} == dict.fromkeys(
-        ("new", "hours", "download"), 0
-    )
+    assert {name: plan(made)["local"][name] for name in ("new", "download")} == {"new": 0, "download": 0}
 
 
 def test_the_command_prints_one_table_with_a_total_or_json(params: Params) -> None:
@@ -212,13 +219,13 @@ def test_the_command_prints_one_table_with_a_total_or_json(params: Params) -> No
     lines = text.output.splitlines()
     assert lines[0] == "Plan of the edition one with at most 8 GPUs; nothing is started"
     rows = {line.split()[0]: line.split() for line in lines[3:13]}
-    assert rows["local"] == ["local", "68,493", "8", "x", "1", "0.70", "16.0", "GB", "-"]
-    # of "slow" 34.25 hours; of "local" on 8 GPUs and of "server" on 2 x 4 GPUs 0.70 each
-    hours, size, usd = ["35.65", "+", "unknown"], ["32.0", "GB", "+", "unknown"], ["36.21", "+", "unknown"]
-    assert rows["all"] == ["all", "616,437", *hours, *size, *usd]
+    assert rows["local"] == ["local", "68,493", "8", "x", "1", "16.0", "GB", "-"]
+    assert " ".join(rows["priceless"]) == "priceless 68,493 - the server has it unknown"
+    size, usd = ["32.0", "GB", "+", "unknown"], ["36.21", "+", "unknown"]
+    assert rows["all"] == ["all", "616,437", *size, *usd]
     assert "Data to download: humblebench unknown." in lines
     found = json.loads(CliRunner().invoke(cli.app, ["plan", "run", "--json"]).output)
-    assert found["edition"] == "one" and found["models"][2]["hours"] is None
+    assert found["edition"] == "one" and found["models"][3]["usd"] is None
     mistake = CliRunner().invoke(cli.app, ["plan", "run", "--edition", "no"]).exception
     assert isinstance(mistake, ConfigError) and mistake.exit_code == 2
 

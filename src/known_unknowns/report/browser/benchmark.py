@@ -93,13 +93,13 @@ class BenchmarkWriter:
             "relations": list(self._relations()),
             "cells": cells,
             "replies": replies_of,
-            "provenance": self._provenance(),
+            "provenance": self._private.removed_from(self._provenance()),
         }
         return self._name, [len(self._places), self._write(index)]
 
     def _write(self, value: Any) -> str:
-        """Write a JSON-able value without what is private, and return the shard's name."""
-        return self._shards.write_json(self._private.removed_from(value))
+        """Write a JSON-able value without keys, and return the shard's name."""
+        return self._shards.write_json(self._private.keys_removed_from(value))
 
     def _cell_names(self, cell: Cell) -> list[Any]:
         """The variant, its name in the report, and the seed as the page shows it: "3", or "3 sample 1"."""
@@ -120,7 +120,7 @@ class BenchmarkWriter:
                 if question.id not in self._places:
                     self._places[question.id] = len(self._places)
                     categories.append(self._categories.setdefault(question.category, len(self._categories)))
-                    text = self._private.removed(f"{question.rendered}\n{question.id}")
+                    text = self._private.keys_removed(f"{question.rendered}\n{question.id}")
                     texts.append(text.replace("\0", "\ufffd"))
         parts = range(0, len(texts), TEXT_CHUNK)
         return {

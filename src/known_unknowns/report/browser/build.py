@@ -60,10 +60,11 @@ def build(
     """Write the page ``out``, and its shards to the folder ``questions`` beside it, which is replaced.
 
     The same inputs give the same bytes. At most one variant and seed of the questions and one model's replies to it are
-    in memory. What is private is removed. Without images (``report.images`` of the configuration), the page shows their
-    digests. ``root`` is the project's folder, by default the working folder. With a ``summary``, the page stands alone:
-    it links to no other page, and shows wrong answers first. Raises DataError if a table of the edition's folders
-    ``results`` and ``data`` is absent or invalid, or if a folder ``questions`` with other files would be replaced.
+    in memory. Keys are removed from all texts, and paths and private addresses from those that the project wrote.
+    Without images (``report.images`` of the configuration), the page shows their digests. ``root`` is the project's
+    folder, by default the working folder. With a ``summary``, the page stands alone: it links to no other page, and
+    shows wrong answers first. Raises DataError if a table of the edition's folders ``results`` and ``data`` is absent
+    or invalid, or if a folder ``questions`` with other files would be replaced.
     """
     private = PrivateTexts.of(params, root or Path.cwd())
     _check_replaceable(out.parent / SHARDS)

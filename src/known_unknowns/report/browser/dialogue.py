@@ -80,7 +80,8 @@ class _Turns:
         self.questions, self.table, self._replay = questions, replies, replay
         self.columns = {name: replies.values(name) for name in replies.table.column_names if name != "logprobs"}
         # Before the passages are found, which are places in the shown text.
-        self.columns["reply"] = private.removed_from(self.columns["reply"])
+        self.columns["reply"] = private.keys_removed_from(self.columns["reply"])
+        self.columns["error"] = private.removed_from(self.columns["error"])
         self.labels = [None if labels is None else tuple(labels) for labels in self.columns["labels"]]
         self._logprob_labels, self._edges, self._logprobs = log_probabilities(replies.table)
 
