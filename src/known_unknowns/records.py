@@ -502,7 +502,7 @@ class Confidence:
     would_be_right : bool, optional
         Whether the answer is right if there must be one: that of an attempt; of a refusal the answer without the
         refusal option; False if it refuses or abstains and no option but the refusal is right. None if it is unknown.
-    option_text, option_text_sum, letters, samples, shuffles, verbalised, refusal : float, optional
+    option_text, option_text_sum, letters, samples, verbalised, refusal : float, optional
         Confidences from 0 to 1, by source; None if unknown. ``option_text_sum`` is that of the sum of the
         log-probabilities, without a division by the number of tokens.
     """
@@ -516,7 +516,6 @@ class Confidence:
     option_text_sum: float | None
     letters: float | None
     samples: float | None
-    shuffles: float | None
     verbalised: float | None
     refusal: float | None
 

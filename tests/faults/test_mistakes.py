@@ -51,7 +51,6 @@ def changed(path, value):
         (("models", "m"), OPENAI | {"max_cost": {"usd": float("inf")}}, "models.m.max_cost.usd"),
         (("models", "m"), OPENAI | {"decoding": {"seed": 10**30}}, "models.m.decoding.seed"),
         (("models", "m"), OPENAI | {"concurrency": 2.0}, "models.m.concurrency"),
-        (("models", "m"), OPENAI | {"base_url": "http://user:pw@host/v1"}, "models.m.base_url"),
         (("models", "m"), OPENAI | {"base_url": "http://host\n/v1"}, "models.m.base_url"),
         (("editions", "pocket", "seeds"), [10**30], r"editions.pocket.seeds\[0\]"),
         (("editions", "pocket", "seeds"), [1.0], r"editions.pocket.seeds\[0\]"),
@@ -63,9 +62,8 @@ def changed(path, value):
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_with_its_path(path, value, told):
-    with pytest.raises(ConfigError, match=told) as error:
+    with pytest.raises(ConfigError, match=told):
         configuration.check(changed(path, value))
-    assert "pw@" not in str(error.value)
 
 
 @pytest.mark.parametrize("uri", ["sqlite:///mlflow.db", "http://host:5000", "https://host/mlflow", "databricks"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import tables
+from known_unknowns import json_files, tables
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 from tests.workflow.project import Project
 
@@ -22,7 +22,18 @@ TABLE = "humblebench/replies.parquet"
 def telling(request):
     """An endpoint without log-probabilities that repeats the key of the request in every response."""
     told = request.headers["authorization"]
-    return Response(200, completion(request.question or "q", content=f"C. {told}", reasoning=told, logprobs=False))
+    changes = {"content": f"C. {told}", "reasoning": told, "system_fingerprint": told}
+    return Response(200, completion(request.question or "q", logprobs=False, **changes))
+
+
+def telling_page(request):
+    """A page of the server beside its interface, such as vLLM's, that repeats the key."""
+    told = request.headers["authorization"]
+    return Response(200, {"version": told, "tokens": [1], "prompt": str(request.headers)})
+
+
+REFUSING = {"seed": f"seed is not for Bearer {KEY}"}
+PAGES = dict.fromkeys(("/version", "/tokenize", "/detokenize"), telling_page)
 
 
 def add_hosted(params: dict[str, Any], url: str, source: str = MODEL) -> None:
@@ -59,7 +70,8 @@ def import_replies(project: Project) -> str:
 @pytest.fixture(scope="module")
 def changed(finished: tuple[Project, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Changed]:
     project = finished[0].twin(tmp_path_factory.mktemp("changed") / "project")
-    with pytest.MonkeyPatch.context() as environment, Endpoint(reply=telling) as server:
+    endpoint = Endpoint(reply=telling, unsupported=REFUSING, pages=PAGES)
+    with pytest.MonkeyPatch.context() as environment, endpoint as server:
         environment.setenv("A_KEY_OF_OURS", KEY)
         imported = import_replies(project)
 
@@ -77,8 +89,14 @@ def changed(finished: tuple[Project, str], tmp_path_factory: pytest.TempPathFact
 def test_the_key_of_an_endpoint_is_in_no_file(changed):
     root = changed.project.root
     assert changed.keys == {f"Bearer {KEY}"}
-    spent = json.loads((root / RESULTS / "replies/hosted/humblebench/engine.json").read_text())["spent"]
+    replies = root / RESULTS / "replies/hosted/humblebench"
+    record = (replies / "engine.json").read_text(encoding="utf-8")
+    spent = json.loads(record)["spent"]
     assert spent["replies"] > 0 and spent["input_tokens"] > 0
+    assert "seed is not for Bearer [key]" in record
+    assert {row.reply.text for row in tables.read_replies(replies / "replies.parquet")} == {"C. Bearer [key]"}
+    (reference,) = json_files.read(root / "journal/hosted/humblebench.prompt.json").values()
+    assert reference["versions"]["server"] == "Bearer [key]" and "[key]" in reference["rendered"]
     written = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
     names = {path.name for path in written}
     assert {"mlflow.db", "index.html", "humblebench.jsonl", "hosted.json"} <= names

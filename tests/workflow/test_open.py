@@ -43,6 +43,7 @@ def test_the_page_and_the_commands_that_serve_it_and_mlflow(finished):
     experiment = re.search(r"experiments/(\d+)/runs", table)[1]
     key = re.search(r"viewStateShareKey=([\w-]+)", table)[1]
 
+    assert "--bind 127.0.0.1" in report
     server = project.start(*shlex.split(report), "18631")
     try:
         assert body("http://127.0.0.1:18631/index.html") == content

@@ -1,11 +1,10 @@
-"""The commands of README's section on one's own model, with a real Snakemake, a hub and an endpoint of this machine."""
+"""`try` with a real Snakemake and an endpoint of this machine. Its checks are in tests/unit/cli/test_try.py."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,12 +12,9 @@ import pytest
 from known_unknowns import tables
 from tests.paths import ROOT
 from tests.servers.endpoint import Endpoint, Response, completion
-from tests.servers.hub import Hub
 from tests.workflow.project import Project
-from tests.workflow.test_fetch import parquet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-REPOSITORY = "someone/small-vl"
 SECTION = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Your own model")[2].partition("\n## ")[0]
 
 
@@ -39,31 +35,11 @@ def command() -> Callable[[str], list[str]]:
     return arguments
 
 
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
-    """A hub with five published questions, and with the pocket model."""
-    files = {path.name: path.read_bytes() for path in (ROOT / "models/pocket").iterdir() if path.is_file()}
-    with Hub(large=1_000_000) as hub:
-        hub.commit("maifoundations/HumbleBench", {"README.md": b"one", "data/train.parquet": parquet(10)})
-        hub.commit(REPOSITORY, files, kind="model")
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-        monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-        yield hub
-
-
 def replies(project: Project, edition: str, model: str) -> dict[str, int]:
     """The number of replies, and of those that the last run asked."""
     folder = project.root / f"results/{edition}/replies/{model}/humblebench"
     record = json.loads((folder / "engine.json").read_text(encoding="utf-8"))
     return {"turns": record["turns"], "newly_asked": record["newly_asked"]}
-
-
-def test_a_repository_of_the_hub_is_checked_and_estimated(fresh, command, hub):
-    """test_tutorials.py asks a model of the hub the published questions."""
-    printed = fresh.run(*command("OWNER/NAME", **{"OWNER/NAME": REPOSITORY}), "--dry-run").stdout
-    assert re.search(r"^Model +small-vl: ", printed, re.MULTILINE) and re.search(r"^Estimate ", printed, re.MULTILINE)
-    assert hub.asked("config.json")
 
 
 def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
@@ -103,9 +79,6 @@ def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
     assert (rerun.root / "params.yaml").read_bytes() == before
     metrics = rerun.root / f"results/{edition}/metrics/parrot-1/humblebench/metrics.parquet"
     assert any(metric.name == "share_abstained" for metric in tables.read_metrics(metrics))
-    assert "sk-of-a-test" not in "".join(
-        path.read_text(encoding="utf-8", errors="replace") for path in (rerun.root / "results").rglob("*.y*ml")
-    )
     report = re.search(r"^Report +snakemake (.*)$", printed, re.MULTILINE)[1].split()
     planned = rerun.snakemake("--dry-run", *report)
     assert "report" in planned and not re.search(r"^ *infer +\d", planned, re.MULTILINE)
@@ -122,18 +95,3 @@ def test_a_job_that_fails_gives_its_exit_code(rerun):
     rerun.change_params(pin_other_content)
     stopped = rerun.run("known-unknowns", "try", "always_a", "--limit", "5", code=3)
     assert "but its entry pins 0000" in stopped.stdout and "the workflow did not finish" in stopped.stdout
-
-
-def test_a_folder_is_checked_and_estimated(fresh, command):
-    """test_tutorials.py asks it."""
-    printed = fresh.run(*command("models/pocket"), "--dry-run").stdout
-    assert re.search(r"^Model +pocket: ", printed, re.MULTILINE) and re.search(r"^Estimate ", printed, re.MULTILINE)
-
-
-def test_the_python_block_runs(tmp_path, monkeypatch, capsys):
-    (code,) = re.findall(r"^```python\n(.*?)^```$", SECTION, flags=re.MULTILINE | re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    exec(compile(code, "README.md", "exec"), names)
-    assert capsys.readouterr().out.startswith("answer on HumbleBench (rendered), 100 of 300 questions")
-    assert (tmp_path / "report.html").is_file() and list(names["table"]["name"])[:2] == ["accuracy", "dual accuracy"]

@@ -19,7 +19,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, Cell, Repeat
 from known_unknowns.scoring.answers import TEXT, answer_schema
-from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES, SHUFFLES
+from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES
 from known_unknowns.tables.parquet import CELL, Part
 
 Cells = Mapping[Repeat, pd.DataFrame]
@@ -64,37 +64,29 @@ def frame(parts: Iterable[tuple[Cell, pa.Table]]) -> pd.DataFrame:
 def complete(answers: pd.DataFrame) -> pd.DataFrame:
     """Return answers with what they show only together.
 
-    These are ``cluster``, the group as a number in the order of the names, and the confidences `SAMPLES`, `SHUFFLES`
-    and `REFUSAL`. ``would_be_right`` becomes a number, NaN if it is not known.
+    These are ``cluster``, the group as a number in the order of the names, and the confidences `SAMPLES` and
+    `REFUSAL`. ``would_be_right`` becomes a number, NaN if it is not known.
     """
     names = answers["group"].cat
     added = {
         "cluster": names.reorder_categories(sorted(names.categories)).cat.codes.to_numpy(),
         "would_be_right": answers["would_be_right"].astype(float),
-        SAMPLES: _agreement(answers, answers["seed"]),
-        SHUFFLES: _agreement(answers, answers["sample"]).where(_is_shuffled(answers)),
+        SAMPLES: _agreement(answers),
         REFUSAL: answers["outcome"].astype(object).map({ANSWERED: 1.0, REFUSED: 0.0, ABSTAINED: 0.0}),
     }
     return answers.assign(**added)
 
 
-def _agreement(answers: pd.DataFrame, within: pd.Series) -> pd.Series:
-    """The share of the replies to a question that choose the option with the same text as this reply.
+def _agreement(answers: pd.DataFrame) -> pd.Series:
+    """The share of the samples of a reply that choose the option with the same text as this one.
 
-    The replies are those with the same value of ``within``. A reply counts itself; failed ones do not count. NaN if no
-    option was chosen, if there is no other reply, and under other parsers than that of confidences.
+    A reply counts itself; failed ones do not count. NaN if no option was chosen, if there is no other reply, and under
+    other parsers than that of confidences.
     """
-    question = [answers["variant"], answers["parser"], answers["question_id"], within]
+    question = [answers["variant"], answers["parser"], answers["question_id"], answers["seed"]]
     replied = (answers["outcome"] != FAILED).groupby(question, observed=True).transform("sum")
     equal = answers.groupby([*question, answers["chosen_text"]], observed=True)["choice"].transform("size")
     return (equal / replied).where((replied > 1) & (answers["parser"] == PARSER))
-
-
-def _is_shuffled(answers: pd.DataFrame) -> pd.Series:
-    """Flag the answers to variants whose options have another order with another seed."""
-    question = [answers["variant"], answers["question_id"], answers["sample"]]
-    orders = answers["options"].cat.codes.groupby(question, observed=True).transform("nunique")
-    return orders.groupby([answers["variant"], answers["sample"]], observed=True).transform("max") > 1
 
 
 def _check_questions(answers: pd.DataFrame, file: Path) -> None:

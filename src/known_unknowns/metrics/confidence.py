@@ -8,11 +8,9 @@ it is right, else 0. Attempts without a known confidence are left out. Equal con
 | auroc             | probability that a right attempt has a higher c than a wrong one, equal ones: one half [1]_ |
 | ece               | mean distance of mean c and mean y over `BINS` bins of equal mass, weighted by size [2]_    |
 | overconfidence    | mean of c less mean of y                                                                    |
-| brier             | mean of (c - y)^2 [3]_                                                                      |
 | aurc              | area under the curve of risk against coverage (`selective`)                                 |
-| excess_aurc       | aurc less that of the best order, in which all right attempts come first [4]_               |
-| accuracy_at_50    | accuracy of the half of the attempts with the highest c [5]_                                |
-| accuracy_at_80    | accuracy of the 80% of the attempts with the highest c [5]_                                 |
+| excess_aurc       | aurc less that of the best order, in which all right attempts come first [3]_               |
+| accuracy_at_80    | accuracy of the 80% of the attempts with the highest c [4]_                                 |
 
 The refusals of the model itself are judged by what it would answer: an attempt counts by its answer, a refusal or an
 abstention by the answer without the refusal option (`benchmark.protocol.FORCED`), and as wrong where no option but the
@@ -20,14 +18,13 @@ refusal is right.
 
 | metric               | definition                                                                               |
 |----------------------|------------------------------------------------------------------------------------------|
-| abstention_precision | of the refusals and abstentions, the share whose answer would be wrong [6]_              |
-| abstention_recall    | of the answers that are or would be wrong, the share that was refused or abstained [6]_  |
+| abstention_recall    | of the answers that are or would be wrong, the share that was refused or abstained [5]_  |
 | auroc                | the area of the two confidences 0 (refused) and 1 (attempted) for answers that are or    |
 |                      | would be right                                                                           |
 | selective_gain       | accuracy of the attempts, less that of all answers, those instead of refusals included   |
 
 The second term of ``selective_gain`` is the expected accuracy of the attempts if as many questions had been refused at
-random. Each of the four has two rows, ``<metric>_low_bound`` and ``<metric>_high_bound``: all refused questions whose
+random. Each of the three has two rows, ``<metric>_low_bound`` and ``<metric>_high_bound``: all refused questions whose
 answer is not known would be answered right, or wrong (`refusal_bounds`).
 
 References
@@ -36,10 +33,9 @@ References
    Obuchowski, "Nonparametric Analysis of Clustered ROC Curve Data", 1997, has the variance.
 .. [2] Naeini, Cooper and Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", 2015, and for
    bins of equal mass Nixon et al., "Measuring Calibration in Deep Learning", 2019.
-.. [3] Brier, "Verification of Forecasts Expressed in Terms of Probability", 1950.
-.. [4] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
-.. [5] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
-.. [6] Feng et al., "Don't Hallucinate, Abstain: Identifying LLM Knowledge Gaps via Multi-LLM Collaboration", 2024.
+.. [3] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
+.. [4] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
+.. [5] Feng et al., "Don't Hallucinate, Abstain: Identifying LLM Knowledge Gaps via Multi-LLM Collaboration", 2024.
 """
 
 from __future__ import annotations
@@ -58,8 +54,6 @@ from known_unknowns.records import Metric
 
 BINS = 10
 """Number of bins of equal mass. Their bias is simulated in bench/confidence."""
-COVERAGES = (50, 80)
-"""Coverages in percent at which the accuracy is a metric."""
 LOW_BOUND, HIGH_BOUND = "_low_bound", "_high_bound"
 """Ends of the names of the bounds of a metric of refusals (`refusal_bounds`)."""
 
@@ -118,7 +112,6 @@ def calibration(confidence: np.ndarray, correct: np.ndarray, *, bins: int = BINS
     return {
         "auroc": auroc(confidence, correct),
         **calibration_errors(confidence, correct, bins=bins),
-        "brier": brier(confidence, correct),
         **risk_coverage(confidence, correct),
     }
 
@@ -205,15 +198,8 @@ def calibration_errors(confidence: np.ndarray, correct: np.ndarray, *, bins: int
     }
 
 
-def brier(confidence: np.ndarray, correct: np.ndarray) -> Statistic:
-    """Compute the Brier score."""
-    squares = (confidence - np.asarray(correct, dtype=float)) ** 2
-    score, n = float(squares.mean()), len(squares)
-    return Statistic(score, (squares - score) / n, np.ones(n))
-
-
 def risk_coverage(confidence: np.ndarray, correct: np.ndarray) -> dict[str, Statistic]:
-    """Compute the areas under the curve of risk against coverage, and the accuracies at fixed coverages."""
+    """Compute the areas under the curve of risk against coverage, and the accuracy at a coverage of 80%."""
     wrong = 1.0 - np.asarray(correct, dtype=float)
     curve, best = RiskCoverage(confidence, wrong), RiskCoverage(-wrong, wrong)
     area, weights = aurc(curve), error_weights(curve.confidence)
@@ -221,8 +207,11 @@ def risk_coverage(confidence: np.ndarray, correct: np.ndarray) -> dict[str, Stat
     excess = Statistic(
         max(0.0, area - aurc(best)), influence - aurc_influence(best), np.ones(len(wrong)), proportion=False
     )
-    found = {"aurc": Statistic(area, influence, weights / (weights**2).sum()), "excess_aurc": excess}
-    return found | {f"accuracy_at_{percent}": _accuracy_at(curve, percent / 100) for percent in COVERAGES}
+    return {
+        "aurc": Statistic(area, influence, weights / (weights**2).sum()),
+        "excess_aurc": excess,
+        "accuracy_at_80": _accuracy_at(curve, 0.8),
+    }
 
 
 def _accuracy_at(curve: RiskCoverage, coverage: float) -> Statistic:
@@ -284,7 +273,6 @@ def refusals(attempted: np.ndarray, abstained: np.ndarray, would_be_right: np.nd
     right, wrong = counted & would_be_right, counted & ~would_be_right
     area, places = auroc(attempted[counted].astype(float), right[counted]), np.flatnonzero(counted)
     found = {
-        "abstention_precision": _ratio(abstained & wrong, abstained, "no question was refused"),
         "abstention_recall": _ratio(abstained & wrong, wrong, "no answer is or would be wrong"),
         "auroc": area._replace(influence=_spread(area.influence, places, n), sizes=_spread(area.sizes, places, n)),
     }

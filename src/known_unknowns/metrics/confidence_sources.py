@@ -28,7 +28,6 @@ from known_unknowns.tables.confidence_sources import (
     OPTION_TEXT,
     REFUSAL,
     SAMPLES,
-    SHUFFLES,
     VERBALISED,
 )
 
@@ -38,8 +37,6 @@ NOT_AGAIN = (
 NOTHING_RIGHT = "undefined: no option but the refusal is right"
 _NOT_ASKED = "not asked: confidence: [{}] of the edition in params.yaml asks for it"
 _ONE_SAMPLE = "one reply to each question; samples in params.yaml asks for more"
-_ONE_SEED = "one order of the options; seeds in params.yaml asks for more"
-_NOT_SHUFFLED = "the seeds of this variant do not shuffle the options"
 
 
 def attempted(cell: pd.DataFrame) -> pd.Series:
@@ -69,15 +66,11 @@ def _why_absent(source: str, cells: Cells, *, asks_again: bool) -> str:
         return NOTHING_RIGHT if nothing_is_right else ""
     if any(cell[source].notna().any() for cell in cells.values()):
         return ""
-    first, cell = next(iter(cells.items()))
+    cell = next(iter(cells.values()))
     if source == LETTERS:
         return low_mass(cell["label_mass"].dropna()) or "undefined: no label has a probability"
     if source == SAMPLES:
         return _ONE_SAMPLE
-    if source == SHUFFLES:
-        orders = [other["options"] for repeat, other in cells.items() if repeat.sample == first.sample]
-        shuffled = any(not order.equals(orders[0]) for order in orders)
-        return _ONE_SEED if shuffled or len(orders) == 1 else _NOT_SHUFFLED
     name = VERBALISED if source == VERBALISED else OPTION_TEXT
     errors = cell[f"{name}_error"].dropna()
     if errors.empty:

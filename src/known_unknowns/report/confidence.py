@@ -53,14 +53,11 @@ _METRICS = {
     AUROC: Head("AUROC", verbatim=True),
     "ece": Head("calibration error", note=f"ECE, {BINS} bins"),
     OVERCONFIDENCE: Head("overconfidence", note="confidence less accuracy"),
-    "brier": Head("Brier score"),
     "excess_aurc": Head("excess AURC", verbatim=True, note="above the best order"),
     "accuracy_at_80": Head("right at 80%", note="of the attempts"),
-    "accuracy_at_50": Head("right at 50%", note="of the attempts"),
 }
 _REFUSALS = {
     "selective_gain": Head("selective gain", note="above refusing at random"),
-    "abstention_precision": Head("refusals right", note="would be wrong"),
     "abstention_recall": Head("wrong ones refused"),
     AUROC: Head("AUROC of refusing", verbatim=True),
 }

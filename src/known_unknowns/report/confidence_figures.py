@@ -172,7 +172,7 @@ def _risk_coverage(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figur
     )
     alt_text = (
         f"Curves for {counted(len(models), 'model')}: the percentage of wrong answers among the share of "
-        "questions answered, one curve for each source of confidence. The table above has the areas and two points of "
+        "questions answered, one curve for each source of confidence. The table above has the areas and one point of "
         "each curve."
     )
     return figure(f"{run.benchmark}_risk_coverage", title, chart, alt_text, note=note, caveat=run.caveat)

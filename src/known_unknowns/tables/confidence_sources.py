@@ -6,26 +6,18 @@ from collections.abc import Mapping
 
 PARSER = "robust"
 """The parser of the answers that confidences are about."""
-OPTION_TEXT, LETTERS, SAMPLES, SHUFFLES, VERBALISED, REFUSAL = (
-    "option_text",
-    "letters",
-    "samples",
-    "shuffles",
-    "verbalised",
-    "refusal",
-)
+OPTION_TEXT, LETTERS, SAMPLES, VERBALISED, REFUSAL = "option_text", "letters", "samples", "verbalised", "refusal"
 SOURCES: Mapping[str, str] = {
     OPTION_TEXT: "The probability of the option's text as the reply, among the texts of the offered options.",
     LETTERS: "The probability of the option's label as the first token, among the offered labels.",
     SAMPLES: "The share of the samples of the reply that give the answer.",
-    SHUFFLES: "The share of the orders of the options in which the answer has the same text.",
     VERBALISED: "The number from 0 to 100 that the model says of its answer, divided by 100.",
     REFUSAL: "0 if the reply refuses or abstains, 1 if it attempts an answer.",
 }
 """The sources, in the order of tables and pages, with a sentence each."""
 OPTION_TEXT_SUM = f"{OPTION_TEXT}_sum"
 """The first source without dividing by the number of tokens."""
-COLUMNS = (OPTION_TEXT, OPTION_TEXT_SUM, LETTERS, SAMPLES, SHUFFLES, VERBALISED, REFUSAL)
+COLUMNS = (OPTION_TEXT, OPTION_TEXT_SUM, LETTERS, SAMPLES, VERBALISED, REFUSAL)
 """Names of the sources and their forms in tables and metrics, in the order of pages."""
 KNOWN = "known"
 """Share of the attempts whose confidence is known; of the source `REFUSAL`, share of the refusals whose answer without

@@ -141,15 +141,9 @@ def test_what_a_user_should_know_is_a_note(project):
     assert "adapters, which are not used without `adapter: NAME`: blue" in output
 
 
-def test_the_name_is_free(project):
-    checkpoint(project / "pocket")
-    assert printed_entry(new_model("./pocket").output)[0] == "my-pocket"
-
-
 @pytest.mark.parametrize(
     ("prepare", "arguments", "kind", "message"),
     [
-        (None, ["./nowhere"], ConfigError, "there is no folder './nowhere'"),
         (lambda folder: folder.mkdir(), ["own"], ConfigError, "own has no *.safetensors file"),
         (lambda folder: checkpoint(folder, **{"config.json": b"{"}), ["own"], DataError, "not JSON"),
         (lambda folder: checkpoint(folder, **{"model.safetensors": b"x"}), ["own"], DataError, "not a safetensors"),

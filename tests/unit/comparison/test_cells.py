@@ -89,5 +89,4 @@ def test_table_3_is_that_of_the_paper() -> None:
     for cell in load("humblebench"):
         if cell.table == "Table 3":
             ours.setdefault(cell.row, []).append(cell.printed)
-    assert len(printed) == 19
     assert ours == printed

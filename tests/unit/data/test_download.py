@@ -33,15 +33,6 @@ def ranges(hub):
     return [request.range for request in hub.log]
 
 
-@pytest.mark.parametrize("size", [len(CONTENT), None])
-def test_an_interrupted_download_continues(serve, got, size):
-    hub = serve({"f": ["cut"]})
-    assert got(hub, size=size) == (CONTENT, len(CONTENT))
-    assert ranges(hub) == [None, f"bytes={HALF}-"]
-    assert hub.sent() == 0  # plain addresses are no files of the hub
-    assert sum(request.sent for request in hub.log) == len(CONTENT)
-
-
 def test_persistent_server_errors_stop_the_download(serve, got):
     with pytest.raises(HfHubHTTPError):
         got(serve({"f": ["500"] * 50}))

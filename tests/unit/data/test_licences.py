@@ -48,10 +48,6 @@ def test_a_paper_is_the_same_in_citation_cff_and_in_licence_yaml(path):
     assert cited.endswith(f"arXiv:{number}, {reference['year']}.")
 
 
-def test_citation_cff_has_no_other_papers():
-    assert len(REFERENCES) == len(PAPERS)
-
-
 def test_the_terms_are_stored_beside_the_images(tmp_path):
     raw = write_published(tmp_path / "raw", [published_row(0)]).parent
     normalise("humblebench", raw, tmp_path / "full", settings=data_entry("hub"))

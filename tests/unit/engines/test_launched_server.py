@@ -273,13 +273,6 @@ def test_the_key_is_not_sent_to_another_users_process(monkeypatch):
         assert other.stdout.read() == b""
 
 
-def test_one_that_ignores_sigterm_is_killed_with_its_children():
-    infer(3, "--stubborn")
-    assert len(servers()) == 2 and all(map(is_running, servers()))
-    launched_server.stop()
-    assert ended(servers())
-
-
 def test_a_signal_ends_the_wait(monkeypatch):
     monkeypatch.setattr(stopping, "_since", 0.0)
     with pytest.raises(stopping.StoppedError):

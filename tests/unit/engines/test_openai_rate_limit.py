@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.client import RateLimiter
 
 
@@ -63,20 +61,3 @@ def test_token_rate_uses_estimates_and_is_corrected_afterwards():
         assert clock.now == pytest.approx(1007)
 
     asyncio.run(go())
-
-
-async def of_tokens() -> None:
-    limiter = RateLimiter(1)
-    await limiter.wait(1000)
-    await limiter.wait(1)
-
-
-def test_a_signal_ends_a_pause(monkeypatch):
-    async def go() -> None:
-        asyncio.get_running_loop().call_later(0.1, monkeypatch.setattr, stopping, "_since", time.monotonic())
-        await of_tokens()
-
-    since = time.monotonic()
-    with pytest.raises(stopping.PauseEnded):
-        asyncio.run(go())
-    assert time.monotonic() - since < 5

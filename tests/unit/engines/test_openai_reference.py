@@ -65,19 +65,6 @@ def test_what_vllm_renders():
     assert found["rendered"] == "{'enable_thinking': False}"
 
 
-def test_a_server_that_repeats_the_key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-long-secret-of-someone")
-
-    def told(request):
-        return Response(
-            200, {"version": request.headers["authorization"], "tokens": [1], "prompt": str(request.headers)}
-        )
-
-    found = record(dict.fromkeys(vllm(), told))
-    assert found["versions"]["server"] == "Bearer [key]" and "[key]" in found["rendered"]
-    assert "long-secret" not in str(found)
-
-
 def test_what_llama_cpp_renders():
     found = record(LLAMA_CPP)
     assert (found["versions"]["server"], found["rendered"]) == ("b11434-aa", f"<s>{QUESTION}")

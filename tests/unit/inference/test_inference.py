@@ -1,11 +1,8 @@
-"""Inference in a process that is killed at any time or has a full disk."""
+"""Inference in a process that has a full disk. tests/workflow/test_killed.py has one that is killed."""
 
 import json
-import random
 import shutil
-import signal
 import subprocess
-import time
 
 import pytest
 import yaml
@@ -13,11 +10,8 @@ import yaml
 from known_unknowns.config import load
 from known_unknowns.data.questions import normalise, vary
 from tests import scripts
-from tests.cells import read_replies
 from tests.factories import published_row, write_published
 from tests.paths import ROOT
-
-KILLS = 3
 
 
 @pytest.fixture(scope="module")
@@ -38,49 +32,15 @@ def setup(tmp_path_factory):
     return folder
 
 
-def command(setup, model, out, journal):
-    paths = {"questions": setup / "questions", "folder": setup / "variants", "out": out, "journal": journal}
-    return scripts.infer(setup, load(setup / "params.yaml"), model, "humblebench", **paths)
-
-
 def infer(setup, model, out, journal, *, prefix=()):
     """Run a job, and return its exit code and its log."""
-    return scripts.run([*prefix, *command(setup, model, out, journal)], setup)
+    paths = {"questions": setup / "questions", "folder": setup / "variants", "out": out, "journal": journal}
+    command = scripts.infer(setup, load(setup / "params.yaml"), model, "humblebench", **paths)
+    return scripts.run([*prefix, *command], setup)
 
 
 def replies(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
-
-
-def test_a_run_that_is_killed_repeatedly_gives_the_tables_of_an_uninterrupted_run(setup, tmp_path):
-    unbroken = infer(setup, "slow", tmp_path / "unbroken", tmp_path / "unbroken.jsonl")
-    assert unbroken[0] == 0, unbroken
-    rng, kills, journal = random.Random(7), 0, tmp_path / "killed.jsonl"
-    while kills < KILLS:
-        job = command(setup, "slow", tmp_path / "killed", journal)
-        process = subprocess.Popen(job, cwd=setup, stderr=subprocess.DEVNULL)
-        start = time.monotonic()
-        size = journal.stat().st_size if journal.exists() else 0
-        # Most kills fall into the asking, some into the start: wait for the first new reply, then a random while.
-        while kills % 3 and process.poll() is None and not (journal.exists() and journal.stat().st_size > size):
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.25))
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, f"the run ended {time.monotonic() - start:.1f} s before it was killed"
-        kills += 1
-        assert replies(tmp_path / "killed") == {}, "a killed run left a table that looks finished"
-    finished = infer(setup, "slow", tmp_path / "killed", journal)
-    assert finished[0] == 0, finished
-    assert replies(tmp_path / "killed") == replies(tmp_path / "unbroken")
-    keys = [json.loads(line)["key"] for line in journal.read_text().splitlines()]
-    assert len(keys) == len(set(keys)), "a reply that the journal had was asked again"
-    engine = json.loads((tmp_path / "killed/engine.json").read_text())
-    assert engine["newly_asked"] < len(keys), "the last run asked everything anew"
-    assert engine["turns"] == 60 * 8 * 2  # questions, variants, seeds
-    # A question answered E is the same in original, nota_only and relettered: 2 x 12 fewer, for each seed.
-    assert len(keys) <= 960 - 2 * 24
-    rows = read_replies(tmp_path / "killed/replies.parquet", "nota_only", 1)
-    assert [row.question_id for row in rows] == [str(i + 1) for i in range(60)]
 
 
 def test_a_full_disk_loses_nothing_and_leaves_no_table(setup, tmp_path):

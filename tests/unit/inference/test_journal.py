@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import MachineError
 from known_unknowns.inference.journal import Journal
-from known_unknowns.inference.shards import Shard, ShardJournal, combined_about, whole_journal
+from known_unknowns.inference.shards import combined_about
 from known_unknowns.records import Reply
 
 BATCHES = [
@@ -56,15 +56,6 @@ def test_a_torn_last_line_is_dropped_even_when_it_is_valid_json(tmp_path):
         assert "k9" not in journal and len(journal) == 2
 
 
-def test_a_damaged_line_is_named(tmp_path):
-    write(tmp_path / "j", BATCHES)
-    lines = (tmp_path / "j").read_text().split("\n")
-    lines[2] = lines[2][:-9]
-    (tmp_path / "j").write_text("\n".join(lines))
-    with pytest.raises(DataError, match=r"j, line 3: this line is damaged"):
-        Journal(tmp_path / "j")
-
-
 def test_a_second_process_is_refused(tmp_path):
     program = "import sys\nfrom known_unknowns.inference.journal import Journal\nJournal(sys.argv[1])"
     with Journal(tmp_path / "j"):
@@ -81,18 +72,6 @@ def test_a_line_has_no_field_with_its_default(tmp_path):
     write(tmp_path / "j", [[("k", Reply("B", {"A": -1.5}, seconds=0.25))]])
     text = b'{"key":"k","i":0,"n":1,"reply":{"text":"B","logprobs":{"A":-1.5},"seconds":0.25}'
     assert (tmp_path / "j").read_bytes() == text + b', "crc32": "%08x"}\n' % crc32(text)
-
-
-def test_a_shard_reads_the_other_ones_and_all_are_moved_to_one_journal(tmp_path):
-    whole = tmp_path / "j.jsonl"
-    with ShardJournal(whole, Shard(1, 2)) as first:
-        first.append([("k1", Reply("A"))])
-    with ShardJournal(whole, Shard(2, 2)) as second:
-        assert second["k1"].text == "A"
-        second.append([("k2", Reply("B"))])
-    with whole_journal(whole) as journal:
-        assert {key: journal[key].text for key in ("k1", "k2")} == {"k1": "A", "k2": "B"}
-    assert [path.name for path in tmp_path.iterdir()] == ["j.jsonl"]
 
 
 def test_a_forgotten_reply_is_missing_until_the_journal_is_read_again(tmp_path):

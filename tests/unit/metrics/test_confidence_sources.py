@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from known_unknowns import tables, variants
+from known_unknowns import tables
 from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.config import Statistics
 from known_unknowns.data.questions import vary
@@ -45,7 +45,6 @@ def test_letters_are_measured_over_attempts_alone(tmp_path):
     auroc = pick(metrics, "auroc.letters")
     assert (auroc.value, auroc.n) == (pytest.approx(1 / 2), 3)
     assert pick(metrics, "known.letters").value == 1
-    assert pick(metrics, "brier.letters").value == pytest.approx((0.1**2 + 0.4**2 + 0.8**2) / 3)
     assert pick(metrics, "overconfidence.letters").value == pytest.approx(2.3 / 3 - 2 / 3)
     assert {m.category for m in metrics if "." in m.name} == {OVERALL}
     assert {m.parser for m in metrics if "." in m.name} == {"robust"}
@@ -59,7 +58,6 @@ def test_a_source_without_a_value_has_one_row_with_the_reason(tmp_path):
         "letters": "undefined: no label has a probability",
         "verbalised": "not asked: confidence: [verbalised] of the edition in params.yaml asks for it",
         "samples": "one reply to each question; samples in params.yaml asks for more",
-        "shuffles": "the seeds of this variant do not shuffle the options",
     }.items():
         rows = [m for m in metrics if m.name.endswith(f".{source}")]
         assert {(m.seed, m.name, m.value, m.method) for m in rows} == {
@@ -81,22 +79,13 @@ def test_undefined_metrics_say_why(tmp_path):
     assert (found.value, found.method) == (None, "undefined: no answer is wrong")
 
 
-def test_shuffles_agree_by_text_and_samples_by_option():
-    """Red, the right option, is chosen with seeds 0 and 1, whose options are shuffled, and Blue with seed 2."""
-    entry = variant_entry("shuffled_options")
-    asked = {seed: [variants.apply(entry, question("1", 0), seed=seed)] for seed in range(3)}
-
-    def label(seed: int, text: str) -> str:
-        return next(option.label for option in asked[seed][0].options if option.text == text)
-
-    said = {0: label(0, "Red"), 1: label(1, "Red"), 2: label(2, "Blue")}
-    pairs = {seed: [(q, dialogue(q, [("answer", Reply(said[seed]))])) for q in qs] for seed, qs in asked.items()}
-    found = answers_of({Cell("shuffled_options", seed): of_seed for seed, of_seed in pairs.items()})
-    assert found["shuffles"].tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3])
-    assert found["samples"].isna().all()
-    samples = answers_of({Cell("shuffled_options", 0, sample): pairs[0] for sample in (0, 1)})
+def test_samples_of_one_seed_agree_and_replies_with_other_seeds_are_no_samples():
+    asked = question("1", 0)
+    pairs = [(asked, dialogue(asked, [("answer", Reply("A"))]))]
+    samples = answers_of({Cell("original", 0, sample): pairs for sample in (0, 1)})
     assert samples["samples"].tolist() == [1, 1]
-    assert samples["shuffles"].isna().all()
+    seeds = answers_of({Cell("original", seed): pairs for seed in (0, 1)})
+    assert seeds["samples"].isna().all()
 
 
 def test_failed_replies_do_not_count_and_abstentions_agree_with_nothing():
@@ -131,17 +120,17 @@ def of_refusals(dialogues, **settings) -> dict[str, Metric]:
 def test_refusals_without_an_answer_give_bounds():
     """Two attempts, of which one is wrong; a refusal that would be wrong; and one that was not asked again."""
     found = of_refusals([*ATTEMPTS, WRONG, REFUSED])
-    precision = [found[f"abstention_precision_{bound}_bound.refusal"] for bound in ("low", "high")]
-    assert [(m.value, m.n, m.denominator) for m in precision] == [(1 / 2, 4, 2), (1, 4, 2)]
+    recall = [found[f"abstention_recall_{bound}_bound.refusal"] for bound in ("low", "high")]
+    assert [(m.value, m.n, m.denominator) for m in recall] == [(1 / 2, 4, 2), (2 / 3, 4, 3)]
     gain = [found[f"selective_gain_{bound}_bound.refusal"] for bound in ("low", "high")]
     assert [m.value for m in gain] == pytest.approx([1 / 2 - 2 / 4, 1 / 2 - 1 / 4])
-    assert all(m.method.endswith("; a bound: 1 of 2 refusals have no known answer") for m in (*precision, *gain))
+    assert all(m.method.endswith("; a bound: 1 of 2 refusals have no known answer") for m in (*recall, *gain))
     assert (found["known.refusal"].value, found["known.refusal"].denominator) == (1 / 2, 2)
 
 
 def test_bounds_are_equal_if_every_refusal_was_asked_again():
     found = of_refusals([*ATTEMPTS, WRONG])
-    for name in ("abstention_precision", "abstention_recall", "auroc", "selective_gain"):
+    for name in ("abstention_recall", "auroc", "selective_gain"):
         low, high = (found[f"{name}_{bound}_bound.refusal"] for bound in ("low", "high"))
         assert low.value == high.value and "a bound" not in low.method
     assert found["known.refusal"].value == 1
@@ -162,10 +151,10 @@ def test_refusals_are_not_judged_where_every_answer_is_wrong():
 
 
 def test_the_protocol_decides_whether_a_question_is_asked_again(tmp_path):
-    """The model refuses nothing: its refusals have no precision, and it gained nothing by refusing."""
+    """The model refuses nothing and is always right: no answer is wrong, and it gained nothing by refusing."""
     pairs = [(question(str(i), 0, group=f"g{i}"), Reply("A")) for i in range(3)]
     write(tmp_path, {ORIGINAL: pairs})
-    for protocol, names in (("single_turn", 1), ("forced_choice", 9)):
+    for protocol, names in (("single_turn", 1), ("forced_choice", 7)):
         chosen = {"benchmarks__humblebench__protocol": protocol, f"protocols__{protocol}": {}}
         settings = with_keys(params(["original"], [0]), **chosen)
         out = tmp_path / "metrics.parquet"
@@ -173,7 +162,7 @@ def test_the_protocol_decides_whether_a_question_is_asked_again(tmp_path):
         found = [m for m in tables.read_metrics(out) if m.name.endswith(".refusal")]
         assert len(found) == names, protocol
     assert pick(found, "selective_gain_low_bound.refusal").value == 0
-    assert pick(found, "abstention_precision_high_bound.refusal").value is None
+    assert pick(found, "abstention_recall_high_bound.refusal").value is None
 
 
 def test_the_table_has_null_for_what_is_unknown():

@@ -100,22 +100,24 @@ def make(
     questions: int = 60,
     variants_kept: Iterable[str] | None = None,
     seeds: int = 1,
+    samples: int = 1,
     models: Iterable[str] = MODELS,
     reply: Callable[[str, Question, random.Random], Reply] | None = None,
 ) -> FakeRun:
     """Write the whole of a run under ``folder``. ``reply`` takes the place of `make_reply`."""
     chosen = params(models=models)
     raw = chosen.file.plain()
-    raw["editions"]["pocket"]["seeds"] = list(range(seeds))
+    raw["editions"]["pocket"] |= {"seeds": list(range(seeds)), "samples": samples}
     raw["benchmarks"]["humblebench"].pop("seeds", None)
     if variants_kept is not None:
         raw["benchmarks"]["humblebench"]["variants"] = list(variants_kept)
     run = FakeRun(folder, params_from(raw))
     asked = _questions(run.data / "questions" / "humblebench", questions)
     varied = {
-        Cell(name, seed): [variants.apply(run.params.variant(name), q, seed=seed) for q in asked]
+        Cell(name, seed, sample): [variants.apply(run.params.variant(name), q, seed=seed) for q in asked]
         for name in run.params.variants("humblebench")
         for seed in run.params.seeds
+        for sample in range(samples)
     }
     files = EditionFiles(run.data, run.results)
     for name in run.params.variants("humblebench"):
@@ -178,7 +180,8 @@ def make_image(folder: Path, number: int) -> Image:
 def _model(run: FakeRun, model: str, varied: dict[Cell, list[Question]], reply: Callable[..., Reply]) -> None:
     turns = {}
     for cell, questions in varied.items():
-        dice = random.Random(f"{model}:{cell.variant}:{cell.seed}")
+        sample = f":{cell.sample}" if cell.sample else ""
+        dice = random.Random(f"{model}:{cell.variant}:{cell.seed}{sample}")
         turns[cell] = [_asked(question, reply(model, question, dice)) for question in questions]
     files = EditionFiles(run.data, run.results)
     replies, scores, metrics = (path(model, "humblebench") for path in (files.replies, files.scores, files.metrics))

@@ -36,10 +36,8 @@ def reply(model: str, question: Question, dice: random.Random) -> Reply:
 
 @pytest.fixture(scope="module")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    variants = ("original", "shuffled_options", "nota_only")
-    return make(
-        tmp_path_factory.mktemp("sure"), questions=400, variants_kept=variants, seeds=2, models=MODELS, reply=reply
-    )
+    folder, variants = tmp_path_factory.mktemp("sure"), ("shuffled_options", "nota_only")
+    return make(folder, questions=400, variants_kept=variants, seeds=2, samples=2, models=MODELS, reply=reply)
 
 
 @pytest.fixture(scope="module")
@@ -59,22 +57,22 @@ def test_the_table_is_sorted_by_source_and_auroc_without_baselines_that_have_no_
     assert page.table is not None
     rows = [(row.heads[0].text, row.heads[1].text) for row in page.table.rows]
     sources = [source for source, _ in rows]
-    assert sources == sorted(sources) and set(sources) == {"letters", "shuffles"}
+    assert sources == sorted(sources) and set(sources) == {"letters", "samples"}
     assert ("letters", "pocket") in rows and {model for _, model in rows} == {"pocket", "pocket-never-refuses"}
-    of_shuffles = [float(row.cells[1].text) for row in page.table.rows if row.heads[0].text == "shuffles"]
-    assert of_shuffles == sorted(of_shuffles, reverse=True)
+    of_samples = [float(row.cells[1].text) for row in page.table.rows if row.heads[0].text == "samples"]
+    assert of_samples == sorted(of_samples, reverse=True)
 
 
 def test_a_baseline_is_shown_by_the_sources_that_give_its_own_confidence() -> None:
     assert tuple(CALIBRATIONS) == confidence.CALIBRATED_BASELINES
     chosen = params(models=("uniform", "uninformative", "pocket"))
-    names = [f"known.{source}" for source in ("letters", "shuffles", "verbalised")]
+    names = [f"known.{source}" for source in ("letters", "samples", "verbalised")]
     row = Metric("", "humblebench", "original", None, None, "robust", "Overall", "", 1.0, 1.0, 1.0, 60, "t")
     numbers = MetricIndex(replace(row, model=model, name=name) for model in chosen.models for name in names)
     found = confidence.sources_of(run_of(chosen, numbers, "humblebench"))
     known = [(each.model, each.source) for each in found if each.variant]
     assert known == [
-        ("pocket", "letters"), ("pocket", "shuffles"), ("pocket", "verbalised"),
+        ("pocket", "letters"), ("pocket", "samples"), ("pocket", "verbalised"),
         ("uninformative", "letters"), ("uninformative", "verbalised"),
     ]  # fmt: skip
 
@@ -133,24 +131,23 @@ def test_the_baselines_of_known_calibration_are_named() -> None:
 
 
 def test_the_answers_are_grouped_by_source(page: confidence.PageContent) -> None:
-    assert [heading.split(",")[0] for heading in page.answers] == ["By letters", "By shuffles"]
-    letters, shuffles = page.answers.values()
+    assert [heading.split(",")[0] for heading in page.answers] == ["By letters", "By samples"]
+    letters, samples = page.answers.values()
     assert [text.split(":")[0] for text, is_baseline in letters if not is_baseline] == ["pocket"]
-    assert {text.split(":")[0] for text, _ in shuffles} == {"pocket", "pocket-never-refuses"}
+    assert {text.split(":")[0] for text, _ in samples} == {"pocket", "pocket-never-refuses"}
 
 
 def test_sources_that_were_not_asked_name_the_key(page: confidence.PageContent) -> None:
     texts = {source: reason for reason, sources in page.absent.items() for source in sources}
     assert "confidence: [option_text] of the edition in params.yaml" in texts["option text"]
     assert "confidence: [verbalised]" in texts["verbalised"]
-    assert "samples in params.yaml" in texts["samples"]
 
 
 def test_the_figures_have_every_source(page: confidence.PageContent) -> None:
     names = [figure.name for figure in page.figures]
     assert names == ["humblebench_reliability", "humblebench_risk_coverage"]
     for figure in page.figures:
-        assert "letters" in figure.svg and "shuffles" in figure.svg and "pocket" in figure.svg
+        assert "letters" in figure.svg and "samples" in figure.svg and "pocket" in figure.svg
         assert "oracle" not in figure.svg
     table = page.figures[0].table
     assert table is not None
@@ -172,10 +169,10 @@ def test_refusals_that_are_never_asked_again_have_the_reason_and_no_table(page: 
 
 
 def bounds(model: str, low: float, high: float, *, known: float) -> list[Metric]:
-    """Bounds of a gain and a precision from 20 refusals, of which a share has a known answer."""
+    """Bounds of a gain and a recall from 20 refusals, of which a share has a known answer."""
     row = Metric(model, "humblebench", "shuffled_options", None, None, "robust", "Overall", "", 0.0, 0.0, 0.0, 60, "t")
     found = [replace(row, name="known.refusal", value=known, denominator=20.0)]
-    for name, shift in (("selective_gain", -1.0), ("abstention_precision", 0.0)):
+    for name, shift in (("selective_gain", -1.0), ("abstention_recall", 0.0)):
         for bound, value in (("low", low), ("high", high)):
             value += shift
             change = {"value": value, "low": value - 0.01, "high": value + 0.01}
@@ -202,9 +199,9 @@ def test_the_column_compares_models_by_one_source(run: Run) -> None:
     found = confidence.column([run], MODELS)
     assert found is not None
     head, cells = found
-    metric = run.get("pocket", "shuffled_options", "robust", "auroc.shuffles")
+    metric = run.get("pocket", "shuffled_options", "robust", "auroc.samples")
     assert isinstance(metric, Metric) and metric.value is not None
-    assert head.note.startswith("shuffles, ")
+    assert head.note.startswith("samples, ")
     assert cells[MODELS.index("pocket")].text == f"{100 * metric.value:.1f}"
 
 

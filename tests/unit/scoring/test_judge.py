@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import MachineError
 from known_unknowns.inference.judging import judge
 from known_unknowns.metrics.measure import measure
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Reply
@@ -210,14 +210,3 @@ def test_a_judge_that_never_answers_makes_no_table(run_folder, tmp_path):
             journal=tmp_path / "journal.jsonl",
         )
     assert not (tmp_path / "judgements.json").exists()
-
-
-def test_the_judge_needs_judgements_and_is_a_model(run_folder):
-    with pytest.raises(ConfigError, match="judge"):
-        parse(
-            run_folder / "variants/humblebench",
-            run_folder / "replies/parrot/humblebench/replies.parquet",
-            run_folder / "none.parquet",
-            cells=[ONE],
-            parsers=[JUDGE],
-        )

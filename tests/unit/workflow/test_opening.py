@@ -1,9 +1,8 @@
-"""What `known-unknowns open` prints, and when it opens a browser."""
+"""What `known-unknowns open` prints of other stores, and when it opens a browser."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import webbrowser
 from contextlib import closing
@@ -39,14 +38,6 @@ def printed(**tracking: object) -> list[str]:
     return [line[11:] for line in places(chosen, report_page(chosen))]
 
 
-def test_the_page_and_two_commands(root):
-    page, report, mlflow, table = printed()
-    assert page == str(root / "results/pocket/report/index.html")
-    assert report.endswith("python -m http.server --bind 127.0.0.1 -d results/pocket/report")
-    assert mlflow.endswith("mlflow ui --backend-store-uri sqlite:///mlflow.db")
-    assert table == f"http://127.0.0.1:5000/{TABLE}"
-
-
 @pytest.mark.parametrize(
     ("tracking", "shown"),
     [
@@ -54,7 +45,7 @@ def test_the_page_and_two_commands(root):
         ({"uri": "databricks://me"}, ["databricks://me"]),
         ({"uri": "https://me:pass@runs.example.org/"}, [f"https://me:***@runs.example.org/{TABLE}"]),
         (
-            {"uri": "postgresql://me:pass@db/runs"},
+            {"uri": "postgresql://me:pa:ss@t@db/runs"},
             ["mlflow ui --backend-store-uri 'postgresql://me:***@db/runs'", f"http://127.0.0.1:5000/{TABLE}"],
         ),
     ],
@@ -62,7 +53,7 @@ def test_the_page_and_two_commands(root):
 def test_other_stores(root, tracking, shown):
     found = printed(**tracking)[2:]
     assert len(found) == len(shown) and all(map(str.endswith, found, shown))
-    assert "pass@" not in "".join(found)
+    assert not [password for password in ("pass@", "ss@t") if password in "".join(found)]
 
 
 def test_the_places_of_artifacts_are_corrected_in_a_moved_project(root, monkeypatch):
@@ -82,12 +73,6 @@ def test_the_places_of_artifacts_are_corrected_in_a_moved_project(root, monkeypa
 def test_a_damaged_database_is_named(root):
     (root / "mlflow.db").write_text("no database")
     with pytest.raises(DataError, match=r"mlflow\.db: .*file is not a database"):
-        printed()
-
-
-def test_a_run_that_is_missing_says_what_to_do(root):
-    shutil.rmtree(root / "results/pocket/report")
-    with pytest.raises(DataError, match="make run EDITION=pocket"):
         printed()
 
 

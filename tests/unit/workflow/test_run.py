@@ -11,7 +11,6 @@ import sys
 import pytest
 import yaml
 
-from known_unknowns.config import without_password
 from known_unknowns.workflow import configuration, run
 from tests.factories import params_from
 from tests.paths import ROOT
@@ -127,15 +126,3 @@ def test_the_shell_of_a_job_outlives_a_sigterm_to_all_its_processes(tmp_path):
         assert process.stdout is not None and process.stdout.readline() == b"on\n"
         os.killpg(process.pid, signal.SIGTERM)
         assert process.wait(30) == 5
-
-
-@pytest.mark.parametrize(
-    ("uri", "shown"),
-    [
-        ("postgresql://ann:s3cret@db:5432/mlflow", "postgresql://ann:***@db:5432/mlflow"),
-        ("postgresql://ann:s3:cr@t@db/mlflow", "postgresql://ann:***@db/mlflow"),
-        ("http://localhost:5000", "http://localhost:5000"),
-    ],
-)
-def test_a_password_is_not_printed(uri: str, shown: str) -> None:
-    assert without_password(uri) == shown

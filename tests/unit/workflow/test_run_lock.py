@@ -1,14 +1,12 @@
-"""The locks of a run and of its jobs, held by this process and by others."""
+"""The locks of a run and of its jobs. tests/workflow/test_killed.py has a run that is refused."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
-from known_unknowns.errors import MachineError
 from known_unknowns.workflow.run_lock import join_run, lock_run
 
 JOB = """
@@ -35,23 +33,6 @@ def job(paths):
     assert process.stdout.readline() == "held\n"
     yield process
     process.communicate()
-
-
-def test_only_one_run_holds_the_lock_and_its_process_is_named(paths):
-    held = lock_run(*paths)
-    for _ in range(2):  # the first attempt does not erase the name
-        with pytest.raises(MachineError, match=rf"another run .* \(process {os.getpid()}\)"):
-            lock_run(*paths)
-    held.close()
-    lock_run(*paths).close()
-
-
-def test_a_job_of_a_killed_run_keeps_other_runs_out_and_is_named(paths, job):
-    with pytest.raises(MachineError, match=rf"jobs of a stopped run .* \(process {job.pid}\)"):
-        lock_run(*paths, seconds=0)
-    join_run(paths[1]).close()  # other jobs of the same run are not kept out
-    job.communicate()
-    lock_run(*paths, seconds=0).close()
 
 
 def test_a_run_waits_for_the_jobs_of_one_that_was_just_stopped(paths, job):
