@@ -21,7 +21,7 @@ from known_unknowns import __version__  # noqa: E402
 from known_unknowns.benchmark import registry  # noqa: E402
 
 GROUPS = {
-    "Start": ("tutorial_table3", "tutorial_model", "tutorial_benchmark", "concepts", "findings"),
+    "Start": ("tutorial_model", "tutorial_benchmark", "concepts", "findings"),
     "Use": ("installation", "workflow", "clusters", "own_data", "data", "models", "rescore"),
     "Results": ("report", "comparison", "metrics", "parsers"),
     "Construct and review": ("construction",),

@@ -37,7 +37,6 @@ PAGES_RUN = {
     "docs/own_data.md": "tests/workflow/test_own_data.py",
     "docs/tutorial_benchmark.md": "tests/workflow/test_own_benchmarks.py",
     "docs/tutorial_model.md": "tests/workflow/test_tutorials.py",
-    "docs/tutorial_table3.md": "tests/workflow/test_tutorials.py",
 }
 """Pages whose blocks are run as they are written."""
 ELSEWHERE = {

@@ -28,9 +28,6 @@ OUTPUT = {
         *("What colour is the ball?", "B. Blue", "C. Green", "D. None of the above"),
         *("refused D. None of the above", "20 of 30: 0.35 to 0.88"),
     ],
-    "known_unknowns.benchmark": [
-        *("Answer with a letter.", "A -> answered", "C. -> refused", "no idea -> unparsed", "False {} Colours"),
-    ],
     "known_unknowns.scoring": ["abstained None"],
     "known_unknowns_audit": [
         *(
@@ -53,7 +50,7 @@ OUTPUT = {
 """Lines that the examples print."""
 
 
-@pytest.mark.parametrize("package", READMES)
+@pytest.mark.parametrize("package", OUTPUT)
 def test_the_example_runs(package, capsys):
     text = (ROOT / READMES[package]).read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)

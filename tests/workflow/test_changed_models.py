@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import tables
+from known_unknowns import json_files, tables
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 from tests.workflow.project import Project
 
@@ -95,7 +95,7 @@ def test_the_key_of_an_endpoint_is_in_no_file(changed):
     assert spent["replies"] > 0 and spent["input_tokens"] > 0
     assert "seed is not for Bearer [key]" in record
     assert {row.reply.text for row in tables.read_replies(replies / "replies.parquet")} == {"C. Bearer [key]"}
-    (reference,) = json.loads((root / "journal/hosted/humblebench.prompt.json").read_text(encoding="utf-8")).values()
+    (reference,) = json_files.read(root / "journal/hosted/humblebench.prompt.json").values()
     assert reference["versions"]["server"] == "Bearer [key]" and "[key]" in reference["rendered"]
     written = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
     names = {path.name for path in written}

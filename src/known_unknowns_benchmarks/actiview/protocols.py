@@ -1,25 +1,8 @@
-"""ActiView's pipelines (Section 4.1), as the released toolkit runs them; README.md has the details.
+"""ActiView's pipelines (Section 4.1), as the released toolkit runs them; README.md has their turns and their variants.
 
-| protocol           | turns                                                                              |
-|--------------------|------------------------------------------------------------------------------------|
-| full_image         | answer, from the full image of limited resolution                                  |
-| single_view        | answer, from the view that shifting starts with                                    |
-| zooming            | select (views, on the gridded full image), answer (from the full image and these)  |
-| shifting           | more (after each view, in a fixed order, until none is wanted), answer (from them) |
-| mixed              | zoom, operate (keep or shift), answer (from the gridded full image and the views)  |
-| groundtruth_views  | answer, from the full image and the views that were annotated                      |
-| text_only_template | answer, from the words alone (Appendix C)                                          |
-
-``wording`` is the source of the prompts (`known_unknowns_benchmarks.actiview.wording`): the released toolkit, or the
-paper's Appendix I, which has prompts for splits into four only. Under the paper's wording, the reply in shifting names
-the views that come next. The next view in the order comes if it names none and does not say "NO".
-
-``parser`` is the parser of replies that decide the next turn (`known_unknowns_benchmarks.actiview.parsing`), ``split``
-the number of views of the image (Table 14), and ``images`` the model's image support:
-
-- "many": several images per turn, within the text;
-- "concatenated": one image; several are put side by side, and the text calls them "image 1", ... (Appendix G.3);
-- "captioned": one image; the model describes all but the current one first, in turns of the step "caption".
+``wording`` is the source of the prompts (`known_unknowns_benchmarks.actiview.wording`), ``parser`` the parser of
+replies that decide the next turn (`known_unknowns_benchmarks.actiview.parsing`), ``split`` the number of views of the
+image (Table 14), and ``images`` what the model takes in one turn (README.md).
 
 With one image per turn, zooming and groundtruth_views ask about each chosen view in turn, all but the last in the step
 "view", and the question is correct if any of the answers is (Appendix G.3; see `known_unknowns.scoring.table`).

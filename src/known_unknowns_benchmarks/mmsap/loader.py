@@ -3,9 +3,6 @@
 Wang et al., "MM-SAP: A Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language Models in
 Perception".
 
-There are three subsets: the image answers BasicVisQA, KnowVisQA needs knowledge, and no image answers BeyondVisQA. Each
-question has five options. One of them is the refusal, at any position.
-
 ``Question.answer`` is the right option. For a BeyondVisQA question it is the refusal, because only the refusal is
 right. ``Question.extra["subset"]`` is the name of the subset. In KnowVisQA a refusal can be accepted too; the metrics
 decide this by the forced choice (`known_unknowns.protocols.forced_choice`).
