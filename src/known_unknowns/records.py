@@ -447,7 +447,8 @@ class Answer:
     options : str
         The texts of the options by label, as a JSON object in the order in which they were asked.
     forced_outcome : str
-        The outcome without the refusal option (the step "forced"); "" if the question was not asked again.
+        The outcome without the refusal option (the step "forced"); "" if the question was not asked again. Files of
+        other tools may lack these replies: there it is "failed", and `Benchmark.forced_choice_metrics` are undefined.
     forced_correct : bool
         Whether that answer is right.
     undefined : str

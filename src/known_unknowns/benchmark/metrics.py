@@ -163,6 +163,7 @@ class BenchmarkMetrics:
     def ratios(self, cell: pd.DataFrame) -> Mapping[str, Ratio]:
         """Return metrics that are ratios.
 
+        Those that need the answers without the refusal option are named in `Benchmark.forced_choice_metrics` too.
         Names that begin with ``share_`` are those of the shares of answers, which the report draws as the parts of a
         bar.
         """

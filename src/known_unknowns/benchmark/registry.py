@@ -35,16 +35,16 @@ def get(name: str) -> Benchmark:
     if entry is None:
         raise ConfigError(unknown_name(name, names()), path=f"benchmarks.{name}")
     try:
-        found = entry.load()
+        benchmark = entry.load()
     except Exception as error:  # the plugin's own code
         text = f"the plugin {entry.value} cannot be imported ({type(error).__name__}: {error})"
         raise ConfigError(text, path=f"benchmarks.{name}") from error
-    if not isinstance(found, Benchmark) or found.name != name:
+    if not isinstance(benchmark, Benchmark) or benchmark.name != name:
         raise ConfigError(
             f"the entry point {name} = {entry.value} must be an object of a subclass of Benchmark with this name",
             path=f"benchmarks.{name}",
         )
-    return found
+    return benchmark
 
 
 def pocket_of(name: str) -> Pocket | None:
@@ -53,5 +53,5 @@ def pocket_of(name: str) -> Pocket | None:
     registered = of_group(POCKETS).get(name)
     if own is not None or registered is None:
         return own
-    found: Pocket = registered.load()
-    return found
+    pocket: Pocket = registered.load()
+    return pocket

@@ -120,20 +120,20 @@ def compare_cells(
         One row per cell, corresponding model and parser. A cell without a corresponding model has one row per parser.
     """
     cells = list(cells)
-    found = _Comparison(cells, MetricIndex(metrics), parsers, conditions or Conditions())
+    comparison = _Comparison(cells, MetricIndex(metrics), parsers, conditions or Conditions())
     judged = {
-        (model, parser): found.judge(model, row, parser)
+        (model, parser): comparison.judge(model, row, parser)
         for model, row in published_rows.items()
         for parser in dict.fromkeys([*parsers, *(cell.parser for cell in cells if cell.parser)])
     }
     rows: list[ComparisonRow] = []
     for place, cell in enumerate(cells):
         models = [model for model, row in published_rows.items() if row == cell.model]
-        if not models or found.conditions.other_questions:
-            rows += [found.without_model(cell, parser) for parser in found.parsers_of(cell)]
+        if not models or comparison.conditions.other_questions:
+            rows += [comparison.without_model(cell, parser) for parser in comparison.parsers_of(cell)]
             continue
         for model in models:
-            rows += _mark_parser_verdicts(judged[model, parser][place] for parser in found.parsers_of(cell))
+            rows += _mark_parser_verdicts(judged[model, parser][place] for parser in comparison.parsers_of(cell))
     return rows
 
 

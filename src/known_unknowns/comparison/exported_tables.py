@@ -79,10 +79,10 @@ class PaperTable:
 
     def rows(self) -> dict[str, dict[str, Entry]]:
         """Return the entries by row and column."""
-        found: dict[str, dict[str, Entry]] = {}
+        by_row: dict[str, dict[str, Entry]] = {}
         for entry in self.entries:
-            found.setdefault(entry.row, {})[entry.column] = entry
-        return found
+            by_row.setdefault(entry.row, {})[entry.column] = entry
+        return by_row
 
 
 def of_run(params: Params, results: Path) -> Iterator[PaperTable]:

@@ -81,15 +81,15 @@ def _correct(file: tables.Part, ids: Sequence[str], parsers: Sequence[str]) -> d
     """Whether the last answer to each question is correct, by parser; without the parsers that have no scores."""
     columns = ("question_id", "turn", "step", "parser", "correct")
     answers = last_answers(tables.read_columns(file, tables.SCORES, columns).to_pandas())
-    found = {}
+    right = {}
     for parser in (parser for parser in parsers if (answers.parser == parser).any()):
         flags = answers[answers.parser == parser].set_index("question_id").correct
         places = flags.index.get_indexer(list(ids))
         if (places < 0).any():
             missing = ids[int(np.argmax(places < 0))]
             raise DataError(f"question {missing!r} is not scored by {parser!r}; score again", file=file)
-        found[parser] = flags.to_numpy()[places]
-    return found
+        right[parser] = flags.to_numpy()[places]
+    return right
 
 
 def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> Iterator[Answers]:
@@ -98,10 +98,10 @@ def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> I
     An answer is correct if the question is right as published, and refused when the refusal is right
     (`known_unknowns.metrics.dual`).
     """
-    found = {(a.series.model, a.series.parser, a.series.variant): a for a in answers}
+    by_series = {(a.series.model, a.series.parser, a.series.variant): a for a in answers}
     for pair in dual.combinations(params, benchmark):
-        for (model, parser, variant), first in found.items():
-            second = found.get((model, parser, pair.variants[1]))
+        for (model, parser, variant), first in by_series.items():
+            second = by_series.get((model, parser, pair.variants[1]))
             if variant == pair.variants[0] and second is not None:
                 at_second, at_first = _common_places(second.ids, first.ids)
                 counted = second.refusal_is_right[at_second]
@@ -143,7 +143,7 @@ def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> Paire
         np.array([part.correct[each][at] for each in repeats], dtype=int).reshape(len(repeats), len(at))
         for part, at in ((a, at_a), (b, at_b))
     )
-    found = paired_difference(
+    difference = paired_difference(
         right_a.sum(axis=0), right_b.sum(axis=0), a.groups[at_a], seeds=max(len(repeats), 1), confidence=confidence
     )
     varies = bool(right_a.size) and right_a.std() > 0 and right_b.std() > 0
@@ -151,10 +151,10 @@ def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> Paire
         benchmark=benchmark,
         **{f"{name}_a": value for name, value in asdict(a.series).items()},
         **{f"{name}_b": value for name, value in asdict(b.series).items()},
-        **found._asdict(),
+        **difference._asdict(),
         seeds=len(repeats),
-        only_a=len(a.ids) - found.n,
-        only_b=len(b.ids) - found.n,
+        only_a=len(a.ids) - difference.n,
+        only_b=len(b.ids) - difference.n,
         accuracy_a=float(right_a.mean()) if right_a.size else None,
         accuracy_b=float(right_b.mean()) if right_b.size else None,
         confidence=confidence,
@@ -193,10 +193,10 @@ class Selection:
     def compared(self) -> str:
         """The attribute of a `Series` that differs within a pair. ConfigError if there is no such pair."""
         several = [("variant", self.variants), ("parser", self.parsers)]
-        found = ["model"] if len(self.models) > 1 else [name for name, chosen in several if len(chosen) > 1]
-        if len(found) != 1:
+        varied = ["model"] if len(self.models) > 1 else [name for name, chosen in several if len(chosen) > 1]
+        if len(varied) != 1:
             raise ConfigError("a comparison needs two models, or one model and two variants or two parsers")
-        return found[0]
+        return varied[0]
 
     def check(self, params: Params) -> None:
         """Raise ConfigError if a name is unknown, or a selected variant has no content."""

@@ -80,14 +80,14 @@ def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path
     DataError
         If scores are missing, or are not those of the questions.
     """
-    found = {name: _read(params, benchmark, name, variants, scores) for name in params.variants(benchmark)}
-    base = next((v for name, v in found.items() if params.variant(name).function == "original"), None)
+    by_variant = {name: _read(params, benchmark, name, variants, scores) for name in params.variants(benchmark)}
+    base = next((v for name, v in by_variant.items() if params.variant(name).function == "original"), None)
     as_published = [] if base is None else list(_questions(base))
     number, right = _QUESTION.index("models"), _QUESTION.index("right")
     rows: dict[str, Iterable[Sequence[Any]]] = {
-        "parsers": _parsers(found.values(), params.statistics.confidence),
-        "sensitivity": () if base is None else _sensitivity(base, found.values(), params.statistics.confidence),
-        "agreement": _agreement(found.values()),
+        "parsers": _parsers(by_variant.values(), params.statistics.confidence),
+        "sensitivity": () if base is None else _sensitivity(base, by_variant.values(), params.statistics.confidence),
+        "agreement": _agreement(by_variant.values()),
         "questions": as_published,
         "all_wrong": [row for row in as_published if row[right] == 0 and row[number] > 1],
     }
@@ -119,14 +119,14 @@ def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: 
 
 def _answers(scores: Sequence[Score]) -> pd.DataFrame:
     """The chosen option, -1 if none was, and flags of some outcomes."""
-    found = pd.DataFrame(scores).set_index("question_id")
+    by_question = pd.DataFrame(scores).set_index("question_id")
     return pd.DataFrame(
         {
-            "choice": found["choice"].fillna(-1).astype(int),
-            "correct": found["correct"],
-            "refused": found["outcome"] == REFUSED,
-            "abstained": found["outcome"] == ABSTAINED,
-            "failed": found["outcome"] == FAILED,
+            "choice": by_question["choice"].fillna(-1).astype(int),
+            "correct": by_question["correct"],
+            "refused": by_question["outcome"] == REFUSED,
+            "abstained": by_question["outcome"] == ABSTAINED,
+            "failed": by_question["outcome"] == FAILED,
         }
     )
 
@@ -198,14 +198,14 @@ def _kappa(first: np.ndarray, second: np.ndarray) -> float | None:
 
 def _questions(base: Variant) -> Cells:
     """How many models answer each question correctly, by the robust parser, and what most of them answer."""
-    found = [answers for (_, parser), answers in base.answers.items() if parser == "robust"]
-    if not found:
+    parsed = [answers for (_, parser), answers in base.answers.items() if parser == "robust"]
+    if not parsed:
         return
-    sums = [np.sum([each[name] for each in found], axis=0) for name in ("correct", "refused", "abstained")]
+    sums = [np.sum([each[name] for each in parsed], axis=0) for name in ("correct", "refused", "abstained")]
     options = np.arange(max(len(question.options) for question in base.questions))
-    counts = (np.stack([each["choice"] for each in found])[..., None] == options).sum(axis=0)
+    counts = (np.stack([each["choice"] for each in parsed])[..., None] == options).sum(axis=0)
     for index, question in enumerate(base.questions):
         top, count = int(counts[index].argmax()), int(counts[index].max())
         label = "" if question.answer is None else question.labels[question.answer]
-        answered = len(found), *(int(of[index]) for of in sums), question.labels[top] if count else "", count, label
+        answered = len(parsed), *(int(of[index]) for of in sums), question.labels[top] if count else "", count, label
         yield question.id, question.category, question.group, *answered, question.rendered

@@ -66,13 +66,13 @@ class PublishedSettings:
 
     def of(self, variant: str) -> dict[str, Any]:
         """Return the settings of a variant, by `KEYS`. Those that no source states are absent."""
-        found: dict[str, Any] = {}
+        combined: dict[str, Any] = {}
         for layer in (part for each in self.layers for part in (each, each.get("variants", {}).get(variant, {}))):
-            decoding = {**found.get("decoding", {}), **layer.get("decoding", {})}
-            found |= {key: value for key, value in layer.items() if key in KEYS}
-            found |= {"decoding": decoding} if decoding else {}
-            found = {key: value for key, value in found.items() if key not in layer.get("unknown", ())}
-        return found
+            decoding = {**combined.get("decoding", {}), **layer.get("decoding", {})}
+            combined |= {key: value for key, value in layer.items() if key in KEYS}
+            combined |= {"decoding": decoding} if decoding else {}
+            combined = {key: value for key, value in combined.items() if key not in layer.get("unknown", ())}
+        return combined
 
     def source(self, key: str) -> str:
         """Return the place that states a setting."""
@@ -136,18 +136,18 @@ def differences(
     ours["weights"] = str(getattr(asked, "source", "")).rpartition("/")[2]
     ours["revision"] = _commit(asked)
     ours["quantization"] = getattr(getattr(asked, "launch", None), "quantization", None)
-    found: dict[str, str] = {}
+    differing: dict[str, str] = {}
     for key, value in {"quantization": None, **published}.items():
         if key == "decoding":
             length = getattr(asked.decoding, "max_new_tokens", None) or max_new_tokens
-            found |= _decoding(value, asked.decoding.plain() | {"max_new_tokens": length})
+            differing |= _decoding(value, asked.decoding.plain() | {"max_new_tokens": length})
         elif key == "processor":
-            found |= _named(value or {}, ours.get(key) or {}, "the default")
+            differing |= _named(value or {}, ours.get(key) or {}, "the default")
         elif key == "decisions":
-            found[key] = f"decisions as they are instead of {shown(key, value)}"
+            differing[key] = f"decisions as they are instead of {shown(key, value)}"
         elif key in ours and key != "batch_size" and value != "auto" and not _equal(key, value, ours[key]):
-            found[key] = f"{key} {shown(key, ours[key])} instead of {shown(key, value)}"
-    return found
+            differing[key] = f"{key} {shown(key, ours[key])} instead of {shown(key, value)}"
+    return differing
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
         if entry.published_row(benchmark) and not params.is_imported(name)
     }
     absent = catalogue.absent().get(benchmark, {})
-    found = []
+    reproducibilities = []
     variants = [
         name for name in registry.get(benchmark).published_protocols if name in params.listed_variants(benchmark)
     ]
@@ -182,7 +182,7 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
         unknown = _in_variants({name: unknown_settings(settings.of(name)) for name in variants})
         if row not in entries:
             reason = absent.get(row, "no entry of the catalogue stands for it")
-            found.append(Reproducibility(settings, "", NOT, (reason,), unknown))
+            reproducibilities.append(Reproducibility(settings, "", NOT, (reason,), unknown))
             continue
         model, entry = entries[row]
         served = [key for key in EXPECTED if key not in ("weights", *unknown) and not hasattr(entry, key)]
@@ -198,8 +198,8 @@ def as_published(params: Params, benchmark: str) -> list[Reproducibility]:
         is_unknown = hides_marks or not {"weights", "prompt"}.isdisjoint(unknown)
         level = UNKNOWN if level == NEARLY and is_unknown else level
         texts = tuple(text for each in reasons.values() for text in each)
-        found.append(Reproducibility(settings, model, level, texts, unknown))
-    return found
+        reproducibilities.append(Reproducibility(settings, model, level, texts, unknown))
+    return reproducibilities
 
 
 def _reads_marks(settings: PublishedSettings, variants: Sequence[str]) -> bool:

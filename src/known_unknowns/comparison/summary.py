@@ -173,13 +173,13 @@ def judgeable(benchmark: str, params: Params) -> list[PublishedCell]:
 def _editions(benchmark: str, params: Params, known: Mapping[str, Edition], *, without: Sequence[str]) -> list[str]:
     """Return the names of the known editions whose data of a benchmark come from another source than these."""
     data = params.benchmark(benchmark).data
-    found = []
+    names = []
     for name, entry in known.items():
         if benchmark in entry.benchmarks:
             source = data.get(entry.data or name)
             if source is not None and source.source not in without:
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[Step]:

@@ -166,11 +166,11 @@ def support_of(candidates: Iterable[Candidate]) -> dict[str, Support]:
         (c.replies, c.cell.category, c.cell.metric, str(c.cell.value)): c.within_margin for c in candidates
     }  # a number that two tables print counts once
     every = Support.of(within)
-    found = {}
+    by_variant = {}
     for variant in dict.fromkeys(key[0] for key in within):
         own = Support.of({key: near for key, near in within.items() if key[0] == variant})
-        found[variant] = own if own.judged >= SMALLEST_GROUP else every
-    return found
+        by_variant[variant] = own if own.judged >= SMALLEST_GROUP else every
+    return by_variant
 
 
 def decide(candidate: Candidate, support: Support) -> Decision:

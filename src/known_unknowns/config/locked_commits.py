@@ -155,10 +155,10 @@ def model_source(entry: ModelEntry) -> Source | None:
 
 def adapter_source(adapter: str | None) -> Source | None:
     """Return the source of an adapter in a repository of its own, OWNER/NAME@REVISION; None for one in a folder."""
-    found = _ADAPTER.fullmatch(adapter or "")
-    if found is None or Path(adapter or "").expanduser().is_dir():
+    match = _ADAPTER.fullmatch(adapter or "")
+    if match is None or Path(adapter or "").expanduser().is_dir():
         return None
-    return Source("model", found[1], found[2])
+    return Source("model", match[1], match[2])
 
 
 def model_entry(entry: ModelEntry, path: str | Path = PATH) -> LockEntry | None:

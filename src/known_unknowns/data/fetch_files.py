@@ -205,14 +205,14 @@ def download_unlocked(name: str, source: Source, store: Store, user_folder: Path
     MachineError if a file has no address and is not there, and download.FAILURES.
     """
     named = _by_name(user_folder) if user_folder else {}
-    found = {path: _candidates(path, user_folder, named) if user_folder else [] for path in source.addresses}
-    absent = [path for path, address in source.addresses.items() if address is None and not found[path]]
+    candidates = {path: _candidates(path, user_folder, named) if user_folder else [] for path in source.addresses}
+    absent = [path for path, address in source.addresses.items() if address is None and not candidates[path]]
     if absent:
         raise MachineError(
             f"{name}: {', '.join(absent)} has no permanent address; get it from its publisher and name its folder: "
             f"known-unknowns fetch {name} --from FOLDER"
         )
-    for path, there in found.items():
+    for path, there in candidates.items():
         if len(there) > 1 and user_folder and there[0] != user_folder / path:
             raise ConfigError(
                 f"several files could be {path}, and its hash is not locked: {', '.join(map(str, there))}",
@@ -221,10 +221,12 @@ def download_unlocked(name: str, source: Source, store: Store, user_folder: Path
     files = {}
     with MegabyteProgress(f"fetching {name}", 0) as advance:
         for path, address in source.addresses.items():
-            if found[path]:
-                files[path] = pin(found[path][0])
-                if store.copy_if_right(found[path][0], files[path]) is not None:
-                    raise MachineError(f"{found[path][0]} changed while it was read; run again when it is complete")
+            if candidates[path]:
+                files[path] = pin(candidates[path][0])
+                if store.copy_if_right(candidates[path][0], files[path]) is not None:
+                    raise MachineError(
+                        f"{candidates[path][0]} changed while it was read; run again when it is complete"
+                    )
                 continue
             part = store.unlocked_part(f"address-{sha256(str(address).encode()).hexdigest()[:32]}")
             download.download(download.Remote(str(address)), part, size=None, advance=advance)

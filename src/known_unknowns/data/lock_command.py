@@ -87,15 +87,15 @@ def _named(
     every |= {
         name: [locked_commits.http_source(name, entry)] for name, entry in params.sources.items() if name in names
     }
-    found: dict[str, tuple[Source, list[str]]] = {}
+    by_key: dict[str, tuple[Source, list[str]]] = {}
     for name in names or every:
         if name not in every:
             raise ConfigError(unknown_name(name, [*every, *params.sources, *catalogue.models()]), path="lock")
         if names and not every[name]:
             raise ConfigError(f"{name} needs no lock: its revision is a hash of it", path="lock")
         for source in every[name]:
-            found.setdefault(source.key, (source, []))[1].append(name)
-    return found
+            by_key.setdefault(source.key, (source, []))[1].append(name)
+    return by_key
 
 
 def _of_model(entry: ModelEntry) -> list[Source]:

@@ -87,8 +87,8 @@ def read_terms(folder: Path, title: str) -> Terms:
 
 def published_terms(benchmark: str) -> Terms:
     """Return the licence (licence.yaml) and the paper (citation.bib) of a benchmark's published data."""
-    found = registry.get(benchmark)
-    return read_terms(found.folder, found.title)
+    of_benchmark = registry.get(benchmark)
+    return read_terms(of_benchmark.folder, of_benchmark.title)
 
 
 def source_terms(benchmark: str) -> dict[str, Terms]:

@@ -27,10 +27,10 @@ def protocols_of(benchmark: Benchmark) -> dict[str, Protocol]:
 
 def every_protocol() -> dict[str, Protocol]:
     """Return the protocols of all registered benchmarks."""
-    found = dict(protocols.PROTOCOLS)
+    every = dict(protocols.PROTOCOLS)
     for name in registry.names():
-        found |= protocols_of(registry.get(name))
-    return found
+        every |= protocols_of(registry.get(name))
+    return every
 
 
 def context_of(benchmark: Benchmark, parsers: Sequence[str], settings: InferenceSettings = _BY_PROTOCOL) -> Context:

@@ -142,8 +142,8 @@ def _reply(values: dict[str, Any]) -> Reply:
     for name in ("input_tokens", "visual_tokens", "output_tokens"):
         if not is_token_count(values.get(name)):
             values[name] = None
-    if found := values.get("continuations"):
-        values["continuations"] = {label: Continuation(*each) for label, each in found.items()}
+    if continuations := values.get("continuations"):
+        values["continuations"] = {label: Continuation(*each) for label, each in continuations.items()}
     return Reply(**values)
 
 
@@ -209,13 +209,13 @@ def repair(path: Path) -> JournalCheck:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise MachineError(f"{path}: a run is writing this journal; wait for it, or stop it") from None
-        found = check(path)
-        if found.damaged:
+        checked = check(path)
+        if checked.damaged:
             with AppendFile(path.with_name(f"{path.name}.damaged"), busy="another repair is writing it") as aside:
-                aside.append(b"".join(found.damaged.values()), full="the journal is as before")
+                aside.append(b"".join(checked.damaged.values()), full="the journal is as before")
             with atomic_path(path) as partial:
-                partial.write_bytes(b"".join(_lines(found.replies)))
-    return found
+                partial.write_bytes(b"".join(_lines(checked.replies)))
+    return checked
 
 
 def _lines(replies: list[tuple[str, int, int, Reply]]) -> Iterable[bytes]:

@@ -48,10 +48,10 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """Return the shard that "2/7" names. ConfigError for anything else."""
-        found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
-        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise ConfigError(f"{text!r} is not a shard, such as 1/4 for the first of four", path="--shard")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     @property
     def name(self) -> str:
@@ -201,8 +201,8 @@ def shard_path(journal: Path, shard: Shard) -> Path:
 
 def shard_paths(journal: Path) -> list[Path]:
     """Return the journals of shards that exist beside the journal of a benchmark, in a fixed order."""
-    found = journal.parent.glob(f"{glob.escape(journal.stem)}.shard-*.jsonl")
-    return sorted(path for path in found if _NAME.fullmatch(path.name.removeprefix(journal.stem)))
+    journals = journal.parent.glob(f"{glob.escape(journal.stem)}.shard-*.jsonl")
+    return sorted(path for path in journals if _NAME.fullmatch(path.name.removeprefix(journal.stem)))
 
 
 def notes_path(journal: Path) -> Path:
@@ -224,13 +224,13 @@ def combined_about(about: Mapping[str, Any], records: Iterable[Mapping[str, Any]
     abouts = [record["about"] for record in records if record["newly_asked"]]
     if not abouts:
         return dict(about)
-    found = dict(abouts[0])
-    for key, value in found.items():
+    combined = dict(abouts[0])
+    for key, value in combined.items():
         if isinstance(value, str):
-            found[key] = "; ".join(sorted({str(each.get(key)) for each in abouts}))
+            combined[key] = "; ".join(sorted({str(each.get(key)) for each in abouts}))
     if sharing := [each["sharing"] for each in abouts if each.get("sharing")]:
-        found["sharing"] = _combined_sharing(sharing)
-    return found
+        combined["sharing"] = _combined_sharing(sharing)
+    return combined
 
 
 def _combined_sharing(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -253,8 +253,8 @@ def _combined_sharing(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def replies_of(journal: Path) -> dict[str, Reply]:
     """Return the replies in the journals of a benchmark, those of its shards included. No lock is taken."""
-    found: dict[str, Reply] = {}
+    replies: dict[str, Reply] = {}
     for path in (*reversed(shard_paths(journal)), journal):
         if path.is_file():
-            found |= read_batches(path)[0]
-    return found
+            replies |= read_batches(path)[0]
+    return replies
