@@ -195,6 +195,8 @@ class OpenAIEngine:
                 except BaseException:
                     await client.close()
                     raise
+                if self._server is not None:
+                    self._server.forget_errors()
             self.about["served"] = served
             self.about["requested_model"] = served.get("id", settings.model)
         return Requester(
