@@ -136,7 +136,7 @@ class Vllm:
             seed=0,
             max_model_len=_VLLM_CONTEXT,
             enable_prefix_caching=True,
-            limit_mm_per_prompt={"image": 1},
+            limit_mm_per_prompt={"image": 1, "video": 0},
             gpu_memory_utilization=memory,
         )
 

@@ -77,7 +77,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     checkpoint = model.ensure(options.cache, options.model, dtype=options.dtype, device=options.device)
     settings = loops.Settings(checkpoint, options.device, options.dtype)
-    ours = loops.Ours(settings, name="engine", sharing="auto", note="")
+    ours = loops.Ours(settings, name="engine", sharing="on", note="")
     folder, on_gpu = options.cache / "images", options.device == "cuda"
     warm, asked = (data.humblebench(folder, options.variant, questions=options.questions, seed=seed) for seed in (7, 8))
     ours(warm.turns, folder)

@@ -109,7 +109,7 @@ class Setup:
 
     def _makers(self) -> dict[str, Callable[[], loops.Loop]]:
         return {
-            "ours": lambda: self._ours("engine", "auto", "the engine; it shares what it can"),
+            "ours": lambda: self._ours("engine", "on", "the engine; it shares what it can"),
             "ours-off": lambda: self._ours("engine, sharing off", "off", "the engine; it shares nothing"),
             "plain-1": lambda: loops.Plain(self.loaded(), batch_size=1),
             "plain-4": lambda: loops.Plain(self.loaded(), batch_size=4),

@@ -39,7 +39,7 @@ def worker(options: argparse.Namespace) -> None:
     transformers.logging.disable_progress_bar()
     checkpoint = model.ensure(options.cache, options.model, dtype=options.dtype, device=options.device)
     settings, folder = loops.Settings(checkpoint, options.device, options.dtype), options.cache / "images"
-    ours = loops.Ours(settings, name=options.worker, sharing="auto", note="")
+    ours = loops.Ours(settings, name=options.worker, sharing="on", note="")
     processor, loaded = loops.load_processor(settings), ours.engine.checkpoint.model
     plain = loops.Plain(loops.Loaded(loaded, processor), batch_size=1)
     say({"ready": True})

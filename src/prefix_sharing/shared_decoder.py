@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -253,6 +254,22 @@ class SharedPrefixDecoder:
         finally:
             self.prefixes = self._new_prefixes()
         return self.differences
+
+    def seconds(self, prompts: Sequence[Prompt]) -> float:
+        """Return the time to the first `check.STEPS` tokens after the prompts, their prefixes included.
+
+        Nothing is counted, and no prefix is kept.
+        """
+        used = Counter(self.used)
+        self.prefixes = self._new_prefixes()
+        started = time.perf_counter()
+        try:
+            for some in self.split(prompts):
+                self.decode([prompts[index] for index in some], [check.STEPS] * len(some))
+            return time.perf_counter() - started
+        finally:
+            self.used = used
+            self.prefixes = self._new_prefixes()
 
     def _verify_plan(self, plan: str, prompts: Sequence[Prompt], expected: Sequence[check.Reference]) -> None:
         try:

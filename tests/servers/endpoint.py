@@ -107,6 +107,38 @@ def scored(request: Request) -> Response:
     return Response(200, whole | {"prompt_logprobs": [None, *rows]})
 
 
+EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
+
+
+def parts(
+    request: Request,
+    *,
+    size: int = 1,
+    end: bytes = b"data: [DONE]\n\n",
+    deltas: Sequence[Mapping[str, Any]] | None = None,
+    ascii_only: bool = True,
+    line_end: bytes = b"\n",
+    **changes: Any,
+) -> Response:
+    """A completion as events with ``size`` characters each, the usage in an event of its own, as OpenAI sends it.
+
+    ``deltas`` replace those of the texts."""
+    whole = completion(request.question, **changes)
+    (choice,) = whole.pop("choices")
+    usage, message = whole.pop("usage"), choice.pop("message")
+    if deltas is None:
+        deltas = []
+        for name in ("reasoning_content", "content"):
+            text = message.get(name) or ""
+            deltas += [{name: text[place : place + size]} for place in range(0, len(text), size)]
+    choices = [{"index": 0, "delta": delta} for delta in ({"role": "assistant"}, *deltas)]
+    choices[-1]["logprobs"] = choice["logprobs"]
+    choices.append({"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]})
+    events = [*({"choices": [each]} for each in choices), {"choices": [], "usage": usage}]
+    lines = [b"data: " + json.dumps(whole | event, ensure_ascii=ascii_only).encode() + b"\n\n" for event in events]
+    return Response(200, (b": a comment\n\n" + b"".join(lines) + end).replace(b"\n", line_end), headers=EVENTS)
+
+
 def _with_choice_error(question: str) -> dict[str, Any]:
     """A completion as OpenRouter sends it if the model's provider fails."""
     body = completion(question, content="", finish_reason="error")

@@ -36,6 +36,7 @@ PARSER.add_argument("--stubborn", action="store_true", help="Ignore SIGTERM, and
 PARSER.add_argument("--seconds", type=float, default=0, help="Duration of each reply.")
 PARSER.add_argument("--starts-for", type=float, default=0, help="Duration of the start.")
 PARSER.add_argument("--refuses", default="", help="A parameter that is answered with status 400.")
+PARSER.add_argument("--list-fails", action="store_true", help="Answer the list of models with status 500.")
 PARSER.add_argument("--note", help="Nothing: another argument.")
 
 
@@ -69,6 +70,10 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path == "/version":
             self._send(200, {"version": os.environ.get("SERVER_VERSION", "1.0")})
         elif self._is_allowed():
+            if self.options.list_fails:
+                print("Traceback (most recent call last):\nCacheNotFound: an error of the list", flush=True)
+                self._send(500, {"error": "no list"})
+                return
             name = self.options.served_model_name or self.options.model
             self._send(200, {"object": "list", "data": [{"id": name, "object": "model"}]})
 

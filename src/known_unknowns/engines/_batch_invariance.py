@@ -41,6 +41,8 @@ class BatchInvarianceCheck:
         """The largest difference of an option's log-probability from batch size 1, in nats, with a shared prefix."""
         self.largest_of_padded = 0.0
         """The same of padded batches of ``generate``."""
+        self.seconds: dict[str, float] = {}
+        """The time of the same turns by each way of asking. A resumed run asks in the way of the first attempt."""
 
     def load(self, notes: Path | None) -> None:
         """Load this model's earlier results from the notes."""
@@ -52,7 +54,11 @@ class BatchInvarianceCheck:
                 note = json.loads(line)
             except ValueError:  # an empty or incomplete line
                 continue
-            if note.get("model") == self._model:
+            if note.get("model") != self._model:
+                continue
+            if "seconds" in note:
+                self.seconds = note["seconds"]
+            else:
                 self._flips.append(note["flip"])
                 self._gaps.append(note["gap"])
                 self._loaded += 1
@@ -81,10 +87,18 @@ class BatchInvarianceCheck:
         self._flips.append(flip)
         self._gaps.append(round(first - second, 6))
         self._count(apart, padded=padded)
+        self._note({"flip": flip, "gap": self._gaps[-1], "apart": apart, "padded": padded})
+
+    def add_seconds(self, seconds: Mapping[str, float]) -> None:
+        """Add the time of the same turns by each way of asking."""
+        self.seconds = {way: float(f"{value:.3g}") for way, value in seconds.items()}
+        self._note({"seconds": self.seconds})
+
+    def _note(self, content: Mapping[str, Any]) -> None:
         if self._file is not None:
-            note = {"model": self._model, "flip": flip, "gap": self._gaps[-1], "apart": apart, "padded": padded}
             with disk_errors(self._file), self._file.open("a") as notes:
-                notes.write(f"\n{json.dumps(note)}\n")  # a killed run may have left an incomplete line
+                # a killed run may have left an incomplete line
+                notes.write(f"\n{json.dumps({'model': self._model, **content})}\n")
 
     def summary(self) -> dict[str, Any]:
         """Return the results for ``about["certificate"]``.

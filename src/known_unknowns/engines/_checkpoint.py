@@ -66,6 +66,20 @@ _IRRELEVANT_SETTINGS = (
     "output_hidden_states",
     "use_cache",
 )
+_NOT_GREEDY: Mapping[str, Any] = {
+    "num_return_sequences": 1,
+    "guidance_scale": 1,
+    "penalty_alpha": 0,
+    "prompt_lookup_num_tokens": None,
+    "assistant_early_exit": None,
+    "is_assistant": False,
+    "dola_layers": None,
+    "force_words_ids": None,
+    "constraints": None,
+    "token_healing": False,
+}
+"""Settings with which ``generate`` writes other than one reply of the likeliest tokens, and the values that change
+nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,8 @@ class Checkpoint:
     """The settings that replies are sampled with; empty for greedy decoding."""
     stop: Sequence[str] = ()
     """Texts that end a reply."""
+    reset: Mapping[str, Any] = field(default_factory=dict)
+    """The settings of generation_config.json that are not used, because they ask for other than one greedy reply."""
 
     @property
     def generation(self) -> GenerationConfig:
@@ -170,9 +186,14 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     _check_finite(model, entry.dtype, path=f"{path}.source")
     decoding = entry.decoding.plain()
     sampling = sampling_settings(model.generation_config, decoding)
+    own = model.generation_config.to_diff_dict()
+    reset = {name: own[name] for name, neutral in _NOT_GREEDY.items() if own.get(name) not in (None, neutral)}
+    stops = own.get("stop_strings") or ()
+    stops = (stops,) if isinstance(stops, str) else tuple(stops)
     # generate() completes a given configuration from the model's own, so there is only one.
     model.generation_config = _greedy(model, processor.tokenizer, decoding)
-    return Checkpoint(model, processor, identity, unexpected, sampling, decoding.get("stop", ()))
+    stop = tuple(dict.fromkeys((*stops, *decoding.get("stop", ()))))
+    return Checkpoint(model, processor, identity, unexpected, sampling, stop, reset)
 
 
 def decoding_facts(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -182,6 +203,7 @@ def decoding_facts(checkpoint: Checkpoint) -> dict[str, Any]:
         facts.pop(name, None)
     facts |= {"do_sample": bool(checkpoint.sampling), "num_beams": 1, **checkpoint.sampling}
     facts |= {"stop": checkpoint.stop} if checkpoint.stop else {}
+    facts |= {"reset": checkpoint.reset} if checkpoint.reset else {}
     return dict(json.loads(json.dumps(facts, sort_keys=True, default=str)))
 
 
@@ -241,7 +263,8 @@ def _from_pretrained(
     except (KnownUnknownsError, MemoryError, torch.OutOfMemoryError):
         raise
     except (OSError, ValueError, ImportError) as error:
-        raise ConfigError(f"cannot load {source!r}: {error}", path=f"{path}.source") from error
+        which = "its generation_config.json is not valid: " if _has_faulty_generation_config(source, where) else ""
+        raise ConfigError(f"cannot load {source!r}: {which}{error}", path=f"{path}.source") from error
     except Exception as error:  # readers of damaged files raise errors of many types
         reason = f"a file of it may be damaged ({type(error).__name__}: {error})"
         raise ConfigError(f"cannot load {source!r}: {reason}; fetch it again", path=f"{path}.source") from error
@@ -254,6 +277,16 @@ def _from_pretrained(
         )
     _check_tensors(model, info, source, path=f"{path}.source")
     return processor, model, sorted(info["unexpected_keys"])
+
+
+def _has_faulty_generation_config(source: str, where: Mapping[str, Any]) -> bool:
+    try:
+        GenerationConfig.from_pretrained(source, **where)
+    except ValueError:
+        return True
+    except OSError:  # there is none
+        pass
+    return False
 
 
 def _check_sees_images(config: Any, source: str, entry: TransformersModel, *, path: str) -> None:
@@ -460,11 +493,12 @@ def _check_template_takes_images(processor: Any, source: str, *, path: str) -> N
 def _greedy(model: Any, tokenizer: Any, decoding: Mapping[str, Any]) -> GenerationConfig:
     """Return the checkpoint's generation settings, made greedy, with the entry's ``decoding`` on top.
 
-    Sampled replies are drawn by a `Sampler`, after these settings.
+    Sampled replies are drawn by a `Sampler`, after these settings. Texts that end a reply are passed with the
+    tokenizer, which ``generate`` needs for them.
     """
     settings = model.generation_config.to_diff_dict()
-    for sampling in WARPERS:
-        settings.pop(sampling, None)
+    for name in (*WARPERS, *_NOT_GREEDY, "stop_strings"):
+        settings.pop(name, None)
     settings |= {"do_sample": False, "num_beams": 1}
     settings |= {key: decoding[key] for key in ("repetition_penalty",) if key in decoding}
     generation = GenerationConfig.from_dict(settings)

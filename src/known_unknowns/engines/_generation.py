@@ -59,6 +59,7 @@ class Generation:
             generation_config=self._settings,
             max_new_tokens=max_new_tokens,
             logits_processor=[recorder, *sampler],
+            return_dict_in_generate=False,
             **self._stop,
         )
 

@@ -68,7 +68,8 @@ class LaunchedServer:
     key : ApiKey
         The key that the server requires, if it reads one of `KEY_VARIABLES`.
     log : Path
-        The file of the server's output, from the byte ``log_start``.
+        The file of the server's output, from the byte ``log_start``. The server answers from the byte ``errors_start``
+        on: an error before, such as that of a list of models which it does not have, did not end it.
     version : str or None
         The version that the server or its program reports.
     """
@@ -81,6 +82,7 @@ class LaunchedServer:
     log: Path
     log_start: int
     version: str | None = None
+    errors_start: int = 0
 
     @property
     def base_url(self) -> str:
@@ -107,10 +109,10 @@ class LaunchedServer:
 
     def log_end(self) -> str:
         """Return the path of the log, its lines with errors and its last lines, for a message."""
-        lines = self._lines()
-        if not lines:
+        end = self._lines(self.log_start)[-_SHOWN_LINES:]
+        if not end:
             return f"Its log is {self.log}, which is empty"
-        before, end = lines[:-_SHOWN_LINES], lines[-_SHOWN_LINES:]
+        before = self._lines(max(self.log_start, self.errors_start))[:-_SHOWN_LINES]
         errors = [line for line in before if _ERROR.search(line)][-_SHOWN_LINES:]
         text = f"Its log is {self.log}"
         if errors:
@@ -127,7 +129,7 @@ class LaunchedServer:
         start, report = time.monotonic(), _FIRST_REPORT
         while not self._is_ready():
             stopping.raise_if_requested()
-            if self.process.poll() is not None and any(map(_PORT_TAKEN.search, self._lines())):
+            if self.process.poll() is not None and any(map(_PORT_TAKEN.search, self._lines(self.log_start))):
                 return False
             self.raise_if_ended()
             elapsed = time.monotonic() - start
@@ -139,7 +141,7 @@ class LaunchedServer:
                 )
             if elapsed > report:
                 report = elapsed + min(max(_FIRST_REPORT, elapsed / 4), _LONGEST_PAUSE)
-                line = next(iter(self._lines()[-1:]), "nothing yet")
+                line = next(iter(self._lines(self.log_start)[-1:]), "nothing yet")
                 print_message(self.name, f"waiting for the server for {duration(elapsed)}; its log: {line}")
             time.sleep(_STEP)
         self.version = self._served_version() or _version_of(self.command[0])
@@ -191,10 +193,14 @@ class LaunchedServer:
         finally:
             connection.close()
 
-    def _lines(self) -> list[str]:
+    def forget_errors(self) -> None:
+        """Leave out the errors so far when the end of the server is reported: it answers in spite of them."""
+        self.errors_start = self.log.stat().st_size
+
+    def _lines(self, start: int) -> list[str]:
         with self.log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(self.log_start, size - _READ_BYTES))
+            file.seek(max(start, size - _READ_BYTES))
             text = file.read().decode("utf-8", "replace")
         return [line for line in str(self.key.redact(text)).splitlines() if line.strip()]
 

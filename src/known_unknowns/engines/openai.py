@@ -65,6 +65,7 @@ class OpenAIEngine:
         self.notes: Path | None = None
         self.settings_folder: Path | None = None  # of the file of the defaults that are left out
         self._left_out: LeftOut | None = None
+        self._served: dict[str, Any] | None = None  # what the list of models says, which is asked for once
         self._key: ApiKey | None = None
         self._opens_reasoning = False  # what the server tells of its chat template
         self.proven: Turn | None = None
@@ -186,14 +187,18 @@ class OpenAIEngine:
         )
         self._key = key = settings.key()
         client = connect(settings, request_limits=request_limits, budget=self._budget)
-        served: dict[str, Any] = {"listed": None}
+        served: dict[str, Any] = self._served or {"listed": None}
         if find:
-            try:
-                served = await find_model(client, settings, key) if settings.check_served else served
-            except BaseException:
-                await client.close()
-                raise
+            if self._served is None and settings.check_served:
+                try:
+                    self._served = served = await find_model(client, settings, key)
+                except BaseException:
+                    await client.close()
+                    raise
+                if self._server is not None:
+                    self._server.forget_errors()
             self.about["served"] = served
+            self.about["requested_model"] = served.get("id", settings.model)
         return Requester(
             settings=settings,
             client=client,

@@ -34,12 +34,14 @@ from prefix_sharing.architecture import has_length_dependent_positions
 from prefix_sharing.prompts import image_token_ids, special_token_ids
 from prefix_sharing.shared_decoder import CHECKED_PREFIXES
 
-OFF, ON = "off", "on"
+OFF, AUTO, ON = "off", "auto", "on"
 _YAML_BOOLEANS = {False: OFF, True: ON}
 """YAML reads a bare off and on as booleans."""
 _PLAIN_SIZE = 224
 _UNSHARED_BATCH_SIZE = 8
 """Default number of turns in one call of ``generate``, where whole prompts of unequal length are padded."""
+_TIMED = 2
+"""Number of measurements of each way of asking, after a warm-up. The shortest counts."""
 
 
 class TransformersEngine:
@@ -56,8 +58,9 @@ class TransformersEngine:
     They are None for free text, or if a label is not a single token. ``seconds`` is the chunk's time divided by its
     size.
 
-    ``about["sharing"]`` reports the plans used, their difference from ``generate`` in the check, and the disabled plans
-    with the reason. ``about["linear_layers"]`` and ``about["vision_attention"]`` name their implementation (see
+    ``about["sharing"]`` reports the plans used, their difference from ``generate`` in the check, the seconds of the
+    check's turns asked both ways (``sharing: auto``), and the disabled plans with the reason.
+    ``about["linear_layers"]`` and ``about["vision_attention"]`` name their implementation (see
     `prefix_sharing.choose_kernels`).
     ``about["certificate"]`` reports, in half precision and for shared prefixes, how often the chosen option differs
     from that at batch size 1.
@@ -161,6 +164,8 @@ class TransformersEngine:
         summary: dict[str, Any] = {"asked": self.sharing}
         if self._decoder is not None:
             summary |= self._decoder.summary()
+        if self.sharing == AUTO and self._invariance is not None and self._invariance.seconds:
+            summary["seconds"] = self._invariance.seconds
         if self._sharing_error:
             summary["fell_back"] = [{"plan": "all", "why": self._sharing_error}, *summary.get("fell_back", ())]
         self._padding.add_to(summary)
@@ -243,6 +248,7 @@ class TransformersEngine:
         if self._invariance is not None:
             self._invariance.load(self.notes)
             self._disable_sharing_if_inaccurate("found in a previous run")
+            self._disable_sharing_if_slower()
         try:
             self._check_sharing(turns, folder)
             self._check_padding([turn for turn in turns if not self._shares(turn) and not _is_scored(turn)], folder)
@@ -309,12 +315,54 @@ class TransformersEngine:
         largest = sorted(heads.values(), key=len, reverse=True)[:remaining]
         prompts: list[Prompt] = []
         inputs: list[Any] = []
+        asked: list[Turn] = []
         for members in largest:
             candidates = self._prompts.build(members[: check.MAX_CANDIDATES], folder)
             for index in check.sample(candidates):
                 prompts.append(candidates[index])
                 inputs.append(self._prompts.build_batch([members[index]], folder))
+                asked.append(members[index])
         self._decoder.verify(prompts, inputs)
+        # Without two turns about the same images there is nothing to gain yet.
+        if self.sharing == AUTO and self._decoder.plans and len(largest[0]) > 1:
+            self._time_both_ways(self._decoder, asked, prompts, folder)
+            self._disable_sharing_if_slower()
+
+    def _time_both_ways(
+        self, decoder: SharedPrefixDecoder, turns: Sequence[Turn], prompts: Sequence[Prompt], folder: Path
+    ) -> None:
+        """Time the first tokens after the check's turns, with shared prefixes and by ``generate``, once in a run."""
+        if self._invariance is None or self._invariance.seconds:
+            return
+        self._check_padding(turns, folder)
+        whole: list[Any] = []
+        for batch in batches(turns, self._unshared_batch_size, max_new_tokens=check.STEPS):
+            inputs = self._prompts.build_batch_or_each([turns[index] for index in batch], folder)
+            whole += inputs if isinstance(inputs, list) else [inputs]
+        shared: list[float] = []
+        plain: list[float] = []
+        try:
+            for _ in range(1 + _TIMED):
+                shared.append(decoder.seconds(prompts))
+                started = time.perf_counter()
+                for inputs in whole:
+                    check.reference(self.checkpoint.model, inputs)
+                plain.append(time.perf_counter() - started)
+        except (RuntimeError, MemoryError) as error:
+            if not _device.is_out_of_memory(error):
+                raise
+            return  # the turns are asked in smaller chunks
+        self._invariance.add_seconds({"shared": min(shared[1:]), "generate": min(plain[1:])})
+
+    def _disable_sharing_if_slower(self) -> None:
+        if self.sharing != AUTO or self._decoder is None or self._invariance is None:
+            return
+        seconds = self._invariance.seconds
+        if seconds and seconds["shared"] >= seconds["generate"]:
+            self._decoder.disable_all(
+                f"generate is faster on this machine: {seconds['generate']:g} s for the turns of the check, against "
+                f"{seconds['shared']:g} s"
+            )
 
     def _answer(
         self, turns: Sequence[Turn], inputs: Any, folder: Path, *, shared: bool, limit: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -106,7 +106,8 @@ def refused_defaults(
 ) -> tuple[LeftOut, Mapping[str, Any]]:
     """Return the defaults that an endpoint refuses, from the file in a ``folder`` of journals, or by asking it.
 
-    The second value is what the endpoint's list of models says of the model.
+    They are those of the entry without ``asked``, whose settings have records of their own. The second value is what
+    the endpoint's list of models says of the model.
 
     What is found is written to the file. The ``turn`` is like those that will be asked, with its ``images``; by default
     it has an image of one colour.
@@ -116,28 +117,47 @@ def refused_defaults(
     from known_unknowns.engines.endpoint import refused_defaults as of_endpoint
     from known_unknowns.engines.endpoint.settings import EndpointSettings
 
-    settings = EndpointSettings.from_entry(model, entry)
-    known = None if folder is None or again else of_endpoint.read(folder, settings)
-    left_out: dict[str, Mapping[str, Any]] = dict(known or {})
-    served: Mapping[str, Any] = {}
     with TemporaryDirectory() as name:
         asked = turn or replace(_turn(_square(Path(name), _COLOURS[0]), TEXT), labels=("A", "B"))
+        place = images or Path(name)
+        found: dict[str, dict[str, Mapping[str, Any]]] = {}
+        known: dict[str, LeftOut] = {}
+        served: Mapping[str, Any] = {}
         for own in [entry, *(entry.asked_in(benchmark) for benchmark in entry.asked)]:
-            engine = engines.create(model, own)
-            if known is None:
-                left_out |= engine.find_refused(asked, images or Path(name))
+            settings = EndpointSettings.from_entry(model, own)
+            record = of_endpoint.record_name(settings)
+            recorded = None if folder is None or again else of_endpoint.read(folder, settings)
+            # The list of models is asked for once.
+            engine = engines.create(model, own.model_copy(update={"check_served": own.check_served and not served}))
+            if recorded is None:
+                found[record] = found.get(record, {}) | engine.find_refused(asked, place)
             else:
-                engine.leave_out(known)
-                engine.check_accepted(asked, images or Path(name))
-            served = engine.about["served"]
-    if folder is not None and known is None:
-        of_endpoint.write(folder, settings, left_out)
-    for setting, row in left_out.items():
-        _say(model, f"the endpoint does not take the default {setting} ({row['message']}); {_INSTEAD[setting]}")
+                known[record] = recorded
+                engine.leave_out(recorded)
+                engine.check_accepted(asked, place)
+            served = served or engine.about["served"]
+    if folder is not None and found:
+        of_endpoint.write(folder, found)
+    _report_left_out(model, found.values(), "")
+    _report_left_out(model, known.values(), f" (`known-unknowns models probe {model} --again` asks anew)")
+    settings = EndpointSettings.from_entry(model, entry)
+    left_out = {**known, **found}[of_endpoint.record_name(settings)]
     return left_out, {"model": settings.model, **served}
 
 
+def _report_left_out(model: str, records: Iterable[LeftOut], hint: str) -> None:
+    """Print each setting that is left out, with the endpoint's message, once."""
+    reported = set()
+    for left_out in records:
+        for setting, row in left_out.items():
+            text = f"the endpoint does not take the default {setting} ({row['message']}); {_INSTEAD[setting]}{hint}"
+            if text not in reported:
+                _say(model, text)
+            reported.add(text)
+
+
 _INSTEAD = {
+    "stream": "replies are requested in parts (stream: true)",
     "temperature": "none is sent",
     "seed": "none is sent",
     "limit_name": "max_tokens is sent in place of max_completion_tokens",

@@ -34,7 +34,7 @@ def plain(loaded, asked) -> loops.Said:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda loaded, settings: loops.Ours(settings, name="ours", sharing="auto", note=""),
+        lambda loaded, settings: loops.Ours(settings, name="ours", sharing="on", note=""),
         lambda loaded, settings: loops.Plain(loaded, batch_size=4),
     ],
 )

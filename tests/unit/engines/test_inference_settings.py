@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -92,6 +93,57 @@ def test_a_stop_text_ends_replies_in_batches_and_alone(llava):
         cut = answers(TransformersEngine("tiny", entry(llava, batch_size=size, decoding={"stop": [stop]})), turns)
         assert [reply.text for reply in cut] == [reply.text.partition(stop)[0] for reply in whole]
         assert all(reply.finish == "stop" for reply, long in zip(cut, whole, strict=True) if stop in long.text)
+
+
+def with_generation_config(folder, place, **settings):
+    """A copy of a checkpoint whose generation_config.json has further settings."""
+    shutil.copytree(folder, place)
+    file = place / "generation_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+    return place
+
+
+def test_stops_of_the_checkpoint_end_replies_beside_those_of_the_entry(llava, tmp_path):
+    turns = [turn(number, max_new_tokens=12) for number in range(4)]
+    whole = answers(TransformersEngine("tiny", entry(llava)), turns)
+    stop = next(reply.text for reply in whole if len(reply.text) > 3)[2:3]
+    folder = with_generation_config(llava, tmp_path / "model", stop_strings=[stop])
+    engine = TransformersEngine("tiny", entry(folder, batch_size=4, decoding={"stop": ["###"]}))
+    assert [reply.text for reply in answers(engine, turns)] == [reply.text.partition(stop)[0] for reply in whole]
+    assert engine.facts["decoding"]["stop"] == [stop, "###"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_return_sequences": 2, "num_beams": 2},
+        {"penalty_alpha": 0.6, "top_k": 4},
+        {"prompt_lookup_num_tokens": 3},
+        {"guidance_scale": 1.5},
+        {"dola_layers": "low"},
+        {"assistant_early_exit": 1},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_what_is_not_one_greedy_reply_is_reset_and_recorded(settings, llava, tmp_path):
+    turns = [turn(number) for number in range(2)]
+    expected = answers(TransformersEngine("tiny", entry(llava)), turns)
+    engine = TransformersEngine("tiny", entry(with_generation_config(llava, tmp_path / "model", **settings)))
+    assert [reply.text for reply in answers(engine, turns)] == [reply.text for reply in expected]
+    name, value = next(iter(settings.items()))
+    assert engine.facts["decoding"]["reset"] == {name: value}
+
+
+def test_values_that_change_nothing_are_no_part_of_the_identity(llava, tmp_path):
+    neutral = with_generation_config(llava, tmp_path / "model", num_return_sequences=1, penalty_alpha=0.0)
+    assert "reset" not in TransformersEngine("tiny", entry(neutral)).facts["decoding"]
+
+
+def test_a_generation_config_that_transformers_refuses_is_named(llava, tmp_path):
+    folder = with_generation_config(llava, tmp_path / "model", num_return_sequences=2)
+    with pytest.raises(ConfigError, match=r"its generation_config\.json is not valid: .*num_return_sequences") as error:
+        TransformersEngine("tiny", entry(folder))
+    assert error.value.path == "models.tiny.source"
 
 
 def test_sampled_replies_depend_on_nothing_but_their_key(llava):

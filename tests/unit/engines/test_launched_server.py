@@ -185,6 +185,15 @@ def test_the_lines_with_errors_are_shown_besides_the_end():
     assert str(raised.value).count("leaked function") == 15
 
 
+def test_an_error_before_the_first_answer_is_not_shown_when_the_server_ends_later():
+    """As `transformers serve` prints one for its list of models in an empty cache."""
+    with pytest.raises(MachineError) as raised:
+        infer(30, "--list-fails", "--dies-after", "24", concurrency=1)
+    assert LOG.read_text().count("CacheNotFound") > 1
+    assert "CacheNotFound" not in str(raised.value)
+    assert str(raised.value).endswith("CUDA error: an illegal memory access")
+
+
 def test_one_that_is_never_ready_is_ended_after_the_limit(capsys, monkeypatch):
     monkeypatch.setattr(launched_server, "_FIRST_REPORT", 0.2)
     with pytest.raises(
@@ -229,9 +238,11 @@ def test_a_port_that_another_server_has_taken_is_not_used(monkeypatch):
             other.kill()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no signal for the end of a parent")
-def test_it_ends_if_its_guard_is_killed():
-    _, engine = infer()
+@pytest.mark.parametrize("arguments", [[], ["--stubborn"]])
+def test_it_and_its_children_end_if_its_guard_is_killed(arguments):
+    """A stubborn one and its child ignore SIGTERM."""
+    _, engine = infer(3, *arguments)
+    assert len(servers()) == 1 + len(arguments)
     engine._running_server().process.kill()
     assert ended(servers())
 

@@ -51,6 +51,8 @@ def test_each_outcome_is_distinguished(changes, text, finish, error):
     [
         ("STOP", "stop"), ("end_turn", "stop"), (None, "stop"), ("", "stop"),
         ("MAX_TOKENS", "length"), ("SAFETY", "content_filter"), ("refusal", "refusal"),
+        ("RECITATION", "content_filter"), ("LANGUAGE", "content_filter"), ("PROHIBITED_CONTENT", "content_filter"),
+        ("content_filter: PROHIBITED_CONTENT", "content_filter"),
     ],
 )  # fmt: skip
 def test_a_finish_reason_of_the_table_is_an_outcome(word, finish):
@@ -59,11 +61,17 @@ def test_a_finish_reason_of_the_table_is_an_outcome(word, finish):
     assert (reply.error is None) == (finish in ("stop", "length"))
 
 
-@pytest.mark.parametrize("word", ["error", "abort", "tool_calls", 7, ["stop"]])
-def test_any_other_finish_reason_is_a_fault(word):
+@pytest.mark.parametrize("word", ["error", "abort", "network_error", 7, ["stop"]])
+def test_a_reply_that_the_endpoint_could_not_finish_is_a_fault(word):
     with pytest.raises(UnreadableReplyError, match="no end of an answer") as raised:
         reading(content="B", finish_reason=word)
     assert raised.value.usage.tokens == 62  # it is counted as it is charged
+
+
+@pytest.mark.parametrize("word", ["tool_calls", "MALFORMED_FUNCTION_CALL", "OTHER"])
+def test_an_unknown_finish_reason_is_a_failure_of_the_question(word):
+    reply = reading(content="B", finish_reason=word)
+    assert (reply.text, reply.finish) == ("", "error") and repr(word) in reply.error
 
 
 @pytest.mark.parametrize("place", ["choice", "body"])

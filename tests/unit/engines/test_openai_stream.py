@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from known_unknowns.errors import ConfigError
 from tests.servers.client import ask, turn, turns
-from tests.servers.endpoint import Endpoint, Response, answer_to, completion, error
-
-EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
-
-
-def parts(request, *, size=1, end=b"data: [DONE]\n\n", **changes):
-    """A completion as events with ``size`` characters each, the usage in an event of its own, as OpenAI sends it."""
-    whole = completion(request.question, **changes)
-    (choice,) = whole.pop("choices")
-    usage, message = whole.pop("usage"), choice.pop("message")
-    events = [{"choices": [{"index": 0, "delta": {"role": "assistant"}}]}]
-    for name in ("reasoning_content", "content"):
-        text = message.get(name) or ""
-        events += [{"choices": [{"index": 0, "delta": {name: text[i : i + size]}}]} for i in range(0, len(text), size)]
-    events[-1]["choices"][0]["logprobs"] = choice["logprobs"]
-    events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
-    events.append({"choices": [], "usage": usage})
-    lines = [b"data: " + json.dumps(whole | event).encode() + b"\n\n" for event in events]
-    return Response(200, b": a comment\n\n" + b"".join(lines) + end, headers=EVENTS)
+from tests.servers.endpoint import EVENTS, Endpoint, Response, answer_to, error, parts
 
 
 def streaming(request, **changes):
@@ -63,6 +43,35 @@ def test_a_stream_that_breaks_off_is_asked_again():
         first, second = ask(server.url, turns(2), stream=True)
         assert server.asked["q1"] == 2
     assert (first.text, second.text) == (answer_to("q0"), answer_to("q1"))
+
+
+def test_only_line_feeds_and_carriage_returns_end_an_event():
+    """As https://html.spec.whatwg.org/multipage/server-sent-events.html has it. JSON may hold U+2028 as it is."""
+    text = "A\u2028B\u2029C\x85D\x0bE\x0cF\x1cG"
+
+    def with_ends(request):
+        ends = {"q0": b"\n", "q1": b"\r\n", "q2": b"\r"}
+        return parts(request, content=text, size=4, ascii_only=False, line_end=ends[request.question])
+
+    with Endpoint(reply=with_ends) as server:
+        replies = ask(server.url, turns(3), stream=True)
+        assert set(server.asked.values()) == {1}
+    assert [reply.text for reply in replies] == [text] * 3
+
+
+def test_content_as_a_list_of_parts_is_read_as_in_a_whole_reply():
+    """As Mistral's models that reason send it: https://github.com/prism-php/prism/pull/862."""
+    contents = [
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "A is blue. "}]}],
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "So B."}]}],
+        [{"type": "text", "text": "The answer "}],
+        "is B.",
+    ]
+    deltas = [{"content": content} for content in contents]
+    with Endpoint(reply=lambda request: parts(request, deltas=deltas)) as server:
+        (reply,) = ask(server.url, [turn("q1")], stream=True)
+        assert server.asked == {"q1": 1}
+    assert (reply.text, reply.details["reasoning"]) == ("The answer is B.", "A is blue. So B.")
 
 
 def test_an_endpoint_that_only_streams_says_so():

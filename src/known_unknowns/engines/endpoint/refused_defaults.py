@@ -2,14 +2,17 @@
 
 A model that takes no temperature is asked without one, although the default is 0. This is found by requests, not from
 the words of errors: the request with all settings, then one without any default, then the defaults one by one. What is
-left out is written beside the journal, and is part of a reply's identity: `known-unknowns models probe MODEL --again`
-finds it anew. A value that the entry has is never left out.
+left out is written beside the journal, for the settings with which it was found, and is part of a reply's identity
+(`stream` is not): `known-unknowns models probe MODEL --again` finds it anew. A value that the entry has is never left
+out.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from known_unknowns import json_files
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError
 from known_unknowns.engines.endpoint.request import PendingTurn, RefusedError, Requester, RetryableError
 from known_unknowns.engines.endpoint.settings import LIMIT_NAMES, EndpointSettings
-from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError, MachineError
 from known_unknowns.records import Turn
 from known_unknowns.unusable import REJECTED
 
@@ -25,6 +28,7 @@ FILE = "endpoint_settings.json"
 """The file's name, in the folder of a journal."""
 
 DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+    "stream": (False, True),
     "temperature": (0.0, None),
     "seed": (0, None),
     "limit_name": LIMIT_NAMES,
@@ -32,6 +36,9 @@ DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "structured": (True, False),
 }
 """The values of the defaults, in the order in which they are tried. None, 0 and False are not sent."""
+
+_OF_RECORD = ("template", "extra")
+"""Fields of the entry on which it depends what an endpoint refuses, besides the reasoning's effort."""
 
 _WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "decoding.temperature": {"temperature": None},
@@ -74,10 +81,11 @@ async def find(requester: Requester, turn: Turn) -> LeftOut:
     """
     settings = requester.settings
     left_out: dict[str, dict[str, Any]] = {}
-    if (message := await _refusal(requester, settings, turn)) is not None:
+    refused = await _refusal(requester, settings, turn)
+    if refused is not None:
         accepted = await _least(requester, turn, {})
         if accepted is None:
-            raise await _refused_entry(requester, turn, message)
+            raise await _refused_entry(requester, turn, refused)
         messages: dict[str, str] = {}
         for name, values in _defaults(settings).items():
             for value in values:
@@ -87,7 +95,7 @@ async def find(requester: Requester, turn: Turn) -> LeftOut:
                 if refusal is None:
                     accepted = candidate
                     break
-                messages.setdefault(name, refusal)
+                messages.setdefault(name, refusal.message)
         left_out = {name: {"value": getattr(accepted, name), "message": messages[name]} for name in messages}
         settings = accepted
     if settings.limit_name == LIMIT_NAMES[0] and (tokens := await _tokens_over_limit(requester, settings)):
@@ -98,8 +106,15 @@ async def find(requester: Requester, turn: Turn) -> LeftOut:
 
 async def check(requester: Requester, turn: Turn) -> None:
     """Raise ConfigError if an endpoint refuses the settings, MachineError if it does not answer."""
-    if (message := await _refusal(requester, requester.settings, turn)) is not None:
-        raise await _refused_entry(requester, turn, message)
+    refused = await _refusal(requester, requester.settings, turn)
+    if refused is None:
+        return
+    if await _least(requester, turn, {}) is not None:
+        # It takes what the entry has, so that it refuses a default now which it took when it was probed.
+        again = f"`known-unknowns models probe {requester.settings.name} --again` finds which defaults it refuses now"
+        text = f"the endpoint refuses the settings that it took before ({refused.message}); {again}"
+        raise ConfigError(text, path=requester.settings.path("source"))
+    raise await _refused_entry(requester, turn, refused)
 
 
 def _defaults(settings: EndpointSettings) -> dict[str, tuple[Any, ...]]:
@@ -109,15 +124,18 @@ def _defaults(settings: EndpointSettings) -> dict[str, tuple[Any, ...]]:
 async def _least(requester: Requester, turn: Turn, changes: Mapping[str, Any]) -> EndpointSettings | None:
     """Return the settings without any default, and with the changes, that an endpoint takes; None if it takes none."""
     settings = requester.settings
-    without = {name: values[-1] for name, values in _defaults(settings).items()} | dict(changes)
-    for limit_name in LIMIT_NAMES:
-        least = replace(settings, **without | {"limit_name": limit_name})
+    defaults = _defaults(settings)
+    without = {name: values[-1] for name, values in defaults.items()} | dict(changes)
+    # Without any default, a whole reply is requested before one in parts.
+    streams = defaults.get("stream", (without.get("stream", settings.stream),))
+    for stream, limit_name in product(streams, LIMIT_NAMES):
+        least = replace(settings, **without | {"stream": stream, "limit_name": limit_name})
         if await _refusal(requester, least, turn) is None:
             return least
     return None
 
 
-async def _refused_entry(requester: Requester, turn: Turn, message: str) -> ConfigError:
+async def _refused_entry(requester: Requester, turn: Turn, refused: _Refusal) -> KnownUnknownsError:
     """Return the error for settings that are refused: it names the entry's key, if one is at fault."""
     settings = requester.settings
     given = {path: each for path, each in _WRITTEN.items() if settings.written & each.keys()}
@@ -129,24 +147,39 @@ async def _refused_entry(requester: Requester, turn: Turn, message: str) -> Conf
         for path, each in given.items():
             with_one = replace(least, **{name: getattr(settings, name) for name in each})
             if (refusal := await _refusal(requester, with_one, turn)) is not None:
-                text = f"the endpoint refuses this value ({refusal}); change it, or remove it"
+                text = f"the endpoint refuses this value ({refusal.message}); change it, or remove it"
                 return ConfigError(text, path=settings.path(path))
-    again = f"`known-unknowns models probe {settings.name} --again` finds which defaults it refuses"
+    elif refused.error is not None:
+        return refused.error
     asked = "a question with an image" if turn.images else "a question"
-    return ConfigError(f"the endpoint rejects {asked} ({message}); {again}", path=settings.path("source"))
+    return ConfigError(f"the endpoint rejects {asked} ({refused.message})", path=settings.path("source"))
 
 
-async def _refusal(requester: Requester, settings: EndpointSettings, turn: Turn) -> str | None:
-    """Return the message with which an endpoint rejects a turn; None if it does not."""
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What an endpoint says when it rejects a turn. ``error`` is that of an endpoint that takes no question at all."""
+
+    message: str
+    error: KnownUnknownsError | None = None
+
+
+async def _refusal(requester: Requester, settings: EndpointSettings, turn: Turn) -> _Refusal | None:
+    """Return the refusal with which an endpoint rejects a turn; None if it does not.
+
+    A status such as 403 may concern the key or one of the settings (OpenAI's models that reason answer it to
+    ``logprobs``). If the endpoint takes another request of this probe, it concerns the settings.
+    """
     try:
         reply = await replace(requester, settings=settings).ask(PendingTurn(0, turn))
     except UnreadableReplyError:
         return None  # the first question shows what is wrong
     except RefusedError as refused:
-        raise refused.error from None
+        if isinstance(refused.error, MachineError):
+            raise refused.error from None
+        return _Refusal(refused.reply.error or "", refused.error)
     except RetryableError as error:
         raise MachineError(f"models.{settings.name}: the endpoint does not answer the first request: {error}") from None
-    return reply.error if reply.finish == REJECTED else None
+    return _Refusal(reply.error or "") if reply.finish == REJECTED else None
 
 
 async def _tokens_over_limit(requester: Requester, settings: EndpointSettings) -> int:
@@ -161,11 +194,13 @@ async def _tokens_over_limit(requester: Requester, settings: EndpointSettings) -
 
 
 def read(folder: Path, settings: EndpointSettings) -> LeftOut | None:
-    """Return what an endpoint was found to refuse; None if that is not known."""
+    """Return what an endpoint was found to refuse of these settings; None if that is not known."""
     path = folder / FILE
     if not path.is_file():
         return None
-    found = json_files.read(path).get(_name(settings))
+    content = json_files.read(path)
+    # A record of an earlier version has the model alone. Its replies are in the journal.
+    found = content.get(record_name(settings), content.get(_model_name(settings)))
     if found is None:
         return None
     sound = isinstance(found, dict) and all(
@@ -177,13 +212,21 @@ def read(folder: Path, settings: EndpointSettings) -> LeftOut | None:
     return found
 
 
-def write(folder: Path, settings: EndpointSettings, left_out: LeftOut) -> None:
-    """Write what an endpoint refuses."""
+def write(folder: Path, records: Mapping[str, LeftOut]) -> None:
+    """Write what an endpoint refuses, by `record_name`."""
     path = folder / FILE
     content = json_files.read(path) if path.is_file() else {}
     folder.mkdir(parents=True, exist_ok=True)
-    json_files.write(path, content | {_name(settings): {name: dict(row) for name, row in left_out.items()}})
+    plain = {name: {key: dict(row) for key, row in left_out.items()} for name, left_out in records.items()}
+    json_files.write(path, content | plain)
 
 
-def _name(settings: EndpointSettings) -> str:
+def record_name(settings: EndpointSettings) -> str:
+    """Return the name of a record: the model, and the settings on which it depends what the endpoint refuses."""
+    values = {name: getattr(settings, name) for name in _OF_RECORD} | {"effort": settings.reasoning.get("effort")}
+    given = {name: value for name, value in values.items() if value is not None}
+    return f"{_model_name(settings)} with {json.dumps(given, sort_keys=True)}"
+
+
+def _model_name(settings: EndpointSettings) -> str:
     return f"{settings.model} at {settings.endpoint or settings.base_url}"

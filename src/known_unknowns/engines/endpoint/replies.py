@@ -12,7 +12,8 @@ Empty replies, truncated replies and refusals are outcomes. ``Reply.finish`` dis
 | "rejected"       | the endpoint rejects the question                             | the endpoint's message    |
 | "error"          | no readable reply in any attempt                              | the last reason           |
 
-`FINISH_REASONS` maps the endpoint's words to these. Any other word is a fault: the question is asked again.
+`FINISH_REASONS` maps the endpoint's words to these. After a word of `FAULTS` the question is asked again. Any other
+word is an "error" of the question, which is not asked again: the reply was paid for, and would end in the same way.
 """
 
 from __future__ import annotations
@@ -47,13 +48,24 @@ FINISH_REASONS: Mapping[str, str] = {
     "error_toxic": unusable.FILTERED,  # Cohere
     "safety": unusable.FILTERED,  # Gemini, this and the following
     "image_safety": unusable.FILTERED,
+    "image_prohibited_content": unusable.FILTERED,
+    "image_recitation": unusable.FILTERED,
     "recitation": unusable.FILTERED,
+    "language": unusable.FILTERED,
     "prohibited_content": unusable.FILTERED,
     "blocklist": unusable.FILTERED,
     "spii": unusable.FILTERED,
     "refusal": unusable.REFUSED,  # Anthropic
 }
-"""What the finish reasons of endpoints mean, in lower case. A reason that is not here is a fault of the endpoint."""
+"""What the finish reasons of endpoints mean, in lower case."""
+
+FAULTS = (
+    "abort",  # vLLM
+    "error",  # OpenRouter
+    "insufficient_system_resource",  # DeepSeek
+    "network_error",  # Zhipu
+)
+"""Finish reasons of replies that the endpoint could not finish this time, in lower case."""
 
 DECIMALS = 6
 MAX_CHARACTERS = 1_000_000
@@ -181,6 +193,8 @@ def _parse_choice(body: Mapping[str, Any], turn: Turn, details: dict[str, Any], 
     if not isinstance(message, Mapping):
         raise UnreadableReplyError("the reply's choice has no message")
     finish = _finish(choice.get("finish_reason"))
+    if finish == unusable.ERROR:
+        return Reply("", finish=finish, error=f"the reply {_ended(choice['finish_reason'])}")
     # A server that removes the reasoning returns whole replies without marks. Only a cut reply may still be inside it.
     opened = marked.opened and finish == unusable.CUT_OFF
     (reasoning, text, is_open), refusal = _parts(message, marked.marks, opened=opened)
@@ -248,11 +262,16 @@ def _finish(word: Any) -> str:
     """Return what a finish reason means. An endpoint that gives none has finished."""
     if word is None or word == "":
         return unusable.STOP
-    finish = FINISH_REASONS.get(word.casefold()) if isinstance(word, str) else None
-    if finish is None:
-        shown = repr(word[:_MAX_NAME]) if isinstance(word, str) else f"a {type(word).__name__}"
-        raise UnreadableReplyError(f"the reply ended with {shown}, which is no end of an answer")
-    return finish
+    if not isinstance(word, str) or word.casefold() in FAULTS:
+        raise UnreadableReplyError(f"the reply {_ended(word)}")
+    # Some endpoints write their own reason after the general one: "content_filter: PROHIBITED_CONTENT".
+    general = word.partition(":")[0].strip()
+    return FINISH_REASONS.get(general.casefold(), unusable.ERROR)
+
+
+def _ended(word: Any) -> str:
+    shown = repr(word[:_MAX_NAME]) if isinstance(word, str) else f"a {type(word).__name__}"
+    return f"ended with {shown}, which is no end of an answer"
 
 
 def _parts(message: Mapping[str, Any], marks: Sequence[str] | None, *, opened: bool) -> tuple[SplitReply, str]:

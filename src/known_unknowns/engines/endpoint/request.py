@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -50,6 +51,13 @@ from known_unknowns.records import Continuation, Image, Reply, Turn
 CACHE_SIZE = 8
 """Number of encoded images kept for later questions about them."""
 _NO_PROMPT_LOGPROBS = "the endpoint does not return the log-probabilities of a prompt ({})"
+_OTHER_API = re.compile(r"\bv1/responses\b")
+"""In the message of a model without chat completions (OpenAI's status 404)."""
+_RESPONSES_ONLY = (
+    "the endpoint answers this model through its Responses API only, which this engine does not have. Questions of one "
+    "turn can be asked with inspect_ai's own client, and its log imported (docs/models.md: Models with the Responses "
+    "API only); dialogues cannot be asked"
+)
 _QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached")
 
 
@@ -339,6 +347,8 @@ class Requester:
             does = "does not take" if status == 401 else "refuses access with"
             text = f"the endpoint {does} the key in {variable} ({said})"
             return ConfigError(text, path=self.settings.path("key_env"))
+        if _OTHER_API.search(words):
+            return ConfigError(f"{_RESPONSES_ONLY} ({said})", path=self.settings.path("source"))
         if isinstance(body, Mapping) and words.casefold() != "not found":
             text = f"the endpoint does not know the model, or not for this use ({said})"
             return ConfigError(text, path=self.settings.path("source"))

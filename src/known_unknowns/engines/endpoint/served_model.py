@@ -14,30 +14,24 @@ from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSet
 from known_unknowns.errors import ConfigError, MachineError
 
 _SHOWN = 5
-_DOWN = frozenset({429, 502, 503, 504})
-"""Statuses of an endpoint that answers nothing at present. With any other error, only the list of models fails."""
-
-
-def _wrong_key(error: openai.APIStatusError, settings: EndpointSettings, key: ApiKey) -> ConfigError:
-    words = key.redact(error.message)
-    return ConfigError(f"the endpoint does not take the key ({words})", path=settings.path("key_env"))
 
 
 async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key: ApiKey) -> dict[str, Any]:
     """Return what the endpoint reports about the model.
 
     That is {"listed": True, "id": ...} and further fields (vLLM: "root", "max_model_len"), or {"listed": None} if the
-    endpoint does not list models.
+    endpoint does not list models. Any other reply than a list is a warning, because the list may need another key than
+    a question does: the first question decides.
 
     Raises
     ------
     ConfigError
-        The endpoint serves other models only, or rejects the key.
+        The endpoint serves other models only, or redirects to another one.
     MachineError
-        The endpoint cannot be reached, or is down. If only its list of models fails, a warning is printed.
+        The endpoint cannot be reached.
     """
     try:
-        listed = await client.models.list()
+        listed = await client.with_options(max_retries=0).models.list()
         models = {model.id: model.model_dump(exclude_none=True) for model in listed.data or []}
     except openai.APIConnectionError as error:
         reason = type(error.__cause__ or error).__name__
@@ -62,13 +56,7 @@ async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key
 def _unlisted(error: openai.APIStatusError, settings: EndpointSettings, key: ApiKey) -> dict[str, Any]:
     if error.response.has_redirect_location:
         raise redirect_error(error.response, key, settings.path("base_url")) from None
-    if error.status_code in (401, 403):
-        raise _wrong_key(error, settings, key) from None
-    if error.status_code in _DOWN:
-        raise MachineError(
-            f"models.{settings.name}: the endpoint fails (status {error.status_code}); run the same command again later"
-        ) from None
-    if error.status_code >= 500:
+    if error.status_code not in (404, 405):  # these are of endpoints without a list
         _warn(settings, f"status {error.status_code}")
     return {"listed": None}
 

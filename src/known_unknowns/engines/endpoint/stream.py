@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
+_LINE_END = re.compile(r"\r\n|\r|\n")  # of server-sent events; JSON's texts may contain other ones, such as U+2028
+_TEXTS = ("reasoning", "reasoning_content", "refusal")
 _WHOLE = ("error", "model", "prompt_logprobs", "system_fingerprint", "usage")
 
 
@@ -17,9 +19,10 @@ def completion(content: bytes) -> dict[str, Any]:
     the connection broke. Raises ValueError if an event is not JSON.
     """
     whole: dict[str, Any] = {}
-    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    message: dict[str, Any] = {"role": "assistant"}
     choice: dict[str, Any] = {"index": 0, "message": message}
     steps: list[Any] = []
+    contents: list[Any] = []  # texts, and parts of a content that is a list of parts
     ended = False
     for event in _events(content):
         if event is None:
@@ -30,11 +33,18 @@ def completion(content: bytes) -> dict[str, Any]:
             if not isinstance(part, Mapping) or part.get("index", 0) != 0:
                 continue
             delta = part.get("delta") or {}
+            content_of_delta = delta.get("content")
+            if isinstance(content_of_delta, list):
+                contents += content_of_delta
+            elif content_of_delta is not None:
+                contents.append(content_of_delta)
             for name in _TEXTS:
                 if isinstance(delta.get(name), str):
                     message[name] = message.get(name, "") + delta[name]
             steps += (part.get("logprobs") or {}).get("content") or []
             choice |= {name: part[name] for name in ("error", "finish_reason") if part.get(name)}
+    are_texts = all(isinstance(each, str) for each in contents)
+    message["content"] = "".join(contents) if are_texts else contents
     if steps:
         choice["logprobs"] = {"content": steps}
     return whole | {"choices": [choice] if ended or "finish_reason" in choice else []}
@@ -42,7 +52,7 @@ def completion(content: bytes) -> dict[str, Any]:
 
 def _events(content: bytes) -> Iterator[dict[str, Any] | None]:
     """Yield the events that are JSON objects, and None for the last one, [DONE]."""
-    for line in content.decode("utf-8", "replace").splitlines():
+    for line in _LINE_END.split(content.decode("utf-8", "replace")):
         name, _, data = line.partition(":")
         if name != "data":
             continue

@@ -15,6 +15,7 @@ from transformers import GenerationConfig
 from known_unknowns.engines._batch_invariance import MAX_SAMPLES, BatchInvarianceCheck
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
+from prefix_sharing import SharedPrefixDecoder
 from tests.unit.engines import tiny
 from tests.unit.engines.tiny import answers
 
@@ -176,6 +177,44 @@ def test_full_precision_is_checked_during_the_run(llava, monkeypatch, tmp_path):
     assert again.about["sharing"]["prompts"] == {}
     assert "found in a previous run" in again.about["sharing"]["fell_back"][0]["why"]
     assert [reply.text for reply in resumed] == [reply.text for reply in right]
+
+
+@pytest.mark.parametrize(("seconds", "shares"), [(0.0, True), (1e9, False)])
+def test_auto_shares_if_it_is_faster_and_records_both_figures(seconds, shares, llava, monkeypatch, tmp_path):
+    always = tiny.engine("llava", llava, sharing="on")
+    expected = answers(always, TURNS)
+    assert "seconds" not in always.about["sharing"]
+    monkeypatch.setattr(SharedPrefixDecoder, "seconds", lambda self, prompts: seconds)
+    engine = tiny.engine("llava", llava, sharing="auto")
+    engine.notes = tmp_path / "notes.jsonl"
+    replies = answers(engine, TURNS)
+    assert [reply.text for reply in replies] == [reply.text for reply in expected]
+    assert engine.facts == always.facts  # no question is asked again
+    told = engine.about["sharing"]
+    assert told["seconds"]["shared"] == seconds and 0 < told["seconds"]["generate"] < 600
+    assert bool(told["prompts"]) == shares
+    assert all("generate is faster on this machine" in each["why"] for each in told["fell_back"])
+    assert bool(told["fell_back"]) != shares
+
+    monkeypatch.setattr(SharedPrefixDecoder, "seconds", lambda self, prompts: pytest.fail("it was timed before"))
+    resumed = tiny.engine("llava", llava, sharing="auto")
+    resumed.notes = engine.notes
+    assert answers(resumed, TURNS[4:])[0].text == expected[4].text
+    assert resumed.about["sharing"]["seconds"] == told["seconds"]
+    assert bool(resumed.about["sharing"]["prompts"]) == shares
+
+
+def test_turns_that_share_nothing_are_not_timed(llava, monkeypatch):
+    monkeypatch.setattr(SharedPrefixDecoder, "seconds", lambda self, prompts: pytest.fail("there is nothing to gain"))
+    engine = tiny.engine("llava", llava, sharing="auto")
+    answers(engine, [turn(number, number) for number in range(3)])
+    assert "seconds" not in engine.about["sharing"]
+
+
+def test_a_measurement_counts_no_prompt_and_keeps_no_prefix(llava):
+    engine = tiny.engine("llava", llava, sharing="auto")
+    answers(engine, TURNS)
+    assert sum(engine.about["sharing"]["prompts"].values()) in (0, len(TURNS))
 
 
 def test_flips_and_their_gaps_by_hand(tmp_path):

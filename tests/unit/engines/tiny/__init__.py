@@ -80,8 +80,14 @@ def build(name: str, folder: Path) -> None:
 
 
 def entry(folder: Path, **changes: Any) -> TransformersModel:
-    """The entry of a checkpoint in ``folder``, on the CPU, in float32."""
-    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
+    """The entry of a checkpoint in ``folder``, on the CPU, in float32. The clock does not decide how it is asked."""
+    base = {
+        "engine": "transformers",
+        "source": str(folder),
+        "revision": "unpinned",
+        "dtype": "float32",
+        "sharing": "on",
+    }
     return TransformersModel(**base | {"device": "cpu"} | changes)
 
 
