@@ -175,8 +175,6 @@ class Exchange:
         ``published_label``.
     has_texts : bool
         Whether questions can be without an image, so that a file without images has such questions.
-    stand_ins : mapping of str to str
-        Paths of images that the benchmark's code shows in place of a question's own, to the function of the variant.
     """
 
     formats: tuple[FileFormat, ...] = ()
@@ -184,7 +182,6 @@ class Exchange:
     exported_extra: tuple[str, ...] = ()
     published_label: str = ""
     has_texts: bool = False
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:

@@ -1,10 +1,22 @@
-"""The parser of questions that are published as one text: the question, then one line per option."""
+"""The names of the columns of a question, and the parser of questions that are published as one text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from known_unknowns.records import Option
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("question_id", "index", "id"),
+    "image": ("image", "images", "image_path"),
+    "question": ("question", "query", "text"),
+    "options": ("options", "choices"),
+    "answer": ("answer", "label", "target", "answerKey", "truth"),
+    "category": ("category", "subject", "topic"),
+    "hint": ("hint",),
+}
+"""Part of a question to the columns that are searched for it, in this order, in tables and files of any origin."""
 
 _OPTION = re.compile(r"^(\s*([A-E])\s*[.):]\s*)(.*)$", re.DOTALL)
 

@@ -25,6 +25,8 @@ _LIMITS = ("max_tokens", "model_length", "length", "max_output_tokens")
 """Why a reply ended, if a limit of its length ended it."""
 _LONGEST_PATH = 500
 _QUESTION = TypeAdapter(Question)
+PROMPT = "arguments"
+"""The field of a question with the text of the request, which contains the question."""
 RECORD = "known_unknowns"
 """The key of a sample's metadata with the complete question, in logs of our tasks (known_unknowns_inspect)."""
 
@@ -53,7 +55,8 @@ def expand_sample(row: Row) -> Iterator[Row]:
     number = values.get("doc_id")
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise row.error(f"doc_id is {number!r}, not a number from 0")
-    question = None if doc is None else {"target": values.get("target"), **doc}
+    beside = {"target": values.get("target"), PROMPT: _prompt(values)}
+    question = {name: value for name, value in beside.items() if value is not None} | (doc or {})
     known = {
         "number": number,
         "question": question,
@@ -77,6 +80,14 @@ def expand_sample(row: Row) -> Iterator[Row]:
     for sample, text in enumerate(replies if isinstance(replies, list) else [replies]):
         yield row._replace(fields={**known, "prediction": text, "sample": sample})
         known["stated"] = {}  # the filter of such a log keeps the first repeat
+
+
+def _prompt(values: Mapping[str, Any]) -> str | None:
+    """Return the text of the first request of a sample: lm-evaluation-harness nests it in ``arguments``."""
+    value = values.get("arguments", values.get("input"))
+    while value and isinstance(value, list | Mapping):
+        value = value[0] if isinstance(value, list) else next(iter(value.values()))
+    return value if isinstance(value, str) else None
 
 
 def _of_metrics(values: Mapping[str, Any]) -> dict[str, float]:

@@ -176,7 +176,7 @@ def test_the_editions_table_has_the_images_of_its_questions(tmp_path):
     tables.write_questions(table, own)
     alone = written(tmp_path / "a.jsonl", *({"question_id": q.id, "prediction": "B"} for q in own))
     fields = {"question": own[0].text, **{option.label: option.text for option in own[0].options}, "answer": "A"}
-    same = written(tmp_path / "b.jsonl", *({"question_id": q.id, "prediction": "B"} | fields for q in own[:1]))
+    same = written(tmp_path / "b.jsonl", {"question_id": own[0].id, "prediction": "B"} | fields | {"answer": "B"})
     other = written(tmp_path / "c.jsonl", {"question_id": "other", "prediction": "B"} | fields)
     assert rescore("multiple_choice", [alone], table=table).notes == ()
     with pytest.raises(DataError, match="3 of the 4 questions"):
