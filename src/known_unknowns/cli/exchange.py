@@ -106,7 +106,7 @@ def rescore(
     ] = None,
     as_json: AsJson = False,
     categories: Annotated[bool, typer.Option(help="Include the metrics of each category in the JSON.")] = False,
-    partial: Annotated[bool, typer.Option(help="Allow questions without a prediction.")] = False,
+    partial: Annotated[bool, typer.Option(help="Allow questions without a prediction, and unfinished logs.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of a variant with random choices (shuffled_options).")] = 0,
     match: Annotated[
         str | None,
@@ -124,7 +124,8 @@ def rescore(
     """Score predictions of other tools with every parser.
 
     The file can be a result of the benchmark's own tool, a log of lmms-eval, lm-evaluation-harness, inspect_ai or
-    VLMEvalKit, or a CSV or JSONL file with question_id and prediction. See docs/rescore.md.
+    VLMEvalKit, or a CSV or JSONL file with question_id and prediction. See docs/rescore.md. The exit code is 1 if a log
+    did not finish, without --partial.
 
     \b
     Example:
@@ -134,6 +135,8 @@ def rescore(
         raise ConfigError(unknown_name(match, ["text"]), path="--match")
     required = params != PARAMS or import_as is not None
     checked = configuration.load(params, edition=edition) if required or params.is_file() else None
+    if checked is not None and edition is None:
+        checked = _with_benchmark(checked, benchmark, params)
     if import_as is not None and checked is not None:
         if annotations is not None:
             raise ConfigError("uses the questions of the edition; omit --annotations", path="--import")
@@ -162,6 +165,18 @@ def rescore(
         )
     print(output.format_json(result, categories=categories) if as_json else _printable(output.format_tables(result)))
     _print_notes(result.notes)
+    if result.unfinished and not partial:
+        _print_notes(f"{text}; --partial accepts this" for text in result.unfinished)
+        raise typer.Exit(1)
+
+
+def _with_benchmark(checked: Params, benchmark: str, params: Path) -> Params:
+    """Return the params with the first edition that has a benchmark, if the selected one has it not."""
+    editions = [name for name, entry in checked.file.editions.items() if benchmark in entry.benchmarks]
+    if checked.edition in editions or not editions:
+        return checked
+    _print_notes([f"the edition {checked.edition} has no {benchmark}; the edition is {editions[0]} (--edition)"])
+    return configuration.load(params, edition=editions[0])
 
 
 def _print_notes(notes: Iterable[str]) -> None:

@@ -32,7 +32,7 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.annotations import left_out
 from known_unknowns.exchange.matching import by_sample, left_out_note, match, with_prompts
 from known_unknowns.exchange.outcomes import compare_outcomes
-from known_unknowns.exchange.reader import facts_note, parse_file
+from known_unknowns.exchange.reader import facts_note, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
 from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Reply
 from known_unknowns.variants.of_benchmark import content_free
@@ -131,7 +131,8 @@ def import_predictions(
         *compare_outcomes(samples, parsers),
         *_missing_settings(params, model, edition, len(samples)),
     )
-    return RescoreResult(benchmark, variant, len(questions), tuple(metrics), notes, len(samples))
+    unfinished = unfinished_notes(parsed)
+    return RescoreResult(benchmark, variant, len(questions), tuple(metrics), notes, len(samples), unfinished)
 
 
 def _with_failed(pairs: Sequence[QuestionTurns], questions: Sequence[Question]) -> list[QuestionTurns]:

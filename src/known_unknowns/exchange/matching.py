@@ -81,10 +81,15 @@ def match(
     if unanswered and not partial:
         raise DataError(
             f"{len(unanswered)} of the {len(questions)} questions of {source} have no prediction, the first of them "
-            f"{unanswered[0]!r}; --partial scores the others alone",
+            f"{unanswered[0]!r}; --partial scores the others alone{_unfinished(files)}",
             file=file_names(files),
         )
     return [(question, _turns(question, found[question.id])) for question in questions if question.id in found]
+
+
+def _unfinished(files: Sequence[PredictionFile]) -> str:
+    """Return why files lack replies, as far as they say it; "" if they do not."""
+    return "".join(f"; {file.unfinished}" for file in files if file.unfinished)
 
 
 def _ordered(
@@ -163,7 +168,7 @@ def _find_by_text(prediction: Prediction, texts: Mapping[str, Sequence[Question]
     prompt = prediction.fields.get(PROMPT)
     if text is None and not isinstance(prompt, str):
         raise prediction.row.error("it has no text of its question, which --match text needs")
-    in_row = _plain(text or prompt)
+    in_row = _plain(text or str(prompt))
     fitting = list(texts.get(in_row, ()))
     if not fitting:
         contained = {question.id: question for known in texts if known in in_row for question in texts[known]}

@@ -23,7 +23,7 @@ from known_unknowns.exchange.embedded_questions import (
 from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.exchange.matching import by_sample, have_logprobs, left_out_note, match, with_prompts
 from known_unknowns.exchange.outcomes import compare_outcomes
-from known_unknowns.exchange.reader import facts_note, file_names, parse_file
+from known_unknowns.exchange.reader import facts_note, file_names, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns.variants.of_benchmark import variant_of
@@ -128,7 +128,15 @@ def rescore(
         *_compare_accuracy(parsed, metrics),
         *compare_outcomes(samples, parsers),
     )
-    return RescoreResult(benchmark, name, len(questions), tuple(metrics), tuple(filter(None, notes)), len(samples))
+    return RescoreResult(
+        benchmark,
+        name,
+        len(questions),
+        tuple(metrics),
+        tuple(filter(None, notes)),
+        len(samples),
+        unfinished_notes(parsed),
+    )
 
 
 def _needs_table(files: Sequence[PredictionFile], benchmark: str, table: Path) -> bool:
