@@ -18,6 +18,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Part of a question to the columns that are searched for it, in this order, in tables and files of any origin."""
 
+SHAPES: Mapping[str, str] = {
+    "columns": "A, B, C, ... to Z, one option each; the last may be empty",
+    "a list": "texts in order, also written in JSON or Python's notation",
+    "an object of labels": "A to Z with a text each, or text and label, as two lists or for each option",
+    "lines": "'A. ...', 'B. ...' in order, in the column of options or below the question",
+}
+"""The shapes of the options of a question. Options of another shape are refused."""
+
 _OPTION = re.compile(r"^(\s*([A-E])\s*[.):]\s*)(.*)$", re.DOTALL)
 
 

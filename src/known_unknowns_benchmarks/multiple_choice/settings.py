@@ -12,6 +12,13 @@ from known_unknowns.config import DataEntry, FolderData, HubData
 from known_unknowns.config.sections import QuestionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 
+RESHAPED: Mapping[str, str] = {
+    "a text": 'frame["options"] = frame["options"].str.split("\\n")',
+    "an object with the question": (
+        'frame = frame.join(pandas.json_normalize(frame.pop("question")).rename(columns={"stem": "question"}))'
+    ),
+}
+"""Options of other shapes, and the line of pandas that makes a list of them (docs/own_data.md)."""
 LETTERS = string.ascii_uppercase
 PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "prompt": ("question", "options", "hint"),
