@@ -17,7 +17,6 @@ from known_unknowns.exchange.rescore import rescore
 from known_unknowns_benchmarks.multiple_choice.table_files import question_files
 from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import BENCHMARK, load, problems
-from tests.workflow import pages
 
 
 def written(path: Path, *rows: dict[str, Any]) -> Path:
@@ -206,6 +205,24 @@ def test_options_of_another_shape_are_refused_with_the_lines_that_change_them(tm
     found = load(folder, tmp_path / "out", without_image=True)
     assert [[option.text for option in q.options] for q in found] == [["Red", "Blue"]] * 2
     assert [q.answer for q in found] == [0, 1]
+
+
+def test_labelled_lines_in_another_order_are_refused(tmp_path):
+    folder = written(tmp_path / "q.jsonl", {"question": "Which?", "options": "B. Red\nA. Green", "answer": "A"})
+    assert "column options: the options are a text" in problems(folder, without_image=True)
+
+
+def test_the_lines_of_the_page_change_the_original_files_of_arc(tmp_path, monkeypatch):
+    choices = [{"text": "Ice", "label": "A"}, {"text": "Fire", "label": "B"}]
+    row = {"id": "a", "question": {"stem": "Which is hot?", "choices": choices}, "answerKey": "B"}
+    folder = written(tmp_path / "my_data/arc.jsonl", row)
+    code = pages.blocks("docs/own_data.md", "python")[0]
+    assert len(code.strip().splitlines()) == 4 and code.startswith("import pandas\n")
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    (found,) = load(folder, tmp_path / "out", without_image=True)
+    assert [option.text for option in found.options] == ["Ice", "Fire"]
+    assert (found.text, found.answer) == ("Which is hot?", 1)
 
 
 def test_check_prints_the_accepted_columns_and_shapes(tmp_path):
