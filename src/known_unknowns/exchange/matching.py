@@ -206,7 +206,8 @@ def _check_text(prediction: Prediction, forms: Sequence[Question], format: FileF
 def _check_option_texts(prediction: Prediction, forms: Sequence[Question]) -> None:
     """Check that a row which repeats the options has at least one of those of its question."""
     given = _option_texts(prediction.fields)
-    known = {_plain(option.text) for form in forms for option in form.options}
+    options = [option for form in forms for option in form.options]
+    known = {_plain(option.text) for option in options} | {_plain(option.line) for option in options}
     if given and known.isdisjoint(given):
         raise prediction.row.error(
             f"has the options {', '.join(given)[:120]!r}, where question {forms[0].id!r} has "
@@ -225,7 +226,9 @@ def _check_targets(matched: Sequence[tuple[Prediction, Sequence[Question]]]) -> 
     """Check that the targets of the rows are the right options, in one way to name an option that fits all rows."""
     wrong: dict[str, list[tuple[Prediction, Question, str]]] = {name: [] for name in _TARGET_KINDS}
     for prediction, forms in matched:
-        values = (prediction.fields.get(name) for name in _TARGETS)
+        # without a question, a column "answer" can be the answer that another tool found in the reply
+        names = ("target",) if question_text(prediction.fields) is None else _TARGETS
+        values = (prediction.fields.get(name) for name in names)
         target = next((_plain(str(value)) for value in values if isinstance(value, str | int) and value != ""), "")
         named = [_named_option(target, form) for form in forms]
         if not any(named) or forms[0].answer is None:
