@@ -17,6 +17,7 @@ from known_unknowns.exchange.rescore import rescore
 from known_unknowns_benchmarks.multiple_choice.table_files import question_files
 from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import BENCHMARK, load, problems
+from tests.workflow import pages
 
 
 def written(path: Path, *rows: dict[str, Any]) -> Path:
